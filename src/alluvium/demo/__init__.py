@@ -1,0 +1,1 @@
+"""Public data replayed as landing files: the reference feeds `flights` and `edits`."""
