@@ -1,0 +1,218 @@
+"""The one Spark context of this process, and a session of its own for whoever asks.
+
+Everything embedded lives under `home`: jars, metastore (Derby), warehouse, scratch and logs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.engine import jars, java, versions
+
+_METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
+
+
+class EngineError(RuntimeError):
+    """The engine cannot start; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a context is started from. `home` is absolute; `conf` is laid over the defaults."""
+
+    home: Path
+    master: str = "local[*]"
+    conf: dict[str, str] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+
+    @property
+    def embedded_metastore(self) -> bool:
+        return _METASTORE_URL not in self.conf and _METASTORE_URIS not in self.conf
+
+
+_guard = threading.Lock()
+_running: tuple[Settings, SparkSession, IO[str] | None] | None = None
+
+
+def new_session(settings: Settings) -> SparkSession:
+    """A fresh session (own temp views, conf and current schema) over the process's context.
+
+    The context is started at the first call. Another `settings` in the same process replaces it.
+
+    Raises:
+        EngineError: Java or the jars are missing, another process holds the home, or Spark
+            does not start.
+    """
+    global _running
+    with _guard:
+        if _running is None or _running[0] != settings:
+            stop_locked()
+            _running = _start(settings)
+        return _running[1].newSession()
+
+
+def stop() -> None:
+    """Stop the context, if one runs, and let go of its home."""
+    with _guard:
+        stop_locked()
+
+
+def stop_locked() -> None:
+    global _running
+    if _running is not None:
+        _, session, lock = _running
+        _running = None
+        with contextlib.suppress(Exception):
+            session.stop()
+        if lock is not None:
+            lock.close()
+
+
+atexit.register(stop)
+
+
+def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
+    java.check()
+    versions.check()
+    for folder in ("warehouse", "metastore", "scratch", "logs"):
+        (settings.home / folder).mkdir(parents=True, exist_ok=True)
+    lock = _lock(settings.home) if settings.embedded_metastore else None
+    try:
+        paths = jars.resolve(settings.home, packages=list(settings.packages))
+        builder = SparkSession.builder
+        for key, value in _conf(settings, paths).items():
+            builder = builder.config(key, value)
+        log = settings.home / "logs" / "spark.log"
+        try:
+            with _stderr_to(log):
+                session = builder.enableHiveSupport().getOrCreate()
+        except Exception as error:
+            raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
+    except BaseException:
+        if lock is not None:
+            lock.close()
+        raise
+    return settings, session, lock
+
+
+def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
+    home = settings.home
+    cores = os.cpu_count() or 2
+    conf = {
+        "spark.app.name": "alluvium",
+        "spark.master": settings.master,
+        "spark.jars": ",".join(map(str, paths)),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        # Buckets, literals and freshness must not depend on where the process runs.
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'metastore'}"
+        f" -Dlog4j2.configurationFile={_log4j(home)}",
+    }
+    if settings.embedded_metastore:
+        conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={home / 'metastore' / 'db'};create=true"
+    if settings.master.startswith("local"):
+        conf |= {
+            "spark.driver.memory": "2g",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.local.dir": str(home / "scratch"),
+            # Spark's and Delta's defaults are sized for clusters; here each task costs more
+            # than the few rows it carries.
+            "spark.sql.shuffle.partitions": str(cores),
+            "spark.databricks.delta.snapshotPartitions": "2",
+            "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
+        }
+    extra = settings.conf.get("spark.driver.extraJavaOptions")
+    conf |= settings.conf
+    if extra:
+        conf["spark.driver.extraJavaOptions"] = (
+            f"{extra} -Dderby.system.home={home / 'metastore'}"
+            f" -Dlog4j2.configurationFile={_log4j(home)}"
+        )
+    return conf
+
+
+def _log4j(home: Path) -> Path:
+    """Spark's own log goes to a file: dbt's console is for dbt."""
+    path = home / "logs" / "log4j2.properties"
+    path.write_text(
+        "\n".join(
+            (
+                "rootLogger.level = warn",
+                "rootLogger.appenderRef.file.ref = file",
+                "appender.file.type = RollingFile",
+                "appender.file.name = file",
+                f"appender.file.fileName = {home / 'logs' / 'spark.log'}",
+                f"appender.file.filePattern = {home / 'logs' / 'spark.%i.log'}",
+                "appender.file.layout.type = PatternLayout",
+                "appender.file.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex",
+                "appender.file.policies.type = SizeBasedTriggeringPolicy",
+                "appender.file.policies.size = 10MB",
+                "appender.file.strategy.type = DefaultRolloverStrategy",
+                "appender.file.strategy.max = 2",
+                "",
+            )
+        )
+    )
+    return path
+
+
+def _lock(home: Path) -> IO[str]:
+    """Derby admits one process: say so before it does, and in words."""
+    path = home / "lock"
+    handle = path.open("a+")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.seek(0)
+        holder = handle.read().strip() or "another process"
+        handle.close()
+        raise EngineError(
+            f"The embedded home {home} is in use by {holder}. One process at a time can open it:"
+            " wait for it to end, set another `home` in the profile, or name a shared metastore"
+            f" in `spark_conf` ({_METASTORE_URL})."
+        ) from None
+    handle.truncate(0)
+    handle.write(f"process {os.getpid()} ({' '.join(sys.argv)[:200]})")
+    handle.flush()
+    return handle
+
+
+@contextlib.contextmanager
+def _stderr_to(path: Path) -> Iterator[None]:
+    """Let the JVM inherit a log file as its standard error: start-up chatter stays off dbt's."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.dup2(target, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(target)
+
+
+def as_text(conf: dict[str, Any]) -> dict[str, str]:
+    """Spark properties as Spark reads them: YAML's true and 1 become 'true' and '1'."""
+    return {
+        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in conf.items()
+    }

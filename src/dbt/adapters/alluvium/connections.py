@@ -1,0 +1,55 @@
+"""One Spark session per dbt node, over one context."""
+
+from __future__ import annotations
+
+from multiprocessing.context import SpawnContext
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.contracts.connection import (
+    AdapterRequiredConfig,
+    AdapterResponse,
+    Connection,
+    ConnectionState,
+)
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.spark.connections import SparkConnectionManager
+
+from alluvium.engine import session as engine
+from dbt.adapters.alluvium.session import SessionHandle
+
+
+class AlluviumConnectionManager(SparkConnectionManager):
+    TYPE = "alluvium"
+
+    def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
+        super().__init__(config, mp_context)
+        # The profile does not know the project's folder; here it does.
+        creds = config.credentials
+        creds.home = str((Path(config.project_root) / creds.home).resolve())  # type: ignore
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """Give this node a session of its own: its SETs and temp views end with it."""
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        creds = connection.credentials
+        settings = engine.Settings(
+            home=Path(creds.home),
+            master=creds.master,
+            conf=engine.as_text(creds.spark_conf),
+            packages=tuple(creds.packages),
+        )
+        try:
+            session = engine.new_session(settings)
+        except Exception as error:
+            connection.handle = None
+            connection.state = ConnectionState.FAIL  # type: ignore[assignment]
+            raise FailedToConnectError(str(error)) from error
+        connection.handle = SessionHandle(session, str(connection.name))
+        connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+        return connection
+
+    @classmethod
+    def get_response(cls, cursor: Any) -> AdapterResponse:
+        return cursor.response() if cursor is not None else AdapterResponse(_message="OK")

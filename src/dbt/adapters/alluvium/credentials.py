@@ -1,0 +1,83 @@
+"""The profile of an alluvium target: `type` and `schema`, the rest is optional."""
+
+import re
+from dataclasses import dataclass, field, fields
+from typing import Any, Iterable, Optional
+
+from dbt.adapters.contracts.connection import Credentials
+from dbt_common.exceptions import DbtRuntimeError
+
+from alluvium.engine import versions
+
+_COORDINATE = re.compile(r"^[\w.\-]+:[\w.\-]+:[\w.\-]+$")
+
+
+@dataclass
+class AlluviumCredentials(Credentials):
+    """Settings of a target.
+
+    schema: the schema that dbt builds into.
+    home: folder of everything embedded (jars, metastore, warehouse, checkpoints); a relative
+        path is taken from the project folder.
+    master: Spark master URL.
+    spark_conf: Spark properties, laid over ours.
+    packages: Maven coordinates (`group:artifact:version`) of further jars, say Kafka's.
+    """
+
+    database: Optional[str] = None  # type: ignore[assignment]
+    schema: str = ""
+    home: str = ".alluvium"
+    master: str = "local[*]"
+    spark_conf: dict[str, Any] = field(default_factory=dict)
+    packages: list[str] = field(default_factory=list)
+
+    @property
+    def type(self) -> str:
+        return "alluvium"
+
+    @property
+    def unique_field(self) -> str:
+        return self.home
+
+    @classmethod
+    def validate(cls, data: Any) -> None:
+        """Refuse unknown keys and wrong values, all of them at once."""
+        accepted = sorted(f.name for f in fields(cls) if f.name != "database")
+        mistakes = [
+            f"`{key}` is not a key of an alluvium target"
+            for key in data
+            if key not in (*accepted, "database")
+        ]
+        if not isinstance(data.get("schema"), str) or not data.get("schema"):
+            mistakes.append("`schema` is missing: the schema that dbt builds into")
+        if data.get("database") not in (None, data.get("schema")):
+            mistakes.append("`database` must be left out: Spark knows schemas only")
+        for key in ("home", "master"):
+            if key in data and (not isinstance(data[key], str) or not data[key]):
+                mistakes.append(f"`{key}` must be a text, not {data[key]!r}")
+        if not isinstance(data.get("spark_conf", {}), dict):
+            mistakes.append("`spark_conf` must be a mapping of Spark properties to values")
+        packages = data.get("packages", [])
+        if not isinstance(packages, list) or not all(
+            isinstance(item, str) and _COORDINATE.match(item) for item in packages
+        ):
+            mistakes.append("`packages` must be a list of `group:artifact:version`")
+        if mistakes:
+            raise DbtRuntimeError(
+                "The alluvium target of the profile is not right:\n"
+                + "\n".join(f"  - {mistake}" for mistake in mistakes)
+                + f"\nAccepted keys: type, threads, {', '.join(accepted)}."
+            )
+
+    def __post_init__(self) -> None:
+        # Spark knows one namespace, as in dbt-spark: database stays unset.
+        self.database = None  # type: ignore[assignment]
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return ("schema", "home", "master", "packages")
+
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """What `dbt debug` prints: the target, and what it runs on."""
+        yield from super().connection_info(with_aliases=with_aliases)
+        yield "warehouse", f"{self.home}/warehouse"
+        yield from versions.installed().items()

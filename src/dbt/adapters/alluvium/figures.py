@@ -1,0 +1,83 @@
+"""What a statement wrote: rows, files, seconds, as a scheduler finds them in run_results.json."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dbt.adapters.contracts.connection import AdapterResponse
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import PySparkException
+
+_NAME = r"(?P<table>(?:`(?:[^`]|``)+`|[\w$]+)(?:\.(?:`(?:[^`]|``)+`|[\w$]+))*)"
+_WRITES = re.compile(
+    r"\A(?:\s|/\*.*?\*/|--[^\n]*\n)*"
+    r"(?:create\s+(?:or\s+replace\s+)?table(?:\s+if\s+not\s+exists)?|replace\s+table"
+    r"|insert\s+(?:into|overwrite)(?:\s+table)?|merge(?:\s+with\s+schema\s+evolution)?\s+into"
+    rf"|delete\s+from|update|optimize)\s+{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
+# Delta names the rows that a commit wrote differently for each operation.
+_ROWS = ("numOutputRows", "numAffectedRows", "numUpdatedRows", "numDeletedRows")
+_FILES = ("numFiles", "numTargetFilesAdded", "numAddedFiles")
+_BYTES = ("numOutputBytes", "numTargetBytesAdded", "numAddedBytes")
+
+
+@dataclass
+class ModelResponse(AdapterResponse):
+    """AdapterResponse with the figures of the table that was written; None where unknown."""
+
+    files: int | None = None
+    bytes: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    rows: int | None
+    files: int | None
+    bytes: int | None
+    seconds: float
+
+    @classmethod
+    def of_statement(
+        cls, session: SparkSession, sql: str, frame: DataFrame, seconds: float
+    ) -> Figures:
+        """Figures of a statement that has just run in `session`, in `seconds`."""
+        written = _WRITES.match(sql)
+        metrics = _last_commit(session, written["table"]) if written else {}
+        if written and "num_affected_rows" in frame.columns:
+            metrics["numAffectedRows"] = str(frame.collect()[0]["num_affected_rows"])
+        return cls(
+            rows=_first(metrics, ("numAffectedRows", *_ROWS)),
+            files=_first(metrics, _FILES),
+            bytes=_first(metrics, _BYTES),
+            seconds=round(seconds, 3),
+        )
+
+    def response(self) -> ModelResponse:
+        parts = ["OK"]
+        if self.rows is not None:
+            parts.append(f"{self.rows:,} rows")
+        if self.files is not None:
+            parts.append(f"in {self.files:,} file{'' if self.files == 1 else 's'}")
+        return ModelResponse(
+            _message=" ".join(parts),
+            code="OK",
+            rows_affected=self.rows,
+            files=self.files,
+            bytes=self.bytes,
+            seconds=self.seconds,
+        )
+
+
+def _last_commit(session: SparkSession, table: str) -> dict[str, str]:
+    try:
+        rows = session.sql(f"describe history {table} limit 1").collect()
+    except PySparkException:
+        return {}  # not a Delta table: its writer keeps no figures
+    return dict(rows[0]["operationMetrics"] or {}) if rows else {}
+
+
+def _first(metrics: dict[str, str], names: tuple[str, ...]) -> int | None:
+    return next((int(metrics[name]) for name in names if name in metrics), None)

@@ -1,0 +1,86 @@
+"""dbt Python models in the session of their node."""
+
+from __future__ import annotations
+
+import linecache
+import time
+import traceback
+from typing import Any
+
+import pandas as pd
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from dbt.adapters.alluvium.figures import Figures
+from dbt.adapters.alluvium.session import SessionHandle
+
+# The names under which create_table_as leaves the write for us, after the user's code.
+_VIEW, _SQL = "__alluvium_view", "__alluvium_sql"
+
+
+def check_submission_method(method: str) -> None:
+    if method != "session":
+        raise DbtRuntimeError(
+            f"submission_method {method!r} is not known on an alluvium target."
+            " Accepted: 'session' (the default)."
+        )
+
+
+def run(handle: SessionHandle, parsed_model: dict[str, Any], code: str) -> Figures:
+    """Run the model's code, write what it returns, and give the figures of the write.
+
+    Raises:
+        DbtRuntimeError: the model failed (with the user's file and line) or returned something
+            that is not a frame.
+    """
+    path = parsed_model["original_file_path"]
+    session = handle.session
+    started = time.perf_counter()
+    # dbt puts the user's file first: without the macros' leading blanks its line numbers hold.
+    code = code.lstrip()
+    linecache.cache[path] = (len(code), None, code.splitlines(keepends=True), path)
+    handle.cursor()  # names the job group, so that Ctrl-C reaches the model's jobs too
+    scope: dict[str, Any] = {"__name__": "dbt_python_model", "spark": session}
+    try:
+        exec(compile(code, path, "exec"), scope)  # noqa: S102 - running it is the purpose
+        returned = scope["model"](scope["dbtObj"](handle.table), session)
+        frame = _as_spark(session, returned)
+    except Exception as error:
+        raise DbtRuntimeError(_explain(path, error)) from error
+    view, sql = scope[_VIEW], scope[_SQL]
+    frame.createOrReplaceTempView(view)
+    try:
+        result = session.sql(sql)
+    except PySparkException as error:
+        # Lazy frames fail here, possibly in a user's function: Spark's text holds its traceback.
+        raise DbtRuntimeError(f"Python model {path} failed while writing: {error}") from error
+    finally:
+        session.catalog.dropTempView(view)
+    return Figures.of_statement(session, sql, result, time.perf_counter() - started)
+
+
+def _as_spark(session: SparkSession, returned: Any) -> DataFrame:
+    if isinstance(returned, DataFrame):
+        return returned
+    if isinstance(returned, pd.DataFrame):
+        return session.createDataFrame(returned)
+    if type(returned).__module__.startswith("pyspark.pandas"):
+        return returned.to_spark()
+    raise TypeError(
+        f"model() returned {type(returned).__name__}; accepted: a Spark, pandas or"
+        " pandas-on-Spark DataFrame"
+    )
+
+
+def _explain(path: str, error: Exception) -> str:
+    frames = [
+        entry for entry in traceback.extract_tb(error.__traceback__) if entry.filename == path
+    ]
+    if isinstance(error, SyntaxError):
+        where = f"{path}:{error.lineno}\n    {(error.text or '').strip()}"
+    elif frames:
+        where = "\n".join(f"{path}:{e.lineno} in {e.name}\n    {e.line}" for e in frames)
+    else:
+        where = path
+    return f"Python model failed at {where}\n{type(error).__name__}: {error}"

@@ -1,0 +1,109 @@
+"""What dbt needs of a database handle, on a Spark session: cursor, bindings, results."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import TimestampType
+
+from dbt.adapters.alluvium.figures import Figures, ModelResponse
+
+
+class SessionHandle:
+    """The session of one dbt node."""
+
+    def __init__(self, session: SparkSession, name: str) -> None:
+        self.session = session
+        self._group = f"{name} {id(self):x}"
+
+    def cursor(self) -> Cursor:
+        # Spark keeps the group per thread: set it where the statement is about to run.
+        self.session.sparkContext.setJobGroup(self._group, self._group, interruptOnCancel=True)
+        return Cursor(self.session)
+
+    def table(self, relation: str) -> DataFrame:
+        """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
+        return self.session.sql(f"select * from {relation}")
+
+    def cancel(self) -> None:
+        self.session.sparkContext.cancelJobGroup(self._group)
+
+    def close(self) -> None:
+        self.session.catalog.clearCache()
+
+    def rollback(self) -> None:
+        """Spark has no transactions over statements."""
+
+
+class Cursor:
+    """Runs one statement and holds its result."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._frame: DataFrame | None = None
+        self._rows: list[Row] | None = None
+        self._figures: Figures | None = None
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run `sql`; `bindings` fill its `?` markers as typed values, never as text."""
+        self._rows = None
+        sql = sql.strip().removesuffix(";")
+        started = time.perf_counter()
+        if bindings:
+            self._frame = self._session.sql(sql, args=list(bindings))
+        else:
+            self._frame = self._session.sql(sql)
+        self._figures = Figures.of_statement(
+            self._session, sql, self._frame, time.perf_counter() - started
+        )
+
+    def response(self) -> ModelResponse:
+        return self._figures.response() if self._figures else ModelResponse(_message="OK")
+
+    @property
+    def description(self) -> list[tuple[str, str, None, None, None, None, bool]]:
+        if self._frame is None:
+            return []
+        return [
+            (column.name, column.dataType.simpleString(), None, None, None, None, column.nullable)
+            for column in self._frame.schema.fields
+        ]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self._fetch(None)
+
+    def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
+        return self._fetch(size)
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        if self._rows is None:
+            self._rows = self._fetch(1)
+        return self._rows.pop(0) if self._rows else None
+
+    def _fetch(self, limit: int | None) -> list[tuple[Any, ...]]:
+        if self._frame is None:
+            return []
+        rows = self._frame.collect() if limit is None else self._frame.take(limit)
+        instants = {
+            place
+            for place, column in enumerate(self._frame.schema.fields)
+            if isinstance(column.dataType, TimestampType)
+        }
+        if not instants:
+            return [tuple(row) for row in rows]
+        return [
+            tuple(_in_utc(v) if i in instants else v for i, v in enumerate(row)) for row in rows
+        ]
+
+    def close(self) -> None:
+        self._frame = None
+        self._rows = None
+
+
+def _in_utc(value: dt.datetime | None) -> dt.datetime | None:
+    """PySpark hands out instants in this process's zone; dbt reads them as UTC."""
+    return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if value else value
