@@ -1,1 +1,5 @@
-"""The embedded engine: Java, versions and jars; everything that must be right before Spark starts."""
+"""The embedded engine: Java, versions, jars; what must be right before Spark starts."""
+
+
+class EngineError(Exception):
+    """The engine cannot start. The message says what is wrong, where, and what is accepted."""

@@ -1,0 +1,427 @@
+"""The jars that Spark needs beside its own: Delta's, and the packages that a profile names.
+
+They are downloaded once, by the Ivy that pyspark ships, with settings and a cache of our own: what
+``~/.ivy2`` and ``~/.m2`` hold (half a module, often) plays no part. Each set of jars is a folder
+under ``<home>/jars`` that appears in one rename, with a manifest; after that a start reads the
+manifest, looks at sizes and times, and needs neither Java nor network.
+"""
+
+import argparse
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, cast
+from xml.sax.saxutils import quoteattr
+
+from alluvium.engine import EngineError, java, versions
+
+IVY_SETTINGS_ENV = "ALLUVIUM_IVY_SETTINGS"
+"""Environment variable: the path of an Ivy settings file (mirrors, credentials) to use for ours."""
+
+# What Delta runs on beyond the jars of pyspark: the kernel is its reader for `v2.enableMode`.
+# Its further dependencies are not needed: pyspark ships a later RoaringBitmap, parquet and jackson,
+# and the Unity Catalog client is for Unity Catalog only (name it in `packages`).
+DELTA_SHA256 = {
+    "4.4.0": {
+        "delta-spark_4.2_2.13": "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
+        "delta-storage": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+        "delta-kernel-api": "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11",
+        "delta-kernel-defaults": "225c975199e4718b38ee5b7e6da7f19e9585024262b2cec2656b32151a856b0b",
+    }
+}
+"""SHA-256 of Delta's jars, by Delta version and artifact."""
+
+_MANIFEST = "manifest.json"
+_TEMPORARY = ".resolving-"
+
+Progress = Callable[[str], None]
+
+
+class _File(TypedDict):
+    """A jar in the manifest."""
+
+    name: str
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+class _Manifest(TypedDict):
+    """What a folder holds, and what was asked for."""
+
+    wanted: list[str]
+    files: list[_File]
+
+
+class JarError(EngineError):
+    """The jars cannot be had."""
+
+
+@dataclass(frozen=True)
+class _Set:
+    """Jars that are resolved together, into one folder."""
+
+    folder: str
+    title: str
+    modules: tuple[tuple[str, str, str], ...]
+    transitive: bool
+    sha256: dict[str, str]
+
+    @property
+    def wanted(self) -> list[str]:
+        return [":".join(module) for module in self.modules]
+
+
+def resolve(
+    home: Path,
+    *,
+    packages: Sequence[str] = (),
+    offline: bool = False,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Give the jars to start Spark with, downloading what ``home`` does not have yet.
+
+    Safe to call from several processes at once: one downloads, the others wait for it.
+
+    Args:
+        home: the engine's folder; jars are kept in ``home/jars``.
+        packages: Maven coordinates ``group:artifact:version`` to have as well, with all that they
+            depend on, less what pyspark ships.
+        offline: fail at once instead of downloading.
+        progress: takes a line of text whenever a download starts, advances or ends; standard error
+            by default.
+
+    Returns:
+        Absolute paths, Delta's jars first.
+
+    Raises:
+        VersionError: pyspark, delta-spark or a package do not go together.
+        JavaError: a download is needed and there is no Java to run Ivy.
+        JarError: the jars cannot be downloaded, or are not what they should be.
+    """
+    installed = versions.check()
+    say = progress or _to_stderr
+    store = home.absolute() / "jars"
+    paths: list[Path] = []
+    for wanted in _sets(installed, packages):
+        folder = store / wanted.folder
+        problem = _problem(folder, wanted)
+        if problem:
+            if offline:
+                raise JarError(_unavailable(wanted, store, f"offline, and {problem}"))
+            with _locked(store, say):
+                # Another process may have resolved them while this one waited.
+                if _problem(folder, wanted):
+                    _download(store, wanted, say)
+        paths += [folder / file["name"] for file in _manifest(folder)["files"]]
+    return paths
+
+
+def _sets(installed: versions.VersionSet, packages: Sequence[str]) -> list[_Set]:
+    """What to have: Delta's jars, and the packages if there are any that are not there anyway."""
+    pinned = {
+        ("io.delta", artifact, installed.delta): digest
+        for artifact, digest in DELTA_SHA256[installed.delta].items()
+    }
+    sets = [
+        _Set(
+            folder=f"delta-{installed.delta}",
+            title=f"Delta {installed.delta}",
+            modules=tuple(pinned),
+            transitive=False,
+            sha256={_file_name(*module): digest for module, digest in pinned.items()},
+        )
+    ]
+    modules = {versions.check_package(package, installed) for package in packages} - set(pinned)
+    modules = _not_shipped(modules, installed)
+    if modules:
+        ordered = tuple(sorted(modules))
+        key = hashlib.sha256(repr((ordered, installed)).encode()).hexdigest()[:12]
+        title = f"{len(ordered)} package{'s' if len(ordered) > 1 else ''}"
+        sets.append(_Set(f"packages-{key}", title, ordered, True, {}))
+    return sets
+
+
+def _not_shipped(
+    modules: set[tuple[str, str, str]], installed: versions.VersionSet
+) -> set[tuple[str, str, str]]:
+    """Leave out what pyspark ships; its class loader comes first, so nothing could replace it."""
+    rest = set()
+    for group, artifact, version in modules:
+        shipped = [
+            there
+            for name, there, jar in _spark_jars()
+            if name == artifact and _group(jar, name) in (None, group)
+        ]
+        if not shipped:
+            rest.add((group, artifact, version))
+        elif version not in shipped:
+            raise versions.VersionError(
+                f"packages: {group}:{artifact}:{version} cannot replace the {artifact} "
+                f"{shipped[0]} that pyspark {installed.pyspark} ships: remove it"
+            )
+    return rest
+
+
+def _spark_jars() -> Iterator[tuple[str, str, Path]]:
+    """Artifact, version and path of each jar that Spark starts from."""
+    for jar in sorted((versions.spark_home() / "jars").glob("*.jar")):
+        name = re.fullmatch(r"(.+?)-(\d.*)\.jar", jar.name)
+        if name:
+            yield name.group(1), name.group(2), jar
+
+
+def _group(jar: Path, artifact: str) -> str | None:
+    """The Maven group that a jar says it is from; None where it does not say."""
+    with zipfile.ZipFile(jar) as archive:
+        for entry in archive.namelist():
+            parts = entry.split("/")
+            if parts[:2] == ["META-INF", "maven"] and parts[3:] == [artifact, "pom.properties"]:
+                return parts[2]
+    return None
+
+
+def _problem(folder: Path, wanted: _Set) -> str | None:
+    """Why a folder does not hold the set, or None if it does. Only stats, where nothing changed."""
+    try:
+        manifest = _manifest(folder)
+        if manifest["wanted"] != wanted.wanted:
+            return f"{folder} holds other jars"
+        listed = {file["name"]: file["sha256"] for file in manifest["files"]}
+        if any(listed.get(name) != digest for name, digest in wanted.sha256.items()):
+            return f"{folder} holds other jars"
+        for file in manifest["files"]:
+            jar = folder / file["name"]
+            stat = jar.stat()
+            if stat.st_size != file["size"]:
+                return f"{jar} is damaged"
+            # A copied folder has new times: then the content decides.
+            if stat.st_mtime_ns != file["mtime_ns"] and _digest(jar) != file["sha256"]:
+                return f"{jar} is damaged"
+    except FileNotFoundError as missing:
+        return f"{missing.filename} is missing"
+    except (OSError, ValueError, KeyError, TypeError) as unreadable:
+        return f"{folder} cannot be read ({unreadable})"
+    return None
+
+
+def _manifest(folder: Path) -> _Manifest:
+    manifest = json.loads((folder / _MANIFEST).read_text())
+    if not isinstance(manifest, dict):
+        raise ValueError(f"{_MANIFEST} is not an object")
+    return cast(_Manifest, manifest)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _locked(store: Path, say: Progress) -> Iterator[None]:
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        lock = (store / ".lock").open("w")
+    except OSError as problem:
+        raise JarError(f"jars cannot be kept in {store}: {problem}") from problem
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another process to download jars into {store}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        # The system drops the lock of a process that was killed; what it left is of no use.
+        for left in store.glob(f"{_TEMPORARY}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def _download(store: Path, wanted: _Set, say: Progress) -> None:
+    """Resolve a set and put its folder in place. The caller holds the lock."""
+    started = time.monotonic()
+    say(f"downloading the jars of {wanted.title} into {store} (once)")
+    work = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=store))
+    try:
+        fresh = work / "jars"
+        fresh.mkdir()
+        _run_ivy(store, work, fresh, wanted, say)
+        files = _described(fresh, wanted, store)
+        (fresh / _MANIFEST).write_text(
+            json.dumps({"wanted": wanted.wanted, "files": files}, indent=1) + "\n"
+        )
+        for path in [*fresh.iterdir(), fresh]:
+            _sync(path)
+        final = store / wanted.folder
+        if final.exists():  # a damaged one: moved aside first, as a rename cannot replace it
+            final.rename(work / "damaged")
+        fresh.rename(final)
+        _sync(store)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    size = sum(file["size"] for file in files) / 1e6
+    say(f"{len(files)} jars, {size:.1f} MB, {time.monotonic() - started:.0f} s")
+
+
+def _run_ivy(store: Path, work: Path, fresh: Path, wanted: _Set, say: Progress) -> None:
+    own = os.environ.get(IVY_SETTINGS_ENV)
+    if own and not Path(own).is_file():
+        raise JarError(f"{IVY_SETTINGS_ENV} is {own}, which is not a file")
+    settings = Path(own) if own else work / "settings.xml"
+    if not own:
+        settings.write_text(
+            '<ivysettings><settings defaultResolver="central"/>'
+            '<resolvers><ibiblio name="central" m2compatible="true"/></resolvers></ivysettings>\n'
+        )
+    (work / "ivy.xml").write_text(_ivy_module(wanted))
+    ivy = sorted((versions.spark_home() / "jars").glob("ivy-*.jar"))
+    if not ivy:
+        raise JarError(f"{versions.spark_home() / 'jars'} has no ivy-*.jar to download jars with")
+    runtime = java.check()
+    command = [
+        str(runtime.path),
+        "-Dsun.net.client.defaultConnectTimeout=20000",
+        "-Dsun.net.client.defaultReadTimeout=60000",
+        f"-Divy.default.ivy.user.dir={work}",
+        "-cp",
+        str(ivy[-1]),
+        "org.apache.ivy.Main",
+        *("-settings", str(settings)),
+        *("-cache", str(work / "cache")),
+        *("-ivy", str(work / "ivy.xml")),
+        *("-confs", "default"),
+        *("-retrieve", f"{fresh}/[organisation]_[artifact]-[revision](-[classifier]).[ext]"),
+    ]
+    log = store / "ivy.log"
+    with log.open("w") as record:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=work
+        )
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                record.write(line)
+                # "downloading URL ..." is the start of one file
+                if line.startswith("downloading ") and ".jar" in line:
+                    say("  " + line.split()[1].rpartition("/")[2])
+        finally:
+            process.kill()
+            process.wait()
+    if process.returncode != 0:
+        raise JarError(_unavailable(wanted, store, _reason(log.read_text())))
+
+
+def _ivy_module(wanted: _Set) -> str:
+    """The Ivy file that asks for a set: its modules, without what is there already."""
+    lines = ['<ivy-module version="2.0"><info organisation="alluvium" module="jars"/>']
+    lines.append('<configurations><conf name="default"/></configurations><dependencies>')
+    for group, artifact, version in wanted.modules:
+        lines.append(
+            f"<dependency org={quoteattr(group)} name={quoteattr(artifact)}"
+            f' rev={quoteattr(version)} conf="default-&gt;default"'
+            f' transitive="{str(wanted.transitive).lower()}"/>'
+        )
+    if wanted.transitive:
+        for name, _, jar in _spark_jars():
+            group_there = _group(jar, name)
+            org = f" org={quoteattr(group_there)}" if group_there else ""
+            lines.append(f"<exclude{org} module={quoteattr(name)}/>")
+        for artifacts in DELTA_SHA256.values():
+            lines += [f'<exclude org="io.delta" module={quoteattr(name)}/>' for name in artifacts]
+    lines.append("</dependencies></ivy-module>")
+    return "\n".join(lines) + "\n"
+
+
+def _file_name(group: str, artifact: str, version: str) -> str:
+    return f"{group}_{artifact}-{version}.jar"
+
+
+def _described(folder: Path, wanted: _Set, store: Path) -> list[_File]:
+    """The manifest's lines on what was downloaded, after a check against the pinned digests."""
+    jars = {jar.name: jar for jar in sorted(folder.glob("*.jar"))}
+    missing = [_file_name(*module) for module in wanted.modules if _file_name(*module) not in jars]
+    if missing:
+        raise JarError(_unavailable(wanted, store, f"no {', '.join(missing)} came"))
+    digests = {name: _digest(jar) for name, jar in jars.items()}
+    for name, digest in wanted.sha256.items():
+        if digests[name] != digest:
+            raise JarError(
+                _unavailable(
+                    wanted, store, f"{name} has SHA-256 {digests[name]}, expected {digest}"
+                )
+            )
+    ordered = [*wanted.sha256, *(name for name in jars if name not in wanted.sha256)]
+    return [
+        {
+            "name": name,
+            "size": jars[name].stat().st_size,
+            "mtime_ns": jars[name].stat().st_mtime_ns,
+            "sha256": digests[name],
+        }
+        for name in ordered
+    ]
+
+
+def _reason(log: str) -> str:
+    """The lines of Ivy's log that say what went wrong, in one."""
+    lines = [line.strip().lstrip(":").strip() for line in log.splitlines()]
+    told = [
+        line
+        for line in lines
+        if re.search(r"not found|access error|Exception|FAILED|unresolved|refused", line)
+        and not re.fullmatch(r"(UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS)", line)
+    ]
+    return "; ".join(list(dict.fromkeys(told))[:4]) or "Ivy gave no reason"
+
+
+def _unavailable(wanted: _Set, store: Path, why: str) -> str:
+    own = os.environ.get(IVY_SETTINGS_ENV)
+    where = f"the repositories of {own} ({IVY_SETTINGS_ENV})" if own else "Maven Central"
+    return (
+        f"The jars of {wanted.title} cannot be had: {why}.\n"
+        f"  wanted: {', '.join(wanted.wanted)}\n"
+        f"  looked in: {store / wanted.folder}, then {where} (log: {store / 'ivy.log'})\n"
+        f"  what to do: connect to the network once; or name an Ivy settings file with your mirror "
+        f"in {IVY_SETTINGS_ENV}; or copy {store} from a machine that has it"
+    )
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _to_stderr(line: str) -> None:
+    print(f"alluvium: {line}", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Have the jars in a folder before anything needs them: ``python -m alluvium.engine.jars``."""
+    parser = argparse.ArgumentParser(prog="alluvium.engine.jars", description=main.__doc__)
+    parser.add_argument("home", type=Path, help="the engine's folder, such as .alluvium")
+    parser.add_argument("packages", nargs="*", help="Maven coordinates, group:artifact:version")
+    arguments = parser.parse_args()
+    try:
+        resolve(arguments.home, packages=arguments.packages)
+    except EngineError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

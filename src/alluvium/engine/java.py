@@ -1,0 +1,82 @@
+"""The Java that Spark will start: found the way Spark finds it, and of a version it runs on."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from alluvium.engine import EngineError
+
+ACCEPTED = (17, 21)
+
+
+class JavaError(EngineError):
+    """No Java was found, or not one of the accepted versions."""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime: its executable, feature version (17) and full version ("17.0.15")."""
+
+    path: Path
+    feature: int
+    version: str
+
+
+def parse_version(text: str) -> tuple[int, str]:
+    """Read the output of ``java -version``.
+
+    Args:
+        text: standard error of ``java -version``; lines before the version are skipped.
+
+    Returns:
+        The feature version and the full one: ``(17, "17.0.15")``, ``(8, "1.8.0_402")``.
+
+    Raises:
+        ValueError: the text names no version.
+    """
+    found = re.search(r'\bversion "((?:1\.)?(\d+)[^"]*)"', text)
+    if not found:
+        raise ValueError(f"no version in {text.strip()[:200]!r}")
+    return int(found.group(2)), found.group(1)
+
+
+def check(env: Mapping[str, str] | None = None) -> Java:
+    """Find the Java that Spark will start: ``JAVA_HOME`` if it is set, else the first on ``PATH``.
+
+    Spark looks nowhere else, so a wrong ``JAVA_HOME`` is an error even where ``PATH`` has a right
+    Java.
+
+    Args:
+        env: the environment to look in; the process's own by default.
+
+    Raises:
+        JavaError: there is none, it does not run, or its version is not accepted.
+    """
+    env = os.environ if env is None else env
+    needed = "install Java 17 or 21 (a JRE is enough) and set JAVA_HOME or PATH to it"
+    home = env.get("JAVA_HOME")
+    if home:
+        path = Path(home) / "bin" / "java"
+        origin = f"JAVA_HOME ({home})"
+        if not os.access(path, os.X_OK):
+            raise JavaError(f"JAVA_HOME is {home}, which has no bin/java: {needed}.")
+    else:
+        on_path = shutil.which("java", path=env.get("PATH", ""))
+        if on_path is None:
+            raise JavaError(f"Java was not found (JAVA_HOME is not set, PATH has none): {needed}.")
+        path = Path(on_path)
+        origin = f"PATH ({on_path})"
+    try:
+        ran = subprocess.run(
+            [path, "-version"], env=dict(env), capture_output=True, text=True, timeout=60
+        )
+        feature, version = parse_version(ran.stderr + ran.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
+        raise JavaError(f"The Java of {origin} does not run ({problem}): {needed}.") from problem
+    if feature not in ACCEPTED:
+        raise JavaError(f"The Java of {origin} is {version}: {needed}.")
+    return Java(path, feature, version)
