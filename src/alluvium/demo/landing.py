@@ -30,7 +30,7 @@ class Landed:
         self.last = last
 
     def __str__(self) -> str:
-        notes = f", {self.unchanged_files:,} files were there already" * bool(self.unchanged_files)
+        notes = f" (files already there: {self.unchanged_files:,})" * bool(self.unchanged_files)
         notes += "; the feed ends here" * self.ended
         if not self.files:
             return f"{self.feed}: nothing new to land{notes}"
