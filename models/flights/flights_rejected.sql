@@ -1,0 +1,13 @@
+select
+    reject_reason,
+    _value,
+    _source_partition,
+    _source_offset,
+    _source_timestamp,
+    _batch_id
+from {{ ref('flights_parsed') }}
+where
+    reject_reason is not null
+    {%- if is_incremental() %}
+    and _batch_id > (select coalesce(max(rejected._batch_id), -1) from {{ this }} as rejected)
+    {%- endif %}
