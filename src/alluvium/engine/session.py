@@ -18,14 +18,10 @@ from typing import IO, Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.engine import jars, java, versions
+from alluvium.engine import EngineError, jars, java, versions
 
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
-
-
-class EngineError(RuntimeError):
-    """The engine cannot start; the message says what to do."""
 
 
 @dataclass(frozen=True)

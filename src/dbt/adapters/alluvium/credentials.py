@@ -7,7 +7,7 @@ from typing import Any, Iterable, Optional
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-from alluvium.engine import versions
+from alluvium.engine import EngineError, java, versions
 
 _COORDINATE = re.compile(r"^[\w.\-]+:[\w.\-]+:[\w.\-]+$")
 
@@ -79,5 +79,15 @@ class AlluviumCredentials(Credentials):
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """What `dbt debug` prints: the target, and what it runs on."""
         yield from super().connection_info(with_aliases=with_aliases)
+        if with_aliases:
+            return  # the `target` of the Jinja context: every parse asks, and wants the profile only
         yield "warehouse", f"{self.home}/warehouse"
-        yield from versions.installed().items()
+        try:
+            installed, runtime = versions.check(), java.check()
+        except EngineError as error:
+            # `dbt debug` goes on to the connection test, which fails with the whole message.
+            yield "engine", f"not ready: {str(error).splitlines()[0]}"
+            return
+        yield "spark", installed.pyspark
+        yield "delta", installed.delta
+        yield "java", f"{runtime.version} ({runtime.path})"
