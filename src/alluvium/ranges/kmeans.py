@@ -5,11 +5,13 @@ sanitise → features → fit → bucket → min and max per cluster.
 the ranges are exact whatever sample the fit saw.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from alluvium.ranges.points import Points, positions
 
@@ -44,7 +46,10 @@ def fit(
     """The sorted centres of at most `k` clusters."""
     clusters = min(k, len(np.unique(features)))
     model = KMeans(n_clusters=clusters, n_init=4, random_state=_SEED)
-    model.fit(features.reshape(-1, 1), sample_weight=weights.astype(np.float64))
+    with warnings.catch_warnings():
+        # Features that differ by a rounding error may end in fewer clusters, which is fine.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(features.reshape(-1, 1), sample_weight=weights.astype(np.float64))
     return np.sort(model.cluster_centers_.ravel())
 
 

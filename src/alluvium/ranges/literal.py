@@ -16,7 +16,7 @@ _SUFFIX = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L", "float": "
 _INTEGER = re.compile(r"-?[0-9]+")
 _FLOAT = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
 _SPECIAL_FLOATS = ("nan", "inf", "-inf")
-_DATE = re.compile(r"([+]?[0-9]{4,6}|-[0-9]{4,6})-[0-9]{2}-[0-9]{2}")
+_DATE = re.compile(r"([+]?[0-9]{4,7}|-[0-9]{4,7})-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(_DATE.pattern + r" [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}")
 _PLAIN_STRING = re.compile(r"[A-Za-z0-9 _.:/+@-]*")
 
@@ -74,12 +74,12 @@ def canonical_texts(values: pa.Array) -> list[str]:
         return [repr(float(value)) for value in values.to_numpy(zero_copy_only=False) + 0.0]
     if pa.types.is_string(kind):
         return list(values.to_pylist())
-    render: Callable[[np.int64], str] = str
+    render: Callable[[int], str] = str
     if pa.types.is_date32(kind):
         render = _date_text
     elif pa.types.is_timestamp(kind):
         render = _timestamp_text
-    return [render(value) for value in integer_values(values)]
+    return [render(value) for value in integer_values(values).tolist()]
 
 
 def _pattern(spark_type: str) -> re.Pattern[str]:
@@ -106,14 +106,15 @@ def _utf8(text: str) -> bytes:
         ) from error
 
 
-def _date_text(days: np.int64) -> str:
-    return _signed_year(str(np.datetime64(int(days), "D")))
+def _date_text(days: int) -> str:
+    year, month, day = str(np.datetime64(days, "D")).rsplit("-", 2)
+    # Spark reads four digits at least, and more only behind a sign.
+    year = f"{int(year):05d}" if year[0] == "-" else year if len(year) == 4 else "+" + year
+    return f"{year}-{month}-{day}"
 
 
-def _timestamp_text(microseconds: np.int64) -> str:
-    return _signed_year(str(np.datetime64(int(microseconds), "us"))).replace("T", " ")
-
-
-def _signed_year(text: str) -> str:
-    # Spark reads a year of more than four digits only behind a sign.
-    return text if text[0] == "-" or text.index("-") == 4 else "+" + text
+def _timestamp_text(microseconds: int) -> str:
+    # Split, because numpy takes the smallest timestamp for "not a time".
+    days, rest = divmod(microseconds, 86_400_000_000)
+    time = str(np.datetime64(rest, "us"))[len("1970-01-01T") :]
+    return f"{_date_text(days)} {time}"

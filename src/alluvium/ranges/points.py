@@ -17,8 +17,12 @@ from alluvium.ranges.column_type import (
     is_integral,
 )
 
-# Bytes of a string that make its position, counted after what all strings share.
-_STRING_BYTES = 32
+# Bytes of a string that make its position, counted after what all strings share: a UUID has 36.
+_STRING_BYTES = 36
+_ALPHABETS = [
+    np.frombuffer(digits, dtype=np.uint8)
+    for digits in (b"0123456789", b"0123456789abcdef", b"0123456789ABCDEF")
+]
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,15 @@ class Points:
 
 
 def positions(values: pa.Array) -> npt.NDArray[Any]:
-    """Where sorted values without NULLs lie on a line: never falling, differences are distances.
+    """Where values lie on a line: never falling, differences are distances.
+
+    The values are sorted, one at least, none NULL.
 
     Exact for integers, dates, timestamps and decimals: offsets from the first value, uint64 or
     (beyond 64 bits) Python integers. Floats are themselves, with infinities and NaN set at a
-    distance from the finite values that no gap among those exceeds. Strings are numbers written
-    in the alphabet that they use, after the positions where they do not differ are dropped, so
-    that the distance of hexadecimal ids is their numeric one. Only the first 32 bytes after the
+    distance from the finite values that no gap among those exceeds. Strings are numbers: decimal
+    or hexadecimal ones if only such digits differ (ObjectIds and UUIDs, so their distance is the
+    numeric one), else in the alphabet of all bytes that occur. Only the first 36 bytes after the
     common prefix count, so strings may share a position.
     """
     if is_integral(values.type):
@@ -119,7 +125,7 @@ def _decimal_positions(values: pa.Array) -> npt.NDArray[Any]:
 
 def _string_positions(values: pa.Array) -> npt.NDArray[Any]:
     texts = values.cast(pa.binary())
-    first, last = (texts[0].as_py(), texts[-1].as_py()) if len(texts) else (b"", b"")
+    first, last = texts[0].as_py(), texts[-1].as_py()
     shared = 0
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
         shared += 1
@@ -127,10 +133,13 @@ def _string_positions(values: pa.Array) -> npt.NDArray[Any]:
     # A shorter string is filled with zeros, which sort before any byte.
     matrix = np.array(tails.to_pylist(), dtype=f"S{_STRING_BYTES}").view(np.uint8)
     matrix = matrix.reshape(len(values), _STRING_BYTES)
-    matrix = matrix[:, (matrix != matrix[:1]).any(axis=0)]
-    alphabet = np.unique(matrix)
+    # Separators and padding, the same in all strings, tell no distance.
+    same = (matrix == matrix[:1]).all(axis=0) & ~np.isin(matrix[0], np.concatenate(_ALPHABETS))
+    matrix = matrix[:, ~same]
+    used = np.unique(matrix)
+    alphabet = next((known for known in _ALPHABETS if np.isin(used, known).all()), used)
+    base = len(alphabet)
     digits = np.searchsorted(alphabet, matrix).astype(np.uint64)
-    base = max(len(alphabet), 2)
     # Limbs of as many digits as 63 bits hold; whole numbers only where one limb is not enough.
     per_limb = int(63 / np.log2(base))
     number: npt.NDArray[Any] = np.zeros(len(values), dtype=np.uint64)

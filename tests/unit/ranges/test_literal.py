@@ -1,0 +1,122 @@
+"""Canonical text and literals. That Spark reads them back is tests/functional/ranges' part."""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alluvium.ranges import RangeError, canonical_texts, typed_literal
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "spark_type", "literal"),
+    [
+        (-128, pa.int8(), "tinyint", "-128Y"),
+        (32767, pa.int16(), "smallint", "32767S"),
+        (-(2**31), pa.int32(), "int", "-2147483648"),
+        (-(2**63), pa.int64(), "bigint", "-9223372036854775808L"),
+        (0.1, pa.float32(), "float", "0.10000000149011612F"),
+        (3.4028234663852886e38, pa.float32(), "float", "3.4028234663852886e+38F"),
+        (5e-324, pa.float64(), "double", "5e-324D"),
+        (-0.0, pa.float64(), "double", "0.0D"),
+        (math.nan, pa.float64(), "double", "cast('nan' as double)"),
+        (-math.inf, pa.float32(), "float", "cast('-inf' as float)"),
+        (Decimal("0.5"), pa.decimal128(10, 2), "decimal(10,2)", "0.50BD"),
+        (Decimal("-1E-38"), pa.decimal128(38, 38), "decimal(38,38)", "-0." + "0" * 37 + "1BD"),
+        (Decimal("9" * 38), pa.decimal128(38, 0), "decimal(38,0)", "9" * 38 + "BD"),
+        (0, pa.date32(), "date", "date'1970-01-01'"),
+        (2932897, pa.date32(), "date", "date'+10000-01-01'"),
+        (-719893, pa.date32(), "date", "date'-0001-01-01'"),
+        (-719528, pa.date32(), "date", "date'0000-01-01'"),
+        (-1, pa.timestamp("us"), "timestamp_ntz", "timestamp_ntz'1969-12-31 23:59:59.999999'"),
+        (
+            -(2**63),
+            pa.timestamp("us", tz="Asia/Tokyo"),
+            "timestamp",
+            "timestamp'-290308-12-21 19:59:05.224192 UTC'",
+        ),
+        (
+            2**63 - 1,
+            pa.timestamp("us", tz="UTC"),
+            "timestamp",
+            "timestamp'+294247-01-10 04:00:54.775807 UTC'",
+        ),
+        ("507f1f77bcf86cd799439011", pa.string(), "string", "'507f1f77bcf86cd799439011'"),
+        ("", pa.string(), "string", "''"),
+        ("a'b", pa.string(), "string", "cast(x'612762' as string)"),
+        ("${env:HOME}", pa.string(), "string", "cast(x'247b656e763a484f4d457d' as string)"),
+        ("\\", pa.string(), "string", "cast(x'5c' as string)"),
+        ("a\n", pa.string(), "string", "cast(x'610a' as string)"),
+        ("\x00😀", pa.string(), "string", "cast(x'00f09f9880' as string)"),
+        ("1٣", pa.string(), "string", "cast(x'31d9a3' as string)"),
+    ],
+)
+def test_literals(value: Any, kind: pa.DataType, spark_type: str, literal: str) -> None:
+    [text] = canonical_texts(pa.array([value], kind, from_pandas=False))
+    assert typed_literal(text, spark_type) == literal
+
+
+@given(st.floats(width=32, allow_nan=False))
+def test_float_text_is_exact(value: float) -> None:
+    [text] = canonical_texts(pa.array([value], pa.float32()))
+    assert np.float32(text) == np.float32(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "spark_type"),
+    [
+        ("1 or 1=1", "int"),
+        ("1\n", "bigint"),
+        ("٣", "int"),
+        ("", "int"),
+        ("1e5", "bigint"),
+        ("0.5", "decimal(10,2)"),
+        ("0E-38", "decimal(38,38)"),
+        ("5", "decimal(10,2)"),
+        ("NaN", "double"),
+        ("nan", "decimal(10,2)"),
+        ("1.", "double"),
+        ("2020-01-01' or '1'='1", "date"),
+        ("2020-01-01", "timestamp"),
+        ("2020-01-01 00:00:00.000000 UTC", "timestamp"),
+        ("2020-01-01T00:00:00.000000", "timestamp_ntz"),
+        ("\ud800", "string"),
+    ],
+)
+def test_text_of_another_form_is_refused(text: str, spark_type: str) -> None:
+    with pytest.raises(RangeError, match=r"is not a bound of type"):
+        typed_literal(text, spark_type)
+
+
+@pytest.mark.parametrize(
+    "spark_type",
+    [
+        "boolean", "binary", "array<int>", "map<string,int>", "struct<a:int>", "void",
+        "string collate UTF8_LCASE", "decimal(39,0)", "decimal(2,3)", "int) or (1=1",
+    ],
+)  # fmt: skip
+def test_types_without_ranges(spark_type: str) -> None:
+    with pytest.raises(RangeError, match=r"do not support the type .*accepted are tinyint"):
+        typed_literal("1", spark_type)
+
+
+@given(
+    st.text(),
+    st.sampled_from(["string", "int", "double", "decimal(5,1)", "date", "timestamp"]),
+)
+def test_no_text_leaves_its_literal(text: str, spark_type: str) -> None:
+    """A quote, a backslash, a comment or a substitution can only come from our own form."""
+    try:
+        literal = typed_literal(text, spark_type)
+    except RangeError:
+        assert spark_type != "string"
+        return
+    assert literal.isascii()
+    assert literal.isprintable()
+    assert literal.count("'") in (0, 2)
+    assert not set(literal) & set('\\$;{}%"`')

@@ -1,0 +1,231 @@
+"""Ranges against brute force in plain Python, for every method and type."""
+
+import datetime
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alluvium.ranges import METHODS, RangeError, Ranges, plan
+from alluvium.ranges.plan import MAX_K
+from alluvium.ranges.points import make_points, positions
+
+
+def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
+    return st.integers(1 - 10**precision, 10**precision - 1).map(
+        lambda unscaled: Decimal(
+            (int(unscaled < 0), tuple(int(d) for d in str(abs(unscaled))), -scale)
+        )
+    )
+
+
+def integers(bits: int) -> st.SearchStrategy[int]:
+    return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+HEX_IDS = st.integers(0, 2**96 - 1).map("{:024x}".format)
+LONG_PREFIX = st.text("ab\x00é😀'\\", max_size=5).map(lambda tail: "p" * 40 + tail)
+TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "tinyint": (pa.int8(), integers(8)),
+    "smallint": (pa.int16(), integers(16)),
+    "int": (pa.int32(), integers(32)),
+    "bigint": (pa.int64(), integers(64) | st.integers(-5, 5)),
+    "float": (pa.float32(), st.floats(width=32) | st.sampled_from([0.0, -0.0, math.nan])),
+    "double": (pa.float64(), st.floats() | st.sampled_from([0.0, -0.0, math.nan, math.inf])),
+    "decimal(10,2)": (pa.decimal128(10, 2), decimals(10, 2)),
+    "decimal(38,0)": (pa.decimal128(38, 0), decimals(38, 0)),
+    "decimal(38,38)": (pa.decimal128(38, 38), decimals(38, 38)),
+    "date": (pa.date32(), st.dates()),
+    "timestamp": (pa.timestamp("us", tz="UTC"), st.datetimes(timezones=st.just(datetime.UTC))),
+    "timestamp_ntz": (pa.timestamp("us"), st.datetimes()),
+    "object id": (pa.string(), HEX_IDS),
+    "uuid": (pa.string(), st.uuids().map(str)),
+    "string": (pa.string(), st.text(max_size=6) | LONG_PREFIX | st.text("'\\\n\x00$", max_size=3)),
+}
+COLUMNS = st.sampled_from(sorted(TYPES)).flatmap(
+    lambda name: st.tuples(
+        st.just(TYPES[name][0]), st.lists(st.none() | TYPES[name][1], max_size=40)
+    )
+)
+
+
+def key(value: Any) -> Any:
+    """Spark's order."""
+    if isinstance(value, float):
+        return (math.isnan(value), 0.0 if math.isnan(value) else value)
+    return value.encode() if isinstance(value, str) else value
+
+
+def intervals(ranges: Ranges) -> list[tuple[Any, Any, int]]:
+    return list(
+        zip(ranges.lo.to_pylist(), ranges.hi.to_pylist(), ranges.row_count.tolist(), strict=True)
+    )
+
+
+def check_sound(found: list[tuple[Any, Any, int]], values: list[Any]) -> None:
+    keys = sorted(key(value) for value in values if value is not None)
+    previous = None
+    for lo, hi, count in found:
+        assert key(lo) in keys
+        assert key(hi) in keys
+        assert key(lo) <= key(hi)
+        assert previous is None or previous < key(lo)
+        assert sum(key(lo) <= one <= key(hi) for one in keys) == count
+        previous = key(hi)
+    # Disjoint ranges that count every value hold every value.
+    assert sum(count for _, _, count in found) == len(keys)
+
+
+@pytest.mark.parametrize("method", ["min_max", "gaps", "kmeans"])
+@given(column=COLUMNS, k=st.integers(1, 6))
+@settings(max_examples=250)
+def test_every_value_lies_in_one_range(
+    method: str, column: tuple[pa.DataType, list[Any]], k: int
+) -> None:
+    kind, values = column
+    ranges = plan(pa.array(values, kind, from_pandas=False), method, k)
+    stored = pa.array(values, kind, from_pandas=False).to_pylist()
+    check_sound(intervals(ranges), stored)
+    distinct = {key(value) for value in stored if value is not None}
+    if method == "min_max":
+        assert len(ranges) == min(1, len(distinct))
+    elif len(distinct) <= k:
+        assert len(ranges) == len(distinct)
+    else:
+        assert 1 <= len(ranges) <= k
+
+
+def number(value: Any) -> Fraction:
+    """Exact distance from a fixed point."""
+    if isinstance(value, str):
+        return Fraction(int(value, 16))
+    if isinstance(value, datetime.datetime):
+        since = value.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)
+        return Fraction(since // datetime.timedelta(microseconds=1))
+    return Fraction(value.toordinal()) if isinstance(value, datetime.date) else Fraction(value)
+
+
+EXACT = [
+    "bigint", "decimal(10,2)", "decimal(38,0)", "decimal(38,38)", "date", "timestamp",
+]  # fmt: skip
+
+
+@given(data=st.data(), name=st.sampled_from([*EXACT, "object id"]), k=st.integers(1, 6))
+@settings(max_examples=300)
+def test_gaps_are_the_widest(data: st.DataObject, name: str, k: int) -> None:
+    kind, one = TYPES[name]
+    values = data.draw(st.lists(one, min_size=1, max_size=30))
+    if name == "object id":  # with a letter in it nobody takes them for decimal numbers
+        values = [value[:23] + "f" for value in values]
+    distinct = sorted({number(value) for value in values})
+    widths = sorted(b - a for a, b in itertools.pairwise(distinct))
+    found = intervals(plan(pa.array(values, kind), "gaps", k))
+    chosen = [number(b[0]) - number(a[1]) for a, b in itertools.pairwise(found)]
+    assert sorted(chosen) == widths[max(0, len(widths) - (k - 1)) :]
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=30), st.integers(2, 5))
+def test_float_gaps_are_the_widest(values: list[float], k: int) -> None:
+    finite = [value for value in values if math.isfinite(value)]
+    found = intervals(plan(pa.array(finite, pa.float64()), "gaps", k))
+    distinct = sorted({Fraction(value) for value in finite})
+    widths = sorted(b - a for a, b in itertools.pairwise(distinct))
+    best = sum(widths[max(0, len(widths) - (k - 1)) :])
+    chosen = sum(Fraction(b[0]) - Fraction(a[1]) for a, b in itertools.pairwise(found))
+    assert chosen >= best * (1 - Fraction(1, 10**12))
+
+
+@given(column=COLUMNS)
+@settings(max_examples=300)
+def test_positions_follow_the_order(column: tuple[pa.DataType, list[Any]]) -> None:
+    points = make_points(pa.array(column[1], column[0], from_pandas=False))
+    if len(points):
+        places = positions(points.values).tolist()
+        assert places == sorted(places)
+        assert all(math.isfinite(place) for place in places)
+
+
+def test_kmeans_finds_three_blobs_exactly() -> None:
+    rng = np.random.default_rng(7)
+    blobs = [rng.integers(start, start + 1000, 5000) for start in (0, 1_000_000, 9_000_000)]
+    values = np.concatenate(blobs)
+    rng.shuffle(values)
+    for sample_rows in (50, 50_000):
+        found = intervals(plan(pa.array(values), "kmeans", 3, sample_rows))
+        assert found == [(int(b.min()), int(b.max()), 5000) for b in blobs]
+
+
+def test_kmeans_follows_the_rows_not_the_distinct_values() -> None:
+    # Weighted, the far end of the line is where most rows are, so it is worth a second centre.
+    values = [*range(10), *(v for v in (1000, 1040) for _ in range(10_000))]
+    found = intervals(plan(pa.array(values, pa.int64()), "kmeans", 3))
+    assert [(lo, hi) for lo, hi, _ in found] == [(0, 9), (1000, 1000), (1040, 1040)]
+
+
+def test_kmeans_is_deterministic() -> None:
+    values = pa.array(np.random.default_rng(3).normal(size=20_000))
+    assert intervals(plan(values, "kmeans", 8, 500)) == intervals(plan(values, "kmeans", 8, 500))
+
+
+def test_gaps_of_object_ids_of_two_days() -> None:
+    ids = [f"{seconds:08x}{i:016x}" for seconds in (1_357_000_000, 1_388_000_000) for i in range(9)]
+    found = intervals(plan(pa.array(ids), "gaps", 2))
+    assert found == [(ids[0], ids[8], 9), (ids[9], ids[17], 9)]
+
+
+def test_chunks_and_slices() -> None:
+    whole = pa.array([Decimal(n) for n in (1, 2, 3, 50, 51)], pa.decimal128(38, 0))
+    chunks = pa.chunked_array([whole.slice(1, 2), whole.slice(3, 2)])
+    assert intervals(plan(chunks, "gaps", 2)) == [(2, 3, 2), (50, 51, 2)]
+    assert intervals(plan(whole.slice(1), "gaps", 2)) == [(2, 3, 2), (50, 51, 2)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_values_no_ranges(method: str) -> None:
+    for values in ([], [None, None]):
+        assert len(plan(pa.array(values, pa.int64()), method)) == 0
+
+
+def test_none_plans_nothing() -> None:
+    assert len(plan(pa.array([1, 2]), "none")) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"method": "k_means"}, "'k_means': accepted are none, min_max, gaps, kmeans"),
+        ({"k": 0}, f"k is 0: accepted is a whole number from 1 to {MAX_K}"),
+        ({"k": MAX_K + 1}, f"from 1 to {MAX_K}"),
+        ({"k": 2.5}, "k is 2.5"),
+        ({"k": True}, "k is True"),
+        ({"k": 9, "sample_rows": 8}, "sample_rows is 8: accepted is a whole number from k = 9"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(RangeError, match=said):
+        plan(pa.array([1, 2, 3]), **arguments)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([True]),
+        pa.array([b"x"]),
+        pa.array([[1]]),
+        pa.array([{"a": 1}]),
+        pa.array([1], pa.timestamp("ns")),
+        pa.array([1], pa.uint64()),
+        pa.array([None]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_unsupported_types(values: pa.Array) -> None:
+    with pytest.raises(RangeError, match="accepted are int8 to int64"):
+        plan(values)
