@@ -1,0 +1,123 @@
+"""What the reference project costs: `make run` from a clone, again, and a build with nothing new.
+
+Run with `make bench-run`. Package downloads are left out: the clone is set up before the clock
+starts. Memory is the summed resident set of the command and all its children (JVM and Python),
+sampled five times a second. Writes benchmarks/results/run.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+RESULTS = REPOSITORY / "benchmarks" / "results" / "run.json"
+
+
+def children(root: int) -> list[int]:
+    """`root` and every process below it."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parent = int(stat.rpartition(")")[2].split()[1])
+            parents.setdefault(parent, []).append(int(entry.name))
+    found, queue = [], [root]
+    while queue:
+        pid = queue.pop()
+        found.append(pid)
+        queue += parents.get(pid, [])
+    return found
+
+
+def resident(pid: int) -> int:
+    """Bytes of `pid` in memory; 0 once it is gone."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def measure(command: list[str], folder: Path) -> tuple[float, int]:
+    """Seconds and peak bytes of `command`; raises CalledProcessError if it fails."""
+    peak, over = 0, threading.Event()
+    started = time.perf_counter()
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+
+        def sample() -> None:
+            nonlocal peak
+            while not over.wait(0.2):
+                peak = max(peak, sum(resident(pid) for pid in children(process.pid)))
+
+        sampler = threading.Thread(target=sample)
+        sampler.start()
+        output, _ = process.communicate()
+        seconds = time.perf_counter() - started
+        over.set()
+        sampler.join()
+    if process.returncode:
+        print(output)
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return seconds, peak
+
+
+def one_round(folder: Path) -> dict[str, tuple[float, int]]:
+    """The three cases in a fresh clone under `folder`."""
+    clone = folder / "clone"
+    subprocess.run(["git", "clone", "--quiet", REPOSITORY, clone], check=True)
+    subprocess.run(["make", "--silent", "setup"], cwd=clone, check=True)
+    build = [".venv/bin/dbt", "build", "--profiles-dir", "profiles"]
+    steps: dict[str, Callable[[], tuple[float, int]]] = {
+        "make run, first": lambda: measure(["make", "run"], clone),
+        "make run, new events": lambda: measure(["make", "run"], clone),
+        "dbt build, nothing new": lambda: measure(build, clone),
+    }
+    return {case: step() for case, step in steps.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="fresh clones to measure")
+    rounds = parser.parse_args().rounds
+    figures: dict[str, list[tuple[float, int]]] = {}
+    for number in range(rounds):
+        with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as folder:
+            for case, figure in one_round(Path(folder)).items():
+                figures.setdefault(case, []).append(figure)
+                print(f"round {number + 1}: {case}: {figure[0]:.1f} s, {figure[1] / 2**30:.2f} GiB")
+    RESULTS.write_text(
+        json.dumps(
+            [
+                {
+                    "case": case,
+                    "contender": "alluvium",
+                    "seconds": round(statistics.median(seconds for seconds, _ in runs), 1),
+                    "seconds_all": [round(seconds, 1) for seconds, _ in runs],
+                    "peak_bytes": max(peak for _, peak in runs),
+                    "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+                }
+                for case, runs in figures.items()
+            ],
+            indent=2,
+        )
+        + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
