@@ -1,0 +1,18 @@
+"""Append-only bronze tables from files, Kafka or Delta, exactly once (``streaming_table``)."""
+
+from alluvium.stream.append import Figures, StreamError, Target, append, create_empty
+from alluvium.stream.spec import Feed, SpecError, StreamSpec, parse_spec
+from alluvium.stream.views import register_batch_view
+
+__all__ = [
+    "Feed",
+    "Figures",
+    "SpecError",
+    "StreamError",
+    "StreamSpec",
+    "Target",
+    "append",
+    "create_empty",
+    "parse_spec",
+    "register_batch_view",
+]

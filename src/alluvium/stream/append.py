@@ -1,0 +1,439 @@
+"""Append what is new at a source to a Delta table, exactly once, one commit a trigger.
+
+Structured Streaming plans the micro-batches (``availableNow``); each is one Delta commit that
+records the checkpoint's id and the epoch as a ``txn`` action. A micro-batch that is replayed after
+a kill is the same files or offsets and the same epoch, so Delta skips it where it had committed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from delta.tables import DeltaTable
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the field's usual name
+from pyspark.sql.types import LongType, StructType
+
+from alluvium.stream import checkpoint as checkpoints
+from alluvium.stream.checkpoint import Checkpoint
+from alluvium.stream.files import Files
+from alluvium.stream.sources import (
+    DeltaSource,
+    FileSource,
+    KafkaSource,
+    Source,
+    Trigger,
+    list_in_few_tasks,
+    no_events,
+    open_source,
+    register_view,
+)
+from alluvium.stream.spec import Feed
+
+BATCH_ID = "_batch_id"
+# One output file per this many bytes of a trigger's events before compression.
+BYTES_PER_FILE = 512 * 1024 * 1024
+_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
+
+
+class StreamError(RuntimeError):
+    """A streaming table cannot be built as described; the message says what is accepted."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The Delta table that events are appended to.
+
+    Attributes:
+        name: Quoted name for SQL, such as ```bronze`.`flights_events` ``.
+        checkpoint: Folder of its checkpoint, beside the table.
+        file_format: Only ``delta`` is accepted.
+        partition_by: Partition columns, among the query's columns.
+        location: Path of an external table; None for a managed one.
+        tblproperties: Table properties.
+    """
+
+    name: str
+    checkpoint: str
+    file_format: str = "delta"
+    partition_by: tuple[str, ...] = ()
+    location: str | None = None
+    tblproperties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one run did.
+
+    Attributes:
+        rows: Events appended.
+        files: Files read (0 for sources without files).
+        bytes: Their size as stored.
+        output_files: Data files written.
+        batch_id: Highest ``_batch_id`` this run committed; None where it committed nothing.
+        seconds: Wall-clock time.
+        waiting: Events left for a later run under ``min_rows``.
+    """
+
+    rows: int = 0
+    files: int = 0
+    bytes: int = 0
+    output_files: int = 0
+    batch_id: int | None = None
+    seconds: float = 0.0
+    waiting: int = 0
+
+    def line(self, model: str) -> str:
+        """One sentence for the console."""
+        if self.waiting:
+            return f"{model}: {self.waiting:,} events wait for more in {self.seconds:.1f} s"
+        if self.batch_id is None:
+            return f"{model}: nothing new in {self.seconds:.1f} s"
+        files = f" from {self.files:,} files" if self.files else ""
+        return (
+            f"{model}: {self.rows:,} events{files} → batch {self.batch_id} in {self.seconds:.1f} s"
+        )
+
+
+def create_empty(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> None:
+    """Create the table with the query's columns and no rows, or leave the one that is there.
+
+    Raises:
+        StreamError: The query or the target is not what a streaming table accepts.
+    """
+    columns = _columns(session, feed, sql, view, target)
+    if session.catalog.tableExists(target.name):
+        return
+    builder = DeltaTable.createIfNotExists(session).tableName(target.name).addColumns(columns)
+    if target.partition_by:
+        builder = builder.partitionedBy(*target.partition_by)
+    if target.location is not None:
+        builder = builder.location(target.location)
+    for key, value in target.tblproperties.items():
+        builder = builder.property(key, value)
+    builder.execute()
+
+
+def append(
+    session: SparkSession,
+    feed: Feed,
+    sql: str,
+    view: str,
+    target: Target,
+    *,
+    full_refresh: bool = False,
+    now: Callable[[], float] = time.time,
+) -> Figures:
+    """Append every new event of the feed, as the query selects it, to the target.
+
+    Args:
+        session: Session whose catalog, settings and temp views the query sees. It keeps
+            streaming's own settings.
+        feed: The source.
+        sql: The query; it reads the events under the name ``view``.
+        view: Name of the temp view, unquoted.
+        target: The table; created where absent.
+        full_refresh: Start again from the source. The first commit replaces the content, so
+            readers see the old table until then; ``_batch_id`` goes on rising.
+        now: Seconds since 1970, for ``max_wait``.
+
+    Returns:
+        The run's figures.
+
+    Raises:
+        StreamError: The query is not one that can run on a stream, the table's columns do not fit
+            it, or the target is not a Delta table.
+    """
+    started = time.monotonic()
+    files = Files(session)
+    source = open_source(feed)
+    existed = session.catalog.tableExists(target.name)
+    # Even where nothing is new: a full refresh replaces a table whose columns may differ.
+    if full_refresh and existed:
+        _columns(session, feed, sql, view, target)
+    else:
+        create_empty(session, feed, sql, view, target)
+        _check_schema(session, feed, sql, view, target)
+    place = _place(session, files, target, existed, full_refresh)
+
+    def done(figures: Figures) -> Figures:
+        return Figures(**{**vars(figures), "seconds": time.monotonic() - started})
+
+    exists = source.exists(session)
+    if exists and not place.replaces:
+        waiting = _held_back(session, source, files, place, now)
+        if waiting is not None:
+            return done(Figures(waiting=waiting))
+    run = _Run(feed, sql, view, target, source, place)
+    if exists:
+        _stream(session, run)
+    if place.replaces and not run.replaced and checkpoints.last_epoch(files, place) < 0:
+        # Nothing at the source: the refreshed table is empty.
+        run.replace_by_nothing(session)
+    settled = place.settled()
+    if run.replaced:
+        settled = Checkpoint(**{**vars(settled), "table_id": _table_id(session, target)})
+    if settled != place:
+        checkpoints.save(files, settled)
+    return done(run.figures())
+
+
+def _columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> StructType:
+    """The table's columns, after checking the query and the target."""
+    if target.file_format != "delta":
+        raise StreamError(
+            f"{target.name}: file_format is {target.file_format!r}; a streaming table is delta"
+        )
+    probe = session.newSession()
+    probe.catalog.setCurrentDatabase(session.catalog.currentDatabase())
+    # Analysed as a stream, so that Spark's own rules for streams judge the query.
+    rate = probe.readStream.format("rate").load()
+    schema = no_events(probe, feed).schema
+    rate.select(
+        *(F.lit(None).cast(f.dataType).alias(f.name) for f in schema)
+    ).createOrReplaceTempView(view)
+    result = probe.sql(sql)
+    if not result.isStreaming:
+        raise StreamError(f"{target.name}: the query does not read its stream {view}")
+    jvm: Any = session._jvm
+    sql_pkg = jvm.org.apache.spark.sql
+    try:
+        sql_pkg.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
+            result._jdf.queryExecution().analyzed(),
+            sql_pkg.streaming.OutputMode.Append(),
+        )
+    except PySparkException as error:
+        raise StreamError(
+            f"{target.name}: the query cannot run on a stream, where each event is seen once and "
+            f"alone (filters, expressions and joins with tables can): {_first_line(error)}"
+        ) from error
+    if BATCH_ID in result.columns:
+        raise StreamError(f"{target.name}: the query returns {BATCH_ID}, which is added to it")
+    missing = [c for c in target.partition_by if c not in result.columns]
+    if missing:
+        raise StreamError(
+            f"{target.name}: partition_by names {', '.join(missing)}; "
+            f"the query returns {', '.join(result.columns)}"
+        )
+    return StructType([*result.schema.fields]).add(BATCH_ID, LongType())
+
+
+def _check_schema(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> None:
+    """New columns are added and absent ones are NULL, but a column keeps its type."""
+    wanted = {f.name.lower(): f for f in _columns(session, feed, sql, view, target)}
+    changed = [
+        f"{f.name} is {f.dataType.simpleString()}, "
+        f"the query returns {wanted[f.name.lower()].dataType.simpleString()}"
+        for f in session.table(target.name).schema
+        if f.name.lower() in wanted and wanted[f.name.lower()].dataType != f.dataType
+    ]
+    if changed:
+        raise StreamError(
+            f"{target.name}: a column's type cannot change: {'; '.join(changed)}. "
+            "Cast it in the query, or run with --full-refresh"
+        )
+
+
+def _table_id(session: SparkSession, target: Target) -> str:
+    detail = session.sql(f"describe detail {target.name}").select("id", "format").first()
+    if detail is None or detail["format"] != "delta":
+        raise StreamError(f"{target.name} exists and is not a Delta table")
+    return str(detail["id"])
+
+
+def _highest_batch(session: SparkSession, target: Target) -> int:
+    """The highest ``_batch_id`` the table ever had: its rows may have been deleted since."""
+    found = 0
+    if BATCH_ID in session.table(target.name).columns:
+        found = session.table(target.name).agg(F.max(BATCH_ID)).collect()[0][0] or 0
+    history = session.sql(f"describe history {target.name}").select("userMetadata")
+    for row in history.where("userMetadata like '%alluvium_stream%'").limit(1).collect():
+        found = max(found, json.loads(row[0])["alluvium_stream"]["batch_id"])
+    return int(found)
+
+
+def _place(
+    session: SparkSession, files: Files, target: Target, existed: bool, full_refresh: bool
+) -> Checkpoint:
+    """Where to go on: the table's checkpoint, or a new one where it is absent or not its own."""
+    root = target.checkpoint
+    table_id = _table_id(session, target)
+    place = checkpoints.load(files, root)
+    ours = place is not None and place.table_id == table_id
+    if place is not None and ours and not full_refresh:
+        if checkpoints.last_epoch(files, place) >= 0:
+            return place
+        # Never started, or Spark's folder is lost: under the same id its epochs would be skipped.
+        highest = _highest_batch(session, target)
+        new = checkpoints.begin(
+            root,
+            max(highest, place.base),
+            table_id,
+            replaces=place.replaces,
+            skips_known=highest > 0 and not place.replaces,
+        )
+    else:
+        highest = _highest_batch(session, target)
+        if place is not None:
+            # A dropped table's batches are below those of the one that takes its name.
+            highest = max(highest, place.batch_id(checkpoints.last_epoch(files, place)))
+        new = checkpoints.begin(
+            root,
+            highest,
+            table_id,
+            replaces=full_refresh and existed,
+            skips_known=existed and not full_refresh and highest > 0,
+        )
+    absent = {"_source_partition", "_source_offset"} - set(session.table(target.name).columns)
+    if new.skips_known and absent:
+        raise StreamError(
+            f"{target.name}: its checkpoint {root} is lost, and without its columns "
+            f"{', '.join(sorted(absent))} it cannot tell what it holds; run with --full-refresh"
+        )
+    checkpoints.save(files, new)
+    return new
+
+
+def _held_back(
+    session: SparkSession,
+    source: FileSource | KafkaSource | DeltaSource,
+    files: Files,
+    place: Checkpoint,
+    now: Callable[[], float],
+) -> int | None:
+    """Events that wait for more to come; None where the stream shall start."""
+    spec = source.feed.spec
+    if spec.min_rows <= 1 or isinstance(source, DeltaSource) or place.skips_known:
+        return None
+    started = checkpoints.last_epoch(files, place) >= 0
+    if started and not checkpoints.is_idle(files, place):
+        return None
+    waiting = source.waiting(session, place.location).limit(spec.min_rows)
+    rows, oldest = waiting.agg(
+        F.count(F.lit(1)), F.unix_micros(F.min("_source_timestamp"))
+    ).collect()[0]
+    if rows >= spec.min_rows:
+        return None
+    if rows and now() - oldest / 1e6 > (spec.max_wait or 0):
+        return None
+    return int(rows)
+
+
+class _Run:
+    """One run's micro-batches."""
+
+    def __init__(
+        self, feed: Feed, sql: str, view: str, target: Target, source: Source, place: Checkpoint
+    ):
+        self._feed = feed
+        self._sql = sql
+        self._view = view
+        self._target = target
+        self.source = source
+        self.place = place
+        self._done: list[Figures] = []
+        self.replaced = False
+        self.error: Exception | None = None
+
+    def __call__(self, batch: DataFrame, epoch: int) -> None:
+        try:
+            self._write(batch, epoch)
+        except Exception as error:
+            self.error = error
+            raise
+
+    def figures(self) -> Figures:
+        """The run's sums."""
+        return Figures(
+            rows=sum(f.rows for f in self._done),
+            files=sum(f.files for f in self._done),
+            bytes=sum(f.bytes for f in self._done),
+            output_files=sum(f.output_files for f in self._done),
+            batch_id=self._done[-1].batch_id if self._done else None,
+        )
+
+    def replace_by_nothing(self, session: SparkSession) -> None:
+        """The first commit of a full refresh whose source is empty."""
+        no_events(session, self._feed).createOrReplaceTempView(self._view)
+        empty = session.sql(self._sql).withColumn(BATCH_ID, F.lit(None).cast("bigint"))
+        self._replace(empty, {})
+
+    def _write(self, batch: DataFrame, epoch: int) -> None:
+        session = batch.sparkSession
+        known = session.table(self._target.name) if self.place.skips_known else None
+        trigger = self.source.trigger(batch, known)
+        batch_id = self.place.batch_id(epoch)
+        replaces = self.place.replaces and epoch == 0
+        if trigger is None:
+            return
+        register_view(session, trigger.events, self._view)
+        rows = session.sql(self._sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
+        rows = self._few_files(rows, trigger)
+        note = {"batch_id": batch_id, "files": trigger.files, "bytes": trigger.bytes}
+        options = {
+            "txnAppId": self.place.app_id,
+            "txnVersion": str(epoch),
+            "userMetadata": json.dumps({"alluvium_stream": note}),
+        }
+        session.conf.unset(_LAST_COMMIT)
+        if replaces:
+            self._replace(rows, options)
+        else:
+            writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
+            writer.options(**options).saveAsTable(self._target.name)
+        commit = session.conf.get(_LAST_COMMIT, None)
+        if commit is None:
+            return  # This epoch had committed before the run that planned it was killed.
+        written, output_files = self._metrics(session, int(commit))
+        self._done.append(Figures(written, trigger.files, trigger.bytes, output_files, batch_id))
+
+    def _few_files(self, rows: DataFrame, trigger: Trigger) -> DataFrame:
+        parts = max(1, -(-trigger.raw_bytes // BYTES_PER_FILE))
+        if parts > 1 and self._target.partition_by:
+            return rows.repartition(parts, *self._target.partition_by)
+        return rows.coalesce(parts)
+
+    def _replace(self, rows: DataFrame, options: Mapping[str, str]) -> None:
+        writer = rows.writeTo(self._target.name).using("delta").options(**options)
+        for key, value in self._target.tblproperties.items():
+            writer = writer.tableProperty(key, value)
+        if self._target.location is not None:
+            writer = writer.tableProperty("location", self._target.location)
+        if self._target.partition_by:
+            writer = writer.partitionedBy(*(F.col(c) for c in self._target.partition_by))
+        writer.createOrReplace()
+        self.replaced = True
+
+    def _metrics(self, session: SparkSession, version: int) -> tuple[int, int]:
+        history = session.sql(f"describe history {self._target.name} limit 20")
+        for row in history.where(F.col("version") == version).collect():
+            metrics = row["operationMetrics"]
+            return int(metrics.get("numOutputRows", 0)), int(metrics.get("numFiles", 0))
+        return 0, 0
+
+
+def _stream(session: SparkSession, run: _Run) -> None:
+    """Run the feed's micro-batches until all that was there at the start is in."""
+    # Without new events there is nothing to do: no state, no watermark.
+    session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+    list_in_few_tasks(session)
+    writer = run.source.stream(session).writeStream.foreachBatch(run)
+    writer = writer.option("checkpointLocation", run.place.location)
+    query = writer.trigger(availableNow=True).start()
+    try:
+        query.awaitTermination()
+    except PySparkException as error:
+        if run.error is not None:
+            raise run.error from error
+        raise
+    finally:
+        query.stop()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

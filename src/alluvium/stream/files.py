@@ -1,0 +1,74 @@
+"""Small files on any file system that Spark knows, through Hadoop's own client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Files:
+    """Read, replace and delete small files and folders by path or URI."""
+
+    def __init__(self, session: SparkSession):
+        self._jvm: Any = session._jvm
+        self._gateway: Any = session.sparkContext._gateway
+        self._conf: Any = session._jsparkSession.sessionState().newHadoopConf()
+
+    def _open(self, path: str) -> tuple[Any, Any]:
+        where = self._jvm.org.apache.hadoop.fs.Path(path)
+        return where.getFileSystem(self._conf), where
+
+    def exists(self, path: str) -> bool:
+        """Whether the path, or for a glob any match, exists."""
+        fs, where = self._open(path)
+        if fs.exists(where):
+            return True
+        found = fs.globStatus(where)
+        return found is not None and len(found) > 0
+
+    def names(self, folder: str) -> list[str]:
+        """Names in the folder; none where it is absent."""
+        fs, where = self._open(folder)
+        if not fs.exists(where):
+            return []
+        return [status.getPath().getName() for status in fs.listStatus(where)]
+
+    def uri_path(self, path: str) -> str:
+        """The path without scheme and authority, as the file system writes it."""
+        return str(self._jvm.org.apache.hadoop.fs.Path(path).toUri().getPath())
+
+    def read(self, path: str) -> str | None:
+        """The text of a file; None where it is absent."""
+        fs, where = self._open(path)
+        if not fs.exists(where):
+            return None
+        stream = fs.open(where)
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def replace(self, path: str, text: str) -> None:
+        """Write a file so that a reader sees the old text or the new one, never a part."""
+        fs, where = self._open(path)
+        fs.mkdirs(where.getParent())
+        draft = self._jvm.org.apache.hadoop.fs.Path(path + ".new")
+        stream = fs.create(draft, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+        rename = self._jvm.org.apache.hadoop.fs.Options.Rename
+        flags = self._gateway.new_array(rename, 1)
+        flags[0] = rename.OVERWRITE
+        qualified = fs.makeQualified(where)
+        context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
+            qualified.toUri(), self._conf
+        )
+        context.rename(fs.makeQualified(draft), qualified, flags)
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a folder and all in it; an absent one is no error."""
+        fs, where = self._open(path)
+        fs.delete(where, True)

@@ -1,0 +1,380 @@
+"""Sources as events: whatever the source, the same system columns, the value as it came.
+
+``_key, _value, _headers, _source_partition, _source_offset, _source_timestamp``. A value (or key)
+that is not valid UTF-8 is shown with U+FFFD in place of the bad bytes, so that every engine can
+read the table, and its exact bytes are kept in ``_headers`` under ``_value`` (or ``_key``).
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the field's usual name
+
+from alluvium.stream.files import Files
+from alluvium.stream.spec import LINE_FORMATS, LISTING_OPTIONS, Feed
+
+EVENT_DDL = (
+    "_key string, _value string, _headers array<struct<key:string,value:binary>>, "
+    "_source_partition string, _source_offset bigint, _source_timestamp timestamp"
+)
+_HEADERS = "array<struct<key:string,value:binary>>"
+_LISTING_DDL = "path string, modificationTime timestamp, length bigint, content binary"
+_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+# A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
+_ROW_IN_PARTITION = (1 << 33) - 1
+# Larger than any file: a file is never split, and two never share a partition, so the row number
+# in the partition is the row number in the file.
+_WHOLE_FILES = str(1 << 40)
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """The events of one micro-batch, and what they were read from.
+
+    Attributes:
+        events: The events, lazily.
+        files: Files read; 0 for sources without files.
+        bytes: Their size in bytes, as stored.
+        raw_bytes: Estimate of their size in bytes once decompressed.
+    """
+
+    events: DataFrame
+    files: int
+    bytes: int
+    raw_bytes: int
+
+
+class Source(Protocol):
+    """What every source can do; files and Kafka can also tell what is waiting."""
+
+    feed: Feed
+
+    def exists(self, session: SparkSession) -> bool:
+        """Whether there is anything to open: an absent folder is an ordinary case."""
+
+    def stream(self, session: SparkSession) -> DataFrame:
+        """The streaming frame whose micro-batches `trigger` turns into events."""
+
+    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
+        """Events of a micro-batch that ``known`` (a bronze table) lacks; None for none."""
+
+    def batch(self, session: SparkSession) -> DataFrame:
+        """Every event the source holds now, as a static frame."""
+
+
+def open_source(feed: Feed) -> FileSource | KafkaSource | DeltaSource:
+    """The source that a feed describes."""
+    if feed.spec.format == "kafka":
+        return KafkaSource(feed)
+    if feed.spec.format == "delta":
+        return DeltaSource(feed)
+    return FileSource(feed)
+
+
+def no_events(session: SparkSession, feed: Feed) -> DataFrame:
+    """An empty static frame with the columns of the feed's events."""
+    return _parsed(session.createDataFrame([], EVENT_DDL), feed)
+
+
+def list_in_few_tasks(session: SparkSession) -> None:
+    """Keep Spark from running a task for every file when it lists them."""
+    cores = session.sparkContext.defaultParallelism
+    session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(cores))
+
+
+def _whole_files(session: SparkSession) -> SparkSession:
+    """A new session whose scans give one partition to each file.
+
+    A scan keeps the settings of the session it was made in, wherever its frame is used.
+    """
+    scan = session.newSession()
+    scan.conf.set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
+    scan.conf.set("spark.sql.files.openCostInBytes", _WHOLE_FILES)
+    scan.conf.unset("spark.sql.files.maxPartitionNum")
+    list_in_few_tasks(scan)
+    return scan
+
+
+def register_view(session: SparkSession, frame: DataFrame, view: str) -> None:
+    """Register a frame, of whatever session, as a temp view of this one."""
+    shared = f"alluvium_{uuid.uuid4().hex}"
+    frame.createGlobalTempView(shared)
+    try:
+        session.table(f"global_temp.{shared}").createOrReplaceTempView(view)
+    finally:
+        session.catalog.dropGlobalTempView(shared)
+
+
+def _event(
+    key: Column,
+    value: Column,
+    headers: Column,
+    partition: Column,
+    offset: Column,
+    timestamp: Column,
+) -> list[Column]:
+    """The system columns from raw parts; key and value are binary."""
+    parts = {"_key": key, "_value": value}
+    raw = F.filter(
+        F.array(
+            *(
+                F.when(~F.is_valid_utf8(part.cast("string")), F.struct(F.lit(name), part))
+                for name, part in parts.items()
+            )
+        ).cast(_HEADERS),
+        lambda header: header.isNotNull(),
+    )
+    empty = F.array().cast(_HEADERS)
+    headers = F.when(F.size(raw) == 0, headers).otherwise(F.concat(F.coalesce(headers, empty), raw))
+    return [
+        *(F.make_valid_utf8(part.cast("string")).alias(name) for name, part in parts.items()),
+        headers.alias("_headers"),
+        partition.alias("_source_partition"),
+        offset.cast("bigint").alias("_source_offset"),
+        timestamp.cast("timestamp").alias("_source_timestamp"),
+    ]
+
+
+def _parsed(events: DataFrame, feed: Feed) -> DataFrame:
+    """Events with the columns of a json or csv schema behind them."""
+    spec = feed.spec
+    if spec.schema is None or spec.format not in ("json", "csv"):
+        return events
+    options = {k: v for k, v in feed.options.items() if k not in LISTING_OPTIONS}
+    parse = F.from_json if spec.format == "json" else F.from_csv
+    parsed = parse(F.col("_value"), spec.schema, options)
+    return events.withColumn("_parsed", parsed).select(*events.columns, "_parsed.*")
+
+
+class FileSource:
+    """A folder of files: a line (or a row of parquet or orc) is an event.
+
+    Structured Streaming discovers the files and remembers them; only their names, times and
+    sizes run through it. Each micro-batch then reads its files whole, which gives exact lines.
+    """
+
+    def __init__(self, feed: Feed):
+        assert feed.path is not None
+        self.feed = feed
+        self._path = feed.path
+
+    def exists(self, session: SparkSession) -> bool:
+        return Files(session).exists(self._path)
+
+    def stream(self, session: SparkSession) -> DataFrame:
+        spec = self.feed.spec
+        limits = {
+            "maxFilesPerTrigger": spec.max_files_per_trigger,
+            "maxBytesPerTrigger": spec.max_bytes_per_trigger,
+        }
+        reader = session.readStream.format("binaryFile").schema(_LISTING_DDL)
+        for name, limit in limits.items():
+            if limit is not None:
+                reader = reader.option(name, limit)
+        # By default a file a week older than the newest one would be passed over in silence.
+        reader = reader.option("maxFileAge", "36500d").option("recursiveFileLookup", "true")
+        return self._listing(reader.options(**self._listing_options()).load(self._path))
+
+    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
+        if known is not None:
+            names = known.select("_source_partition").distinct()
+            batch = batch.join(names, batch["name"] == names["_source_partition"], "left_anti")
+        found = batch.select("path", "length").collect()
+        if not found:
+            return None
+        sizes = {row.path: row.length for row in found}
+        raw = sum(n * (8 if p.endswith(_COMPRESSED) else 1) for p, n in sizes.items())
+        events = self._events(batch.sparkSession, sorted(sizes))
+        return Trigger(events, len(sizes), sum(sizes.values()), raw)
+
+    def batch(self, session: SparkSession) -> DataFrame:
+        if not self.exists(session):
+            return no_events(session, self.feed)
+        found = self._list(session).select("path").collect()
+        return self._events(session, sorted(row.path for row in found))
+
+    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
+        """Events that no epoch of the checkpoint (Spark's folder) has taken."""
+        found = self._list(session)
+        log = f"{checkpoint}/sources/0"
+        if Files(session).exists(log):
+            # The log names files in JSON after a line with its version; compacted parts of it
+            # repeat the older ones.
+            seen = session.read.schema("path string").json(log).where("path is not null")
+            seen = seen.select(_plain_url(F.col("path")).alias("url"))
+            found = found.join(seen, "url", "left_anti")
+        return self._events(session, [row.path for row in found.select("path").collect()])
+
+    def _listing_options(self) -> dict[str, str]:
+        return {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
+
+    def _list(self, session: SparkSession) -> DataFrame:
+        reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
+        return self._listing(reader.options(**self._listing_options()).load(self._path))
+
+    def _listing(self, found: DataFrame) -> DataFrame:
+        url = F.col("_metadata.file_path")
+        name = self._name(Files(found.sparkSession), url).alias("name")
+        return found.select("path", "length", _plain_url(url).alias("url"), name)
+
+    def _name(self, files: Files, url: Column) -> Column:
+        """A file's path below the source's folder: it stays the same where the folder moves."""
+        folder = files.uri_path(self._path)
+        for wildcard in "*?[{":
+            if wildcard in folder:
+                folder = folder[: folder.index(wildcard)].rpartition("/")[0]
+        decoded = F.url_decode(F.replace(url, F.lit("+"), F.lit("%2B")))
+        path = F.regexp_replace(decoded, r"^[a-zA-Z][a-zA-Z0-9+.\-]*:(//[^/]*)?", "")
+        below = F.substring(path, F.lit(len(folder) + 2), F.length(path))
+        last = F.element_at(F.split(path, "/"), -1)
+        return F.when(path.startswith(folder + "/"), below).otherwise(last)
+
+    def _events(self, session: SparkSession, paths: list[str]) -> DataFrame:
+        """Events of exactly these files."""
+        spec = self.feed.spec
+        if not paths:
+            return no_events(session, self.feed)
+        session = _whole_files(session)
+        # A name may hold a wildcard's characters.
+        reader = session.read.option("__globPaths__", "false").option("recursiveFileLookup", "true")
+        if spec.format in LINE_FORMATS:
+            rows = reader.option("lineSep", "\n").text(paths)
+            line = F.col("value").cast("binary")
+            # The carriage return of CRLF ends the line as the newline does.
+            shorter = F.substring(line, F.lit(1), F.octet_length(line) - 1)
+            value = F.when(F.col("value").endswith("\r"), shorter).otherwise(line)
+        else:
+            options = {k: v for k, v in self.feed.options.items() if k not in LISTING_OPTIONS}
+            reader = reader.options(**options).format(spec.format)
+            # Without a schema the columns of all files, not those of the first one.
+            reader = reader.schema(spec.schema) if spec.schema else reader
+            rows = reader.option("mergeSchema", "true").load(paths)
+            columns = [F.col(f"`{name.replace('`', '``')}`") for name in rows.columns]
+            value = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary")
+        events = rows.select(
+            *_event(
+                F.lit(None).cast("binary"),
+                value,
+                F.lit(None).cast(_HEADERS),
+                self._name(Files(session), F.col("_metadata.file_path")),
+                F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION)),
+                F.col("_metadata.file_modification_time"),
+            )
+        )
+        return _parsed(events, self.feed)
+
+
+def _plain_url(url: Column) -> Column:
+    """A file's URL in one spelling: file:/x and file:///x are the same."""
+    return F.regexp_replace(url, "^file:/+", "file:/")
+
+
+class KafkaSource:
+    """Kafka topics; the partition is ``<topic>-<number>``, from the earliest event by default."""
+
+    def __init__(self, feed: Feed):
+        self.feed = feed
+
+    def exists(self, session: SparkSession) -> bool:
+        return True
+
+    def stream(self, session: SparkSession) -> DataFrame:
+        return session.readStream.format("kafka").options(**self._options()).load()
+
+    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
+        events = self._events(batch)
+        if known is not None:
+            # Offsets of a partition are taken in order: whatever lies below the highest is in.
+            reached = known.groupBy("_source_partition").agg(
+                F.max("_source_offset").alias("reached")
+            )
+            events = (
+                events.join(reached, "_source_partition", "left")
+                .where("reached is null or _source_offset > reached")
+                .select(*events.columns)
+            )
+        return Trigger(events, 0, 0, 0)
+
+    def batch(self, session: SparkSession) -> DataFrame:
+        options = {k: v for k, v in self._options().items() if k != "maxOffsetsPerTrigger"}
+        return self._events(session.read.format("kafka").options(**options).load())
+
+    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
+        """Events that no epoch of the checkpoint (Spark's folder) has taken."""
+        files = Files(session)
+        planned = [int(n) for n in files.names(f"{checkpoint}/offsets") if n.isdigit()]
+        options = {k: v for k, v in self._options().items() if k != "maxOffsetsPerTrigger"}
+        if planned:
+            text = files.read(f"{checkpoint}/offsets/{max(planned)}") or ""
+            options["startingOffsets"] = text.strip().splitlines()[-1]
+        return self._events(session.read.format("kafka").options(**options).load())
+
+    def _options(self) -> dict[str, str]:
+        topics = ",".join(self.feed.spec.topics)
+        defaults = {"startingOffsets": "earliest"}
+        return {**defaults, **self.feed.options, "subscribe": topics, "includeHeaders": "true"}
+
+    def _events(self, rows: DataFrame) -> DataFrame:
+        partition = F.concat_ws("-", F.col("topic"), F.col("partition").cast("string"))
+        return rows.select(
+            *_event(
+                F.col("key"),
+                F.col("value"),
+                F.col("headers").cast(_HEADERS),
+                partition,
+                F.col("offset"),
+                F.col("timestamp"),
+            )
+        )
+
+
+class DeltaSource:
+    """A Delta table's new rows as JSON; the partition is a data file, the offset a row in it."""
+
+    def __init__(self, feed: Feed):
+        assert feed.path is not None
+        self.feed = feed
+        self._path = feed.path
+
+    def exists(self, session: SparkSession) -> bool:
+        return bool(Files(session).names(f"{self._path}/_delta_log"))
+
+    def stream(self, session: SparkSession) -> DataFrame:
+        spec = self.feed.spec
+        reader = session.readStream.format("delta").options(**self.feed.options)
+        if spec.max_files_per_trigger is not None:
+            reader = reader.option("maxFilesPerTrigger", spec.max_files_per_trigger)
+        if spec.max_bytes_per_trigger is not None:
+            reader = reader.option("maxBytesPerTrigger", spec.max_bytes_per_trigger)
+        return self._events(reader.load(self._path))
+
+    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
+        if known is not None:
+            raise ValueError(
+                f"source {self.feed.spec.source}: the checkpoint is lost and a delta source cannot "
+                "tell which of its rows are in already, because OPTIMIZE renames files; "
+                "run with --full-refresh"
+            )
+        return Trigger(batch, 0, 0, 0)
+
+    def batch(self, session: SparkSession) -> DataFrame:
+        if not self.exists(session):
+            return no_events(session, self.feed)
+        return self._events(session.read.format("delta").load(self._path))
+
+    def _events(self, rows: DataFrame) -> DataFrame:
+        columns = [F.col(f"`{name.replace('`', '``')}`") for name in rows.columns]
+        return rows.select(
+            *_event(
+                F.lit(None).cast("binary"),
+                F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary"),
+                F.lit(None).cast(_HEADERS),
+                F.col("_metadata.file_name"),
+                F.col("_metadata.row_index"),
+                F.col("_metadata.file_modification_time"),
+            )
+        )
