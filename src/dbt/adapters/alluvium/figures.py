@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +32,36 @@ class ModelResponse(AdapterResponse):
     files: int | None = None
     bytes: int | None = None
     seconds: float | None = None
+
+
+@dataclass
+class MergeResponse(ModelResponse):
+    """What a merge of `meta.alluvium_merge` did; `rows_affected` is what changed in the table."""
+
+    events: int | None = None
+    upserts: int | None = None
+    deletes: int | None = None
+    ranges: int | None = None
+    method: str | None = None
+    files_kept: int | None = None
+    files_total: int | None = None
+
+    @classmethod
+    def of(cls, figures: Mapping[str, Any]) -> MergeResponse:
+        changed = int(figures["affected"])
+        return cls(
+            _message=f"OK {changed:,} rows",
+            code="OK",
+            rows_affected=changed,
+            seconds=round(float(figures["seconds"]), 3),
+            events=figures["events"],
+            upserts=figures["key_count"] - figures["deletes"],
+            deletes=figures["deletes"],
+            ranges=figures["ranges"],
+            method=figures["method"],
+            files_kept=figures.get("files_kept"),
+            files_total=figures.get("files_total"),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,53 @@
 """Relations of the adapter."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.contracts.relation import HasQuoting, RelationConfig
 from dbt.adapters.spark.relation import SparkRelation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AlluviumRelation(SparkRelation):
-    """A table or view of the session's catalog."""
+    """A table or view of the session's catalog.
+
+    live_only: written into SQL, the relation leaves out tombstones. Only `ref` makes such
+        relations, of models whose merge keeps deleted rows; `render()` is always the plain name.
+    """
+
+    live_only: bool = False
+
+    @classmethod
+    def create_from(
+        cls, quoting: HasQuoting, relation_config: RelationConfig, **kwargs: Any
+    ) -> AlluviumRelation:
+        # dbt resolves `ref` with a limit (None, mostly) and `this` without: so they are told apart.
+        if "limit" in kwargs and keeps_tombstones(relation_config):
+            kwargs["live_only"] = True
+        return super().create_from(quoting, relation_config, **kwargs)  # type: ignore[return-value]
+
+    def __str__(self) -> str:
+        if not self.live_only:
+            return super().__str__()
+        rendered = self._live()
+        if self.limit is not None:
+            rendered = f"(select * from {rendered} limit {self.limit})"
+        return self.render_event_time_filtered(rendered)
+
+    def _live(self) -> str:
+        return f"(select * from {self.render()} where not coalesce(`_deleted`, false))"
+
+
+def keeps_tombstones(node: Any) -> bool:
+    """Whether the model's merge keeps deleted rows: `delete: soft`, default where it has an order.
+
+    The same rule as the package's macro `merge_settings`.
+    """
+    config = getattr(node, "config", None)
+    meta = (getattr(config, "meta", None) or {}) if config is not None else {}
+    merge = meta.get("alluvium_merge") if isinstance(meta, dict) else None
+    if not isinstance(merge, dict) or merge.get("delete_when") is None:
+        return False
+    return bool((merge.get("delete") or ("soft" if merge.get("order_by") else "hard")) == "soft")

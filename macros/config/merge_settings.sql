@@ -1,0 +1,27 @@
+{#- `meta.alluvium_merge` of a node with its defaults filled in; none where the node has none. -#}
+{% macro merge_settings(node) %}
+  {%- set given = (node.config.get('meta') or {}).get('alluvium_merge') -%}
+  {%- if given is none -%}{{ return(none) }}{%- endif -%}
+  {%- set order_by = alluvium.as_list(given.get('order_by')) -%}
+  {%- set ranges = given.get('ranges') or none -%}
+  {%- if ranges and ranges.get('method', 'min_max') == 'none' -%}{%- set ranges = none -%}{%- endif -%}
+  {%- set delete = given.get('delete') or ('soft' if order_by else 'hard') -%}
+  {{ return({
+      'unique_key': alluvium.as_list(node.config.get('unique_key')),
+      'order_by': order_by,
+      'delete_when': given.get('delete_when'),
+      'on_match': given.get('on_match') or 'update',
+      'soft': given.get('delete_when') is not none and delete == 'soft',
+      'ranges': none if not ranges else {
+          'column': ranges.get('column'),
+          'method': ranges.get('method') or 'min_max',
+          'k': ranges.get('k') or 3,
+          'model': ranges.get('model'),
+      },
+  }) }}
+{% endmacro %}
+
+
+{% macro as_list(value) %}
+  {{ return([] if value is none else ([value] if value is string else value | list)) }}
+{% endmacro %}

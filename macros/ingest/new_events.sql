@@ -1,0 +1,37 @@
+{#- Subquery: the rows of bronze that are newer than the progress recorded in the merged model.
+
+    events: relation of the bronze table; merged: name of the merged model, not its relation, which
+    would be a cycle. Adds `_batch_through` and `_batch_after`, the bounds of what was read: select
+    both along, so the merge can record the one and check the other. -#}
+{% macro new_events(events, merged) %}
+  {%- set ns = namespace(after=-1, through=-1) -%}
+  {%- if execute -%}
+    {%- set node = alluvium.find_model(merged) -%}
+    {%- if node is none -%}
+      {%- do exceptions.raise_compiler_error("alluvium.new_events: there is no model '" ~ merged ~ "'. Accepted: the name of a merged model.") -%}
+    {%- endif -%}
+    {%- set relation = alluvium.existing_relation(node) -%}
+    {%- if relation is not none and relation.type == 'table' and not alluvium.is_rebuilt(node) -%}
+      {%- set progress = alluvium.read_progress(relation, node.unique_id) -%}
+      {%- set ns.after = progress if progress is not none else -1 -%}
+    {%- endif -%}
+    {%- set newest = run_query('select max(`_batch_id`) from ' ~ events).rows[0][0] -%}
+    {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
+  {%- endif -%}
+(
+    select
+        *,
+        {{ ns.through }}L as `_batch_through`,
+        {{ ns.after }}L as `_batch_after`
+    from {{ events }}
+    where `_batch_id` > {{ ns.after }}L and `_batch_id` <= {{ ns.through }}L
+)
+{%- endmacro %}
+
+
+{#- Whether this invocation rebuilds the model from nothing. -#}
+{% macro is_rebuilt(node) %}
+  {%- set full = node.config.get('full_refresh') -%}
+  {%- set full = flags.FULL_REFRESH if full is none else full -%}
+  {{ return(full and node.unique_id in selected_resources) }}
+{% endmacro %}

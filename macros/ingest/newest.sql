@@ -1,0 +1,28 @@
+{#- Subquery: of every key the row that comes last by `order_by` (first where `first` is true).
+
+    Rows that tie are told apart by their content, so the choice never depends on the plan. -#}
+{% macro newest(relation, keys, order_by, first=false) %}
+  {%- set direction = ' asc nulls first' if first else ' desc nulls last' -%}
+  {%- set order = [] -%}
+  {%- for column in alluvium.as_list(order_by) -%}
+    {%- do order.append(alluvium.quote(column) ~ direction) -%}
+  {%- endfor -%}
+  {%- do order.append('to_json(struct(*)) desc') -%}
+  {%- set partition = [] -%}
+  {%- for key in alluvium.as_list(keys) -%}
+    {%- do partition.append(alluvium.quote(key)) -%}
+  {%- endfor -%}
+(
+        select * except (`__alluvium_rank`)
+        from (
+            select
+                *,
+                row_number() over (
+                    partition by {{ partition | join(', ') }}
+                    order by {{ order | join(', ') }}
+                ) as `__alluvium_rank`
+            from {{ relation }}
+        )
+        where `__alluvium_rank` = 1
+    )
+{%- endmacro %}

@@ -1,0 +1,55 @@
+{#- The first run of a merged model on a stock target: dbt-spark would store the batch as it is. Here
+    the table is created empty and the batch is merged into it, so that keys are unique, deletes are
+    honoured and progress is recorded. Everything else is the adapter's own. -#}
+{% macro spark__create_table_as(temporary, relation, compiled_code, language='sql') %}
+  {%- if alluvium.creates_merged_table(temporary, language) -%}
+    {%- set empty = alluvium.prepare_merge_source(relation, compiled_code) -%}
+    {%- call statement('alluvium_create') -%}
+      {{ dbt.spark__create_table_as(false, relation, empty, language) }}
+    {%- endcall -%}
+    {{ return(alluvium.merged_select(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true))) }}
+  {%- endif -%}
+  {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
+{% endmacro %}
+
+
+{% macro databricks__create_table_as(temporary, relation, compiled_code, language='sql') %}
+  {%- if alluvium.creates_merged_table(temporary, language) -%}
+    {%- set empty = alluvium.prepare_merge_source(relation, compiled_code) -%}
+    {%- call statement('alluvium_create') -%}
+      {{ dbt.databricks__create_table_as(false, relation, empty, language) }}
+    {%- endcall -%}
+    {{ return(alluvium.merged_select(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true))) }}
+  {%- endif -%}
+  {{ return(dbt.databricks__create_table_as(temporary, relation, compiled_code, language)) }}
+{% endmacro %}
+
+
+{% macro creates_merged_table(temporary, language) %}
+  {{ return(not temporary and language == 'sql' and model.resource_type == 'model'
+            and model.config.materialized == 'incremental' and alluvium.merge_settings(model) is not none) }}
+{% endmacro %}
+
+
+{% macro merge_source(relation) %}
+  {{ return(relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_tmp'}).include(database=false, schema=false)) }}
+{% endmacro %}
+
+
+{#- Makes the temporary view of the batch; gives the select that has the table's columns and no rows. -#}
+{% macro prepare_merge_source(relation, compiled_code) %}
+  {%- set source = alluvium.merge_source(relation) -%}
+  {%- call statement('alluvium_source') -%}
+    {{ create_temporary_view(source, compiled_code) }}
+  {%- endcall -%}
+  {{ return(alluvium.empty_merge_table(source)) }}
+{% endmacro %}
+
+
+{% macro empty_merge_table(source) %}
+  {%- set columns = [] -%}
+  {%- for column in alluvium.column_types(source) if column not in ('_batch_through', '_batch_after') -%}
+    {%- do columns.append(alluvium.quote(column)) -%}
+  {%- endfor -%}
+  {{ return('select ' ~ columns | join(', ') ~ ' from ' ~ source ~ ' where false') }}
+{% endmacro %}

@@ -1,0 +1,24 @@
+{#- What stock dbt-spark and dbt-databricks ask for the statement of a merge. Without
+    `meta.alluvium_merge` it is their own. With it the merge runs here, between the SET and the RESET
+    of its commit's metadata, and the statement that is left shows what it did.
+
+    The root project's `dispatch` has to name this package before dbt; `validate` tells. -#}
+{% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
+  {%- if alluvium.merge_settings(model) is none -%}
+    {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
+  {%- endif -%}
+  {{ return(alluvium.merged_select(alluvium.run_merge(target, source, incremental_predicates))) }}
+{% endmacro %}
+
+
+{% macro databricks__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
+  {%- if alluvium.merge_settings(model) is none -%}
+    {{ return(dbt.databricks__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
+  {%- endif -%}
+  {{ return(alluvium.merged_select(alluvium.run_merge(target, source, incremental_predicates))) }}
+{% endmacro %}
+
+
+{% macro merged_select(figures) %}
+  {{ return('select ' ~ figures.affected ~ ' as num_affected_rows, ' ~ figures.events ~ ' as num_events') }}
+{% endmacro %}

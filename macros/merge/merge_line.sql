@@ -1,0 +1,30 @@
+{#- The one line that says what a merge did. -#}
+{% macro merge_line(name, figures) %}
+  {%- set took = ' in %.1f s' | format(figures.seconds) -%}
+  {%- set n = alluvium.thousands -%}
+  {%- if not figures.affected and not figures.get('files_total') and figures.sql == '-- nothing new' -%}
+    {{ return(name ~ ': nothing new' ~ took) }}
+  {%- endif -%}
+  {%- set parts = [n(figures.events) ~ ' event' ~ ('' if figures.events == 1 else 's')] -%}
+  {%- if figures.method != 'none' -%}
+    {%- do parts.append(figures.ranges ~ ' range' ~ ('' if figures.ranges == 1 else 's') ~ ' (' ~ figures.method ~ ')') -%}
+  {%- endif -%}
+  {%- if figures.get('files_total') -%}
+    {%- do parts.append(n(figures.files_kept) ~ ' of ' ~ n(figures.files_total) ~ ' files ('
+        ~ '%.1f' | format(100 * figures.files_kept / figures.files_total) ~ ' %)') -%}
+  {%- endif -%}
+  {%- set unchanged = figures.key_count - figures.affected -%}
+  {%- if figures.on_match == 'ignore' -%}
+    {%- set outcome = n(figures.affected) ~ ' inserts, ' ~ n(unchanged) ~ ' known' -%}
+  {%- else -%}
+    {%- set outcome = n(figures.key_count - figures.deletes) ~ ' upserts, ' ~ n(figures.deletes) ~ ' deletes'
+        ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
+  {%- endif -%}
+  {%- do parts.append(outcome ~ took) -%}
+  {{ return(name ~ ': ' ~ parts | join(' → ')) }}
+{% endmacro %}
+
+
+{% macro thousands(number) %}
+  {{ return('{:,}'.format(number)) }}
+{% endmacro %}

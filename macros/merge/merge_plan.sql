@@ -1,0 +1,171 @@
+{#- What a merge of `source` into `target` would do: the settings, what the batch holds, and the
+    predicate on the target. Runs queries, changes nothing. Raises where the batch is unfit. -#}
+{% macro merge_plan(target, source, node, is_new=false) %}
+  {%- set settings = alluvium.merge_settings(node) -%}
+  {%- set types = alluvium.column_types(target) -%}
+  {%- set source_types = alluvium.column_types(source) -%}
+  {%- set controls = [] -%}
+  {%- for control in ('_batch_through', '_batch_after') if control in source_types -%}
+    {%- do controls.append(control) -%}
+  {%- endfor -%}
+  {%- do alluvium.check_merge_columns(node, settings, source_types, types) -%}
+
+  {#- A key narrows the target for rows without the range column only where both sides compare it
+      as it is: a cast in the ON clause may match what bounds of another type exclude. -#}
+  {%- set box = [] -%}
+  {%- for key in settings.unique_key | map('lower') if alluvium.can_range(types[key]) and types[key] == source_types[key] -%}
+    {%- do box.append(key) -%}
+  {%- endfor -%}
+  {%- if settings.ranges and not alluvium.can_range(types[settings.ranges.column | lower]) -%}
+    {%- do exceptions.warn(node.name ~ ": column " ~ settings.ranges.column ~ " is " ~ types[settings.ranges.column | lower]
+        ~ ", a type without ranges: merging without them") -%}
+    {%- do settings.update({'ranges': none}) -%}
+  {%- endif -%}
+
+  {%- set ranges = alluvium.planned_ranges(node, settings, types) -%}
+  {%- set planned = alluvium.range_predicate(ranges, settings.ranges.column) if ranges else none -%}
+  {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls) -%}
+  {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id) -%}
+  {%- set progress = recorded if recorded is not none else -1 -%}
+  {%- set through = profile.get('_batch_through') -%}
+  {%- set after = profile.get('_batch_after') -%}
+
+  {%- if profile.null_keys -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ profile.null_keys ~ ' of ' ~ profile.events
+        ~ ' events have NULL in the unique_key (' ~ settings.unique_key | join(', ')
+        ~ '). NULL matches nothing, so they would be inserted by every run: keep them out of the model.') -%}
+  {%- endif -%}
+  {%- if not settings.order_by and settings.on_match == 'update' and profile.events > profile.key_count -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ profile.events ~ ' events for ' ~ profile.key_count
+        ~ ' keys, and nothing says which is the newest. Set order_by in meta.alluvium_merge.') -%}
+  {%- endif -%}
+  {%- if profile.events and after is not none and after > progress -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': the staged batch starts after event batch ' ~ after
+        ~ ', but the table holds '
+        ~ ('none yet' if progress < 0 else 'those up to ' ~ progress ~ ' only') ~ '. Run the model that stages the batch again, together with this one.') -%}
+  {%- endif -%}
+
+  {%- if settings.ranges and profile.get('lo') is not none -%}
+    {%- if not ranges or profile.outside -%}
+      {%- if ranges -%}
+        {%- do exceptions.warn(node.name ~ ': ' ~ profile.outside ~ ' events lie outside the planned ranges of '
+            ~ settings.ranges.model ~ ', which belong to another batch: using min_max') -%}
+      {%- endif -%}
+      {%- set use_gaps = settings.ranges.method in ('gaps', 'kmeans') and not ranges -%}
+      {%- if use_gaps -%}
+        {%- set ranges = alluvium.merge_gaps(source, settings.ranges.column, types[settings.ranges.column | lower], settings.ranges.k) -%}
+      {%- else -%}
+        {%- set ranges = [{
+            'column_name': settings.ranges.column, 'column_type': types[settings.ranges.column | lower], 'method': 'min_max',
+            'lo': alluvium.canonical_text(profile.get('lo'), types[settings.ranges.column | lower]),
+            'hi': alluvium.canonical_text(profile.get('hi'), types[settings.ranges.column | lower]),
+        }] -%}
+      {%- endif -%}
+    {%- endif -%}
+  {%- else -%}
+    {%- set ranges = [] -%}
+  {%- endif -%}
+
+  {{ return({
+      'settings': settings,
+      'types': types,
+      'source_types': source_types,
+      'profile': profile,
+      'progress': progress,
+      'through': through,
+      'ranges': ranges,
+      'method': ranges[0].get('method') if ranges else 'none',
+      'prune': alluvium.prune_predicate(settings, ranges, profile, types, box),
+      'pending': profile.events > 0 and (through is none or through > progress),
+  }) }}
+{% endmacro %}
+
+
+{#- Predicate on the target that holds for every row that an event of the batch may match; none
+    where nothing is known. Three kinds of rows: those whose range column lies in the ranges; those
+    that lack it (tombstones of events that carried the key only); and, for events that lack it,
+    those whose key lies between the bounds of these events' keys. -#}
+{% macro prune_predicate(settings, ranges, profile, types, box) %}
+  {%- set d = 'DBT_INTERNAL_DEST' -%}
+  {%- if not settings.ranges -%}{{ return(none) }}{%- endif -%}
+  {%- set terms = [] -%}
+  {%- if profile.get('lo') is not none -%}
+    {%- set inside = alluvium.range_predicate(ranges, settings.ranges.column, d) -%}
+    {%- if inside == 'true' -%}{{ return(none) }}{%- endif -%}
+    {%- do terms.append(inside) -%}
+    {%- do terms.append(d ~ '.' ~ alluvium.quote(settings.ranges.column) ~ ' is null') -%}
+  {%- endif -%}
+  {%- if profile.lacking -%}
+    {%- set bounds = [] -%}
+    {%- for key in settings.unique_key if key | lower in box -%}
+      {%- set type = types[key | lower] -%}
+      {%- set place = settings.unique_key.index(key) -%}
+      {%- set row = {
+          'column_type': type,
+          'lo': alluvium.canonical_text(profile.get('k' ~ place ~ '_lo'), type),
+          'hi': alluvium.canonical_text(profile.get('k' ~ place ~ '_hi'), type),
+      } -%}
+      {%- set within = alluvium.range_predicate([row], key, d) -%}
+      {%- if within != 'true' -%}{%- do bounds.append(within) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- if not bounds -%}{{ return(none) }}{%- endif -%}
+    {%- do terms.append('(' ~ bounds | join(' and ') ~ ')') -%}
+  {%- endif -%}
+  {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
+{% endmacro %}
+
+
+{#- The rows of the ranges model that this merge can use. Only an alluvium target runs that model;
+    elsewhere, and where its column has another type than the target's, the merge plans itself. -#}
+{% macro planned_ranges(node, settings, types) %}
+  {%- if not settings.ranges or not settings.ranges.model or target.type != 'alluvium' -%}
+    {{ return([]) }}
+  {%- endif -%}
+  {%- set model_node = alluvium.find_model(settings.ranges.model) -%}
+  {%- set relation = alluvium.existing_relation(model_node) if model_node else none -%}
+  {%- if relation is none -%}{{ return([]) }}{%- endif -%}
+  {%- set column = settings.ranges.column | lower -%}
+  {%- set usable = [] -%}
+  {%- for row in alluvium.range_rows(relation.render()) -%}
+    {%- if row.column_name | lower == column and row.column_type == types[column] -%}
+      {%- do usable.append(row) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(usable) }}
+{% endmacro %}
+
+
+{% macro column_types(relation) %}
+  {%- set types = {} -%}
+  {%- for column in adapter.get_columns_in_relation(relation) -%}
+    {%- do types.update({column.name | lower: column.dtype}) -%}
+  {%- endfor -%}
+  {{ return(types) }}
+{% endmacro %}
+
+
+{% macro check_merge_columns(node, settings, source_types, types) %}
+  {%- set mistakes = [] -%}
+  {%- set needed = {'unique_key': settings.unique_key, 'order_by': settings.order_by,
+                    'ranges.column': [settings.ranges.column] if settings.ranges else []} -%}
+  {%- for setting, columns in needed.items() -%}
+    {%- for column in columns -%}
+      {%- if column | lower not in source_types -%}
+        {%- do mistakes.append(setting ~ ': the model does not select ' ~ column) -%}
+      {%- elif column | lower not in types -%}
+        {%- do mistakes.append(setting ~ ': the table has no column ' ~ column ~ '; set on_schema_change or rebuild it') -%}
+      {%- endif -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- if settings.soft and '_deleted' in source_types -%}
+    {%- do mistakes.append('delete: soft keeps its own column _deleted, the model may not select one') -%}
+  {%- endif -%}
+  {%- if (node.config.get('on_schema_change') or 'ignore') == 'ignore' -%}
+    {%- for column in types if column not in source_types and column != '_deleted' -%}
+      {%- do mistakes.append('the model no longer selects ' ~ column ~ ', which the table has; set on_schema_change or rebuild it') -%}
+    {%- endfor -%}
+  {%- endif -%}
+  {%- if mistakes -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ' cannot be merged:\n  - ' ~ mistakes | join('\n  - ')) -%}
+  {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,79 @@
+{#- One look at the batch: figures for the plan, the checks and the console, as a mapping.
+
+    types: type of every target column by lower-case name, in which bounds are compared; planned:
+    predicate of the planned ranges on the source, or none; controls: which control columns the
+    source has. -#}
+{% macro merge_profile(source, settings, types, box, planned, controls) %}
+  {%- set result = run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls)) -%}
+  {%- set profile = fromjson(result.rows[0][0]) -%}
+  {%- for figure in ('events', 'key_count', 'deletes', 'null_keys', 'lacking', 'outside') -%}
+    {%- do profile.update({figure: profile.get(figure) or 0}) -%}
+  {%- endfor -%}
+  {{ return(profile) }}
+{% endmacro %}
+
+
+{% macro merge_profile_sql(source, settings, types, box, planned, controls) %}
+  {%- set column = settings.ranges.column if settings.ranges else none -%}
+  {%- set type = types.get(column | lower) if column else none -%}
+  {%- set value = 'cast(' ~ alluvium.quote(column) ~ ' as ' ~ type ~ ')' if column else none -%}
+  {%- set keys = settings.unique_key | map('lower') | list -%}
+  {%- set order = [] -%}
+  {%- for item in settings.order_by -%}{%- do order.append(alluvium.quote(item)) -%}{%- endfor %}
+select to_json(named_struct(
+    'events', sum(`events`),
+    'key_count', count(*),
+    'null_keys', sum(if({% for key in keys %}`k{{ loop.index0 }}` is null{{ ' or ' if not loop.last }}{% endfor %}, `events`, 0))
+    {%- if settings.delete_when is not none %},
+    'deletes', sum(if(`is_delete`, 1, 0))
+    {%- endif %}
+    {%- for control in controls %},
+    '{{ control }}', {{ 'max' if control == '_batch_through' else 'min' }}(`{{ control }}`)
+    {%- endfor %}
+    {%- if column %},
+    'lacking', sum(`lacking`),
+    'lo', {{ alluvium.text_of('min(`lo`)', type) }},
+    'hi', {{ alluvium.text_of('max(`hi`)', type) }}
+    {%- if planned %},
+    'outside', sum(`outside`)
+    {%- endif %}
+    {%- for key in keys if key in box %}
+    {%- set place = keys.index(key) %},
+    'k{{ place }}_lo', {{ alluvium.text_of('min(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }},
+    'k{{ place }}_hi', {{ alluvium.text_of('max(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }}
+    {%- endfor %}
+    {%- endif %}
+)) as `profile`
+from (
+    select
+        {%- for key in settings.unique_key %}
+        {{ alluvium.quote(key) }} as `k{{ loop.index0 }}`,
+        {%- endfor %}
+        count(*) as `events`
+        {%- if settings.delete_when is not none %},
+        {{ 'max_by(`__alluvium_delete`, struct(' ~ order | join(', ') ~ '))' if order else 'bool_or(`__alluvium_delete`)' }} as `is_delete`
+        {%- endif %}
+        {%- for control in controls %},
+        {{ 'max' if control == '_batch_through' else 'min' }}(`{{ control }}`) as `{{ control }}`
+        {%- endfor %}
+        {%- if column %},
+        count_if({{ value }} is null) as `lacking`,
+        min({{ value }}) as `lo`,
+        max({{ value }}) as `hi`
+        {%- if planned %},
+        count_if({{ value }} is not null and not {{ planned }}) as `outside`
+        {%- endif %}
+        {%- endif %}
+    from (
+        select
+            *
+            {%- if settings.delete_when is not none %},
+            coalesce((
+                {{ settings.delete_when }}
+            ), false) as `__alluvium_delete`
+            {%- endif %}
+        from {{ source }}
+    )
+    group by {% for key in settings.unique_key %}{{ alluvium.quote(key) }}{{ ', ' if not loop.last }}{% endfor %}
+)
+{%- endmacro %}

@@ -1,0 +1,105 @@
+{#- The MERGE itself, from figures only: no query is run here.
+
+    target, source: rendered names; settings: `merge_settings`; columns: those to store, in the
+    target's order, without `_deleted`; updates: those that an update may set; prune: predicate on
+    the target or none; predicates: the model's own incremental_predicates; dedup: whether the
+    source may hold a key twice. -#}
+{% macro merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true) %}
+  {%- set s = 'DBT_INTERNAL_SOURCE' -%}
+  {%- set d = 'DBT_INTERNAL_DEST' -%}
+  {%- set ignore = settings.on_match == 'ignore' -%}
+  {%- set deletes = settings.delete_when is not none -%}
+  {%- set from = alluvium.newest(source, settings.unique_key, settings.order_by, first=ignore) if dedup else source -%}
+  {%- set on = [] -%}
+  {%- if prune -%}{%- do on.append(prune) -%}{%- endif -%}
+  {%- do on.extend(predicates) -%}
+  {%- for key in settings.unique_key -%}
+    {%- do on.append(s ~ '.' ~ alluvium.quote(key) ~ ' = ' ~ d ~ '.' ~ alluvium.quote(key)) -%}
+  {%- endfor -%}
+  {%- set newer = alluvium.newer_than_target(settings.order_by) -%}
+  {%- set and_newer = ' and ' ~ newer if newer else '' %}
+merge into {{ target }} as {{ d }}
+using (
+    select
+        {%- for column in columns %}
+        {{ alluvium.quote(column) }}{{ ',' if deletes or not loop.last }}
+        {%- endfor %}
+        {%- if deletes %}
+        coalesce((
+            {{ settings.delete_when }}
+        ), false) as `__alluvium_delete`
+        {%- endif %}
+    from {{ from }}
+) as {{ s }}
+on
+    {{ on | join('\n    and ') }}
+{%- if not ignore %}
+  {%- if deletes and settings.soft %}
+when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then update set
+    {{ d }}.`_deleted` = true
+    {%- for column in settings.order_by %},
+    {{ d }}.{{ alluvium.quote(column) }} = {{ s }}.{{ alluvium.quote(column) }}
+    {%- endfor %}
+  {%- elif deletes %}
+when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then delete
+  {%- endif %}
+  {%- set sets = alluvium.merge_assignments(settings, columns, updates) %}
+  {%- if sets %}
+when matched{{ and_newer }} then update set
+    {{ sets | join(',\n    ') }}
+  {%- endif %}
+{%- endif %}
+when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not settings.soft }} then insert (
+    {%- for column in columns %}
+    {{ alluvium.quote(column) }}{{ ',' if settings.soft or not loop.last }}
+    {%- endfor %}
+    {%- if settings.soft %}
+    `_deleted`
+    {%- endif %}
+) values (
+    {%- for column in columns %}
+    {{ s }}.{{ alluvium.quote(column) }}{{ ',' if settings.soft or not loop.last }}
+    {%- endfor %}
+    {%- if settings.soft %}
+    {{ s }}.`__alluvium_delete`
+    {%- endif %}
+)
+{%- endmacro %}
+
+
+{#- True where the source's row comes after the target's; a NULL comes before everything. -#}
+{% macro newer_than_target(order_by) %}
+  {%- set ns = namespace(sql=none) -%}
+  {%- for column in order_by | reverse -%}
+    {%- set s = 'DBT_INTERNAL_SOURCE.' ~ alluvium.quote(column) -%}
+    {%- set d = 'DBT_INTERNAL_DEST.' ~ alluvium.quote(column) -%}
+    {%- set later = 'coalesce(' ~ s ~ ' > ' ~ d ~ ', ' ~ s ~ ' is not null)' -%}
+    {%- set ns.sql = later if ns.sql is none else '(' ~ later ~ ' or (' ~ s ~ ' <=> ' ~ d ~ ' and ' ~ ns.sql ~ '))' -%}
+  {%- endfor -%}
+  {{ return(ns.sql) }}
+{% endmacro %}
+
+
+{% macro merge_assignments(settings, columns, updates) %}
+  {%- set s = 'DBT_INTERNAL_SOURCE.' -%}
+  {%- set d = 'DBT_INTERNAL_DEST.' -%}
+  {%- set sets = [] -%}
+  {%- set always = settings.order_by | map('lower') | list -%}
+  {%- set keys = settings.unique_key | map('lower') | list -%}
+  {%- set immutable = settings.ranges.column | lower if settings.ranges else none -%}
+  {%- set wanted = updates | map('lower') | list -%}
+  {%- for column in columns if column | lower not in keys -%}
+    {%- set name = alluvium.quote(column) -%}
+    {%- if column | lower == immutable -%}
+      {#- An event may lack the column; a row that has it keeps it, else later ranges would miss it. -#}
+      {%- do sets.append(d ~ name ~ ' = coalesce(' ~ s ~ name ~ ', ' ~ d ~ name ~ ')') -%}
+    {%- elif column | lower in wanted or column | lower in always -%}
+      {%- do sets.append(d ~ name ~ ' = ' ~ s ~ name) -%}
+    {%- elif settings.soft -%}
+      {#- A tombstone that comes back takes all its columns from the event. -#}
+      {%- do sets.append(d ~ name ~ ' = if(coalesce(' ~ d ~ '`_deleted`, false), ' ~ s ~ name ~ ', ' ~ d ~ name ~ ')') -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if settings.soft -%}{%- do sets.append(d ~ '`_deleted` = false') -%}{%- endif -%}
+  {{ return(sets) }}
+{% endmacro %}

@@ -1,0 +1,36 @@
+{#- The newest `_batch_through` that was merged into `target` for this model; none for none.
+
+    It counts for the table as it was last created: a table id, which every (re)creation renews,
+    stands beside each number, so a full refresh starts from nothing. -#}
+{% macro read_progress(target, model_id) %}
+  {{ return(adapter.dispatch('read_progress', 'alluvium')(target, model_id)) }}
+{% endmacro %}
+
+{% macro alluvium__read_progress(target, model_id) %}
+  {{ return(adapter.merge_progress(target.render(), model_id)) }}
+{% endmacro %}
+
+{% macro default__read_progress(target, model_id) %}
+  {%- set table = alluvium.table_id(target) -%}
+  {#- The newest commits usually hold it; the whole history is a long read. -#}
+  {%- for limit in (' limit 20', '') -%}
+    {%- for row in run_query('describe history ' ~ target.render() ~ limit).rows if row['userMetadata'] -%}
+      {%- set merged = alluvium.merge_metadata(row['userMetadata']) -%}
+      {%- if merged.get('model') == model_id and merged.get('table') == table and merged.get('through') is not none -%}
+        {{ return(merged.through | int) }}
+      {%- endif -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {{ return(none) }}
+{% endmacro %}
+
+
+{% macro merge_metadata(text) %}
+  {%- set parsed = fromjson(text, {}) -%}
+  {{ return((parsed.get('alluvium_merge') or {}) if parsed is mapping else {}) }}
+{% endmacro %}
+
+
+{% macro table_id(target) %}
+  {{ return(run_query('describe detail ' ~ target.render()).rows[0]['id']) }}
+{% endmacro %}

@@ -1,0 +1,90 @@
+{#- Merge `source` into `target` with progress and figures in the merge's own commit. Gives the
+    figures, and the statement under `sql`. -#}
+{% macro run_merge(target, source, predicates=none, is_new=false) %}
+  {%- set started = modules.datetime.datetime.now() -%}
+  {%- set plan = alluvium.merge_plan(target, source, model, is_new) -%}
+  {%- set settings = plan.settings -%}
+  {%- if settings.soft and '_deleted' not in plan.types -%}
+    {%- do run_query('alter table ' ~ target.render() ~ ' add columns (`_deleted` boolean)') -%}
+  {%- endif -%}
+  {%- set figures = alluvium.merge_figures(plan) -%}
+  {%- if not plan.pending -%}
+    {%- do figures.update({'affected': 0, 'sql': '-- nothing new'}) -%}
+  {%- else -%}
+    {%- set wrapped = [] -%}
+    {%- for predicate in predicates or [] -%}{%- do wrapped.append('(' ~ predicate ~ ')') -%}{%- endfor -%}
+    {%- set columns = [] -%}
+    {%- for column in plan.types if column in plan.source_types and column != '_deleted' -%}
+      {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {%- set sql = alluvium.merge_statement(
+        target.render(), source.render(), settings, columns, alluvium.merge_updates(columns),
+        plan.prune, wrapped, plan.profile.events > plan.profile.key_count
+    ) -%}
+    {%- do figures.update(alluvium.files_kept(target, plan.prune)) -%}
+    {%- do figures.update({
+        'affected': alluvium.execute_merge(target, sql, plan.through, figures), 'sql': sql
+    }) -%}
+  {%- endif -%}
+  {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
+  {%- do log(alluvium.merge_line(model.name, figures), info=true) -%}
+  {{ return(figures) }}
+{% endmacro %}
+
+
+{#- Columns that an update may set, by dbt's own merge_update_columns and merge_exclude_columns. -#}
+{% macro merge_updates(columns) %}
+  {%- set only = config.get('merge_update_columns') -%}
+  {%- set except = alluvium.as_list(config.get('merge_exclude_columns')) | map('lower') | list -%}
+  {{ return(alluvium.as_list(only) if only else columns | map('lower') | reject('in', except) | list) }}
+{% endmacro %}
+
+
+{% macro merge_figures(plan) %}
+  {{ return({
+      'model': model.unique_id,
+      'through': plan.through,
+      'events': plan.profile.events,
+      'key_count': plan.profile.key_count,
+      'deletes': plan.profile.deletes,
+      'on_match': plan.settings.on_match,
+      'method': plan.method,
+      'ranges': plan.ranges | length,
+  }) }}
+{% endmacro %}
+
+
+{#- Files that the predicate leaves, as Delta's own skipping finds them. Needs the session. -#}
+{% macro files_kept(target, prune) %}
+  {{ return(adapter.dispatch('files_kept', 'alluvium')(target, prune)) }}
+{% endmacro %}
+
+{% macro default__files_kept(target, prune) %}
+  {{ return({}) }}
+{% endmacro %}
+
+{% macro alluvium__files_kept(target, prune) %}
+  {%- set on_target = prune | replace('DBT_INTERNAL_DEST.', '') if prune else none -%}
+  {{ return(adapter.files_kept(target.render(), on_target)) }}
+{% endmacro %}
+
+
+{#- Runs the statement with its progress in the same commit; gives the rows it changed. -#}
+{% macro execute_merge(target, sql, through, figures) %}
+  {{ return(adapter.dispatch('execute_merge', 'alluvium')(target, sql, through, figures)) }}
+{% endmacro %}
+
+{% macro alluvium__execute_merge(target, sql, through, figures) %}
+  {{ return(adapter.run_merge(target.render(), sql, model.unique_id, through, figures)) }}
+{% endmacro %}
+
+{#- No `txn` action here: a failed statement would leave its SET to the session's next INSERT, which
+    Delta then skips without a word. The commit's metadata harms nothing if it stays. -#}
+{% macro default__execute_merge(target, sql, through, figures) %}
+  {%- set metadata = dict(figures, table=alluvium.table_id(target)) -%}
+  {%- do run_query('set spark.databricks.delta.commitInfo.userMetadata=' ~ tojson({'alluvium_merge': metadata}, sort_keys=true)) -%}
+  {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ sql }}{%- endcall -%}
+  {%- set rows = load_result('alluvium_merge').table.rows -%}
+  {%- do run_query('reset spark.databricks.delta.commitInfo.userMetadata') -%}
+  {{ return(rows[0]['num_affected_rows'] | int if rows else 0) }}
+{% endmacro %}

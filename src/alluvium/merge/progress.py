@@ -1,0 +1,45 @@
+"""How far a merged table has come, kept as `txn` actions in its own log.
+
+The application id names the model and the table's id. A (re)created table has a new id, so what
+an older one had recorded never counts for it.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+
+_PREFIX = "alluvium/"
+
+
+def app_id(model: str, table_id: str) -> str:
+    """Application id of a model's merges into the table with this id."""
+    return f"{_PREFIX}{model}/{table_id}"
+
+
+def read(session: SparkSession, table: str, model: str) -> int | None:
+    """The newest event batch that `model` merged into `table`; None before the first.
+
+    table: rendered name of a Delta table; model: dbt's unique id.
+    """
+    table_id, versions = log.state(session, table)
+    return versions.get(app_id(model, table_id))
+
+
+def copy(session: SparkSession, source: str, target: str) -> int:
+    """Carry the progress of `source` to its clone `target`; returns how many models had any.
+
+    A clone starts with an empty list of transactions and an id of its own.
+    """
+    source_id, versions = log.state(session, source)
+    target_id = log.table_id(session, target)
+    suffix = f"/{source_id}"
+    carried = {
+        app.removesuffix(suffix) + f"/{target_id}": version
+        for app, version in versions.items()
+        if app.startswith(_PREFIX) and app.endswith(suffix)
+    }
+    if carried:
+        log.commit_transactions(session, target, carried)
+    return len(carried)

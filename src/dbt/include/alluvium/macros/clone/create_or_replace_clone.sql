@@ -1,0 +1,13 @@
+{#- A clone forgets what its source had merged; it is told again, so that an incremental run on the
+    clone goes on where the source stopped. Progress is a commit of its own: killed in between,
+    the clone reads its events again, which changes nothing. -#}
+{% macro alluvium__create_or_replace_clone(this_relation, defer_relation) %}
+  {%- if 'alluvium_merge' in (model.config.get('meta') or {}) -%}
+    {%- call statement('alluvium_clone') -%}
+      {{ dbt.spark__create_or_replace_clone(this_relation, defer_relation) }}
+    {%- endcall -%}
+    {%- set carried = adapter.copy_progress(defer_relation.render(), this_relation.render()) -%}
+    {{ return('select ' ~ carried ~ ' as num_progress_carried') }}
+  {%- endif -%}
+  {{ return(dbt.spark__create_or_replace_clone(this_relation, defer_relation)) }}
+{% endmacro %}

@@ -1,0 +1,91 @@
+{#- dbt-spark's incremental materialization, and the merge of `meta.alluvium_merge` beside it. A Python
+    model is only accepted from a materialization's own `statement`, so nothing is delegated. -#}
+{% materialization incremental, adapter='alluvium', supported_languages=['sql', 'python'] -%}
+  {%- set file_format = dbt_spark_validate_get_file_format(config.get('file_format', default='delta')) -%}
+  {%- set merged = 'alluvium_merge' in (config.get('meta') or {}) -%}
+  {%- set default_strategy = 'merge' if merged else 'append' -%}
+  {%- set strategy = dbt_spark_validate_get_incremental_strategy(
+      config.get('incremental_strategy') or default_strategy, file_format) -%}
+  {%- set unique_key = config.get('unique_key', none) -%}
+  {%- set language = model['language'] -%}
+  {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
+  {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) -%}
+  {%- set existing_relation = load_relation(this) -%}
+  {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
+  {%- set tmp_relation = this.incorporate(path={'identifier': this.identifier ~ '__dbt_tmp'}) -%}
+  {%- if language == 'sql' -%}
+    {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
+  {%- endif -%}
+
+  {%- if strategy in ('insert_overwrite', 'microbatch') and config.get('partition_by') -%}
+    {%- call statement() -%}
+      set spark.sql.sources.partitionOverwriteMode = DYNAMIC
+    {%- endcall -%}
+  {%- endif -%}
+
+  {{ run_hooks(pre_hooks) }}
+
+  {%- if rebuild and existing_relation is not none
+         and not (file_format == 'delta' and existing_relation.is_delta and not existing_relation.is_view) -%}
+    {%- do adapter.drop_relation(existing_relation) -%}
+  {%- endif -%}
+
+  {%- if rebuild and not merged -%}
+    {%- call statement('main', language=language) -%}
+      {{ create_table_as(False, this, compiled_code, language) }}
+    {%- endcall -%}
+    {%- do persist_constraints(this, model) -%}
+
+  {%- else -%}
+    {%- call statement('create_tmp_relation', language=language) -%}
+      {{ create_table_as(True, tmp_relation, compiled_code, language) }}
+    {%- endcall -%}
+
+    {%- if merged -%}
+      {%- if rebuild -%}
+        {%- call statement('create_empty') -%}
+          {{ create_table_as(False, this, alluvium.empty_merge_table(tmp_relation), 'sql') }}
+        {%- endcall -%}
+        {%- do persist_constraints(this, model) -%}
+      {%- elif on_schema_change != 'ignore' -%}
+        {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation), existing_relation) -%}
+      {%- endif -%}
+      {%- set figures = alluvium.run_merge(this, tmp_relation, predicates, is_new=rebuild) -%}
+      {{ write(figures.sql) }}
+      {%- do store_result('main', response=adapter.merge_response(figures)) -%}
+    {%- else -%}
+      {%- do process_schema_changes(on_schema_change, tmp_relation, existing_relation) -%}
+      {%- call statement('main') -%}
+        {{ dbt_spark_get_incremental_sql(strategy, tmp_relation, this, existing_relation, unique_key, predicates) }}
+      {%- endcall -%}
+    {%- endif -%}
+
+    {%- if language == 'python' -%}
+      {%- call statement('drop_tmp_relation') -%}
+        drop table if exists {{ tmp_relation }}
+      {%- endcall -%}
+    {%- endif -%}
+  {%- endif -%}
+
+  {%- set should_revoke = should_revoke(existing_relation, full_refresh_mode=should_full_refresh()) -%}
+  {%- do apply_grants(this, config.get('grants'), should_revoke) -%}
+  {%- do persist_docs(this, model) -%}
+
+  {{ run_hooks(post_hooks) }}
+
+  {{ return({'relations': [this]}) }}
+{%- endmaterialization %}
+
+
+{#- The batch as its table will look: without the control columns and with `_deleted`, so that a
+    schema change neither adds the ones nor drops the other. -#}
+{% macro alluvium_schema_view(tmp_relation) %}
+  {%- set view = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_columns'}).include(database=false, schema=false) -%}
+  {%- set shape = alluvium.empty_merge_table(tmp_relation) -%}
+  {%- set soft = alluvium.merge_settings(model).soft -%}
+  {%- call statement('create_schema_view') -%}
+    create or replace temporary view {{ view }} as
+    select *{{ ', cast(null as boolean) as `_deleted`' if soft }} from ({{ shape }})
+  {%- endcall -%}
+  {{ return(view) }}
+{% endmacro %}

@@ -1,0 +1,76 @@
+"""A feed of creates, updates and key-only deletes, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+META = {
+    "order_by": ["lsn"],
+    "delete_when": "op = 'd'",
+    "ranges": {"column": "at", "method": "min_max"},
+}
+DAY = "2024-01-0{} 00:00:00.000001"
+
+
+@pytest.fixture(scope="module")
+def project(feed: Callable[..., Any]) -> Any:
+    return feed("cdc", META)
+
+
+def rows(project: Any, live: bool = True) -> list[tuple[Any, ...]]:
+    where = "where not coalesce(_deleted, false)" if live else ""
+    frame = project.sql(f"select id, lsn, v from {{s}}.items {where} order by id")
+    return [tuple(row) for row in frame.astype(object).itertuples(index=False)]
+
+
+def test_first_run_merges_like_any_other(project: Any) -> None:
+    project.append_events(
+        0,
+        (1, "c", 1, DAY.format(1), "a"),
+        (1, "u", 2, DAY.format(1), "b"),
+        (2, "c", 3, DAY.format(2), "x"),
+        (3, "d", 4, None, None),
+        (2, "d", 5, None, None),
+        (2, "d", 5, None, None),
+    )
+    project.dbt("run")
+    assert rows(project) == [(1, 2, "b")]
+    assert project.sql("select * from {s}.items").columns.tolist() == [
+        "id", "op", "lsn", "at", "v", "_deleted"
+    ]
+    assert project.said("items: 6 events → 1 range (min_max) →")
+    assert project.figures("items")["deletes"] == 2
+
+
+def test_older_events_change_nothing(project: Any) -> None:
+    project.append_events(
+        1,
+        (2, "u", 4, DAY.format(2), "late"),
+        (1, "u", 1, DAY.format(1), "late"),
+        (4, "c", 6, DAY.format(4), "new"),
+    )
+    project.dbt("run")
+    assert rows(project) == [(1, 2, "b"), (4, 6, "new")]
+    assert project.figures("items")["rows_affected"] == 1
+
+
+def test_newer_event_revives_a_tombstone(project: Any) -> None:
+    project.append_events(2, (2, "u", 7, DAY.format(2), "back"), (1, "d", 8, None, None))
+    project.dbt("run")
+    assert rows(project) == [(2, 7, "back"), (4, 6, "new")]
+    # The tombstone keeps the immutable column: later ranges must find it.
+    frame = project.sql("select at, lsn from {s}.items where id = 1")
+    assert frame["at"].notna().all()
+    assert frame["lsn"].tolist() == [8]
+
+
+def test_nothing_new_is_no_commit(project: Any) -> None:
+    before = project.versions("items")
+    project.dbt("run")
+    assert project.versions("items") == before
+    assert project.said("items: nothing new")
