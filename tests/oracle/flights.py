@@ -181,7 +181,7 @@ def comparable(frame: pd.DataFrame) -> pd.DataFrame:
         elif kind == "varchar":
             result[name] = values.astype(object).where(values.notna(), None)
         else:
-            result[name] = pd.array([None if pd.isna(v) else int(v) for v in values], dtype="Int64")
+            result[name] = values.astype("Int64")
     return result.sort_values(KEY, ignore_index=True)
 
 

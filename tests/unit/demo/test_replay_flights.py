@@ -85,7 +85,7 @@ def test_other_options_never_edit_what_has_landed(tmp_path: Path) -> None:
 
 
 def test_rates_and_damages_over_the_year() -> None:
-    feed = FlightsFeed(Delivery())
+    feed = flights.FlightsFeed(Delivery())
     events = len(feed.event_ms)
     copies = Counter(feed.copy.tolist())
     assert copies[flights.PLAIN] == events == 1_002_073
@@ -104,7 +104,7 @@ def test_all_rates_zero_and_one(tmp_path: Path) -> None:
     lsns = [event["source"]["lsn"] for event in good_events(tmp_path / "0")]
     assert len(lsns) == len(set(lsns)) == clean.events > 2000
 
-    feed = FlightsFeed(Delivery(13, 1, 1, 1))
+    feed = flights.FlightsFeed(Delivery(13, 1, 1, 1))
     assert feed.late.all()
     assert set(Counter(feed.copy.tolist()).values()) == {1_002_073}
 
@@ -118,7 +118,7 @@ def test_late_events_land_in_a_later_file(six_days: Path) -> None:
         read = events["ts_ms"].astype(float) / 1000
         assert (read < opens + 3600).all()
         behind += int((read < opens).sum())
-    feed = FlightsFeed(Delivery())
+    feed = flights.FlightsFeed(Delivery())
     late = feed.late[feed.event] & (feed.copy == flights.PLAIN)
     hour = 3_600_000
     assert (feed.land_ms[late] // hour > feed.ts_ms[late] // hour).all()
@@ -127,7 +127,8 @@ def test_late_events_land_in_a_later_file(six_days: Path) -> None:
 
 
 def test_lsn_rises_with_event_time_and_is_the_log_for_every_seed() -> None:
-    one, other = FlightsFeed(Delivery()), FlightsFeed(Delivery(seed=99, late_rate=0.5))
+    one = flights.FlightsFeed(Delivery())
+    other = flights.FlightsFeed(Delivery(seed=99, late_rate=0.5))
     order = one.lsn.argsort()
     assert len(set(one.lsn.tolist())) == len(one.lsn)
     assert (one.event_ms[order][1:] >= one.event_ms[order][:-1]).all()
@@ -250,6 +251,7 @@ def test_unwritable_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_without_the_extra(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(flights, "FlightsFeed", FlightsFeed)
     monkeypatch.setattr(flights, "find_spec", lambda name: None)
     assert main(["flights", "--landing", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
