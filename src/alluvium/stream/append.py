@@ -31,6 +31,7 @@ from alluvium.stream.sources import (
     list_in_few_tasks,
     no_events,
     open_source,
+    quoted,
     register_view,
 )
 from alluvium.stream.spec import Feed
@@ -196,7 +197,7 @@ def _columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Tar
     schema = no_events(probe, feed).schema
     rate.select(
         *(F.lit(None).cast(f.dataType).alias(f.name) for f in schema)
-    ).createOrReplaceTempView(view)
+    ).createOrReplaceTempView(quoted(view))
     result = probe.sql(sql)
     if not result.isStreaming:
         raise StreamError(f"{target.name}: the query does not read its stream {view}")
@@ -359,7 +360,7 @@ class _Run:
 
     def replace_by_nothing(self, session: SparkSession) -> None:
         """The first commit of a full refresh whose source is empty."""
-        no_events(session, self._feed).createOrReplaceTempView(self._view)
+        no_events(session, self._feed).createOrReplaceTempView(quoted(self._view))
         empty = session.sql(self._sql).withColumn(BATCH_ID, F.lit(None).cast("bigint"))
         self._replace(empty, {})
 

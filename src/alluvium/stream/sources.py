@@ -99,12 +99,17 @@ def _whole_files(session: SparkSession) -> SparkSession:
     return scan
 
 
+def quoted(name: str) -> str:
+    """A name as an identifier, whatever it holds."""
+    return f"`{name.replace('`', '``')}`"
+
+
 def register_view(session: SparkSession, frame: DataFrame, view: str) -> None:
     """Register a frame, of whatever session, as a temp view of this one."""
     shared = f"alluvium_{uuid.uuid4().hex}"
     frame.createGlobalTempView(shared)
     try:
-        session.table(f"global_temp.{shared}").createOrReplaceTempView(view)
+        session.table(f"global_temp.{shared}").createOrReplaceTempView(quoted(view))
     finally:
         session.catalog.dropGlobalTempView(shared)
 
@@ -253,7 +258,7 @@ class FileSource:
             # Without a schema the columns of all files, not those of the first one.
             reader = reader.schema(spec.schema) if spec.schema else reader
             rows = reader.option("mergeSchema", "true").load(paths)
-            columns = [F.col(f"`{name.replace('`', '``')}`") for name in rows.columns]
+            columns = [F.col(quoted(name)) for name in rows.columns]
             value = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary")
         events = rows.select(
             *_event(
@@ -367,7 +372,7 @@ class DeltaSource:
         return self._events(session.read.format("delta").load(self._path))
 
     def _events(self, rows: DataFrame) -> DataFrame:
-        columns = [F.col(f"`{name.replace('`', '``')}`") for name in rows.columns]
+        columns = [F.col(quoted(name)) for name in rows.columns]
         return rows.select(
             *_event(
                 F.lit(None).cast("binary"),

@@ -16,6 +16,7 @@ from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager
 
 from alluvium.engine import session as engine
+from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.session import SessionHandle
 
 
@@ -27,6 +28,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
         # The profile does not know the project's folder; here it does.
         creds = config.credentials
         creds.home = str((Path(config.project_root) / creds.home).resolve())  # type: ignore
+        streams.locate(Path(config.project_root), Path(creds.home))  # type: ignore
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

@@ -7,6 +7,9 @@ from typing import Any
 
 from dbt.adapters.contracts.relation import HasQuoting, RelationConfig
 from dbt.adapters.spark.relation import SparkRelation
+from dbt.contracts.graph.nodes import SourceDefinition
+
+from dbt.adapters.alluvium import streams
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +29,13 @@ class AlluviumRelation(SparkRelation):
         # dbt resolves `ref` with a limit (None, mostly) and `this` without: so they are told apart.
         if "limit" in kwargs and keeps_tombstones(relation_config):
             kwargs["live_only"] = True
-        return super().create_from(quoting, relation_config, **kwargs)  # type: ignore[return-value]
+        relation: AlluviumRelation = super().create_from(quoting, relation_config, **kwargs)  # type: ignore[assignment]
+        if isinstance(relation_config, SourceDefinition):
+            view = streams.declare(relation_config)
+            if view is not None:
+                relation = relation.incorporate(path={"identifier": view})
+                return relation.include(database=False, schema=False).quote(identifier=True)
+        return relation
 
     def __str__(self) -> str:
         if not self.live_only:

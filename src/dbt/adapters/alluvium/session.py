@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import TimestampType
 
+from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
 
 
@@ -27,6 +28,7 @@ class SessionHandle:
 
     def table(self, relation: str) -> DataFrame:
         """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
+        streams.provide(self.session, relation)
         return self.session.sql(f"select * from {relation}")
 
     def cancel(self) -> None:
@@ -52,6 +54,7 @@ class Cursor:
         """Run `sql`; `bindings` fill its `?` markers as typed values, never as text."""
         self._rows = None
         sql = sql.strip().removesuffix(";")
+        streams.provide(self._session, sql)
         started = time.perf_counter()
         if bindings:
             self._frame = self._session.sql(sql, args=list(bindings))

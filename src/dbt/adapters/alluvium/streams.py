@@ -1,0 +1,176 @@
+"""Sources that are streams: a name in SQL, and a temp view in each session that reads it.
+
+`source()` renders such a source as the name of a view. A statement that mentions it gets a view
+over what the source holds now; the `streaming_table` materialization reads it as a stream.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.alluvium.figures import ModelResponse
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
+
+from alluvium import stream
+
+META = "alluvium_stream"
+
+_guard = threading.Lock()
+_specs: dict[str, stream.StreamSpec] = {}
+_project = Path()
+_home = Path()
+
+
+@dataclass
+class StreamResponse(ModelResponse):
+    """What a streaming table took in; `rows_affected` is the events appended."""
+
+    source_files: int | None = None
+    source_bytes: int | None = None
+    batch_id: int | None = None
+    waiting: int | None = None
+
+    @classmethod
+    def of(cls, figures: Mapping[str, Any]) -> StreamResponse:
+        return cls(
+            _message=f"OK {figures['rows']:,} events",
+            code="OK",
+            rows_affected=figures["rows"],
+            files=figures["output_files"],
+            seconds=round(figures["seconds"], 3),
+            source_files=figures["files"],
+            source_bytes=figures["bytes"],
+            batch_id=figures["batch_id"],
+            waiting=figures["waiting"],
+        )
+
+
+def locate(project: Path, home: Path) -> None:
+    """Say where relative paths start and what `{home}` stands for, in this invocation."""
+    global _project, _home
+    _project, _home = project, home
+
+
+def declare(source: Any) -> str | None:
+    """The name of the view that stands for a source with `meta.alluvium_stream`; None without."""
+    block = _block(source)
+    if block is None:
+        return None
+    view = f"{source.source_name}__{source.name}"
+    try:
+        spec = stream.parse_spec(f"{source.source_name}.{source.name}", block)
+    except stream.SpecError as error:
+        raise DbtRuntimeError(str(error)) from error
+    with _guard:
+        _specs[view] = spec
+    return view
+
+
+def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Every mistake in the streams of the graph's sources, before anything runs."""
+    found = []
+    for source in sources:
+        block = ((source.get("config") or {}).get("meta") or {}).get(META)
+        if block is not None:
+            try:
+                stream.parse_spec(f"{source['source_name']}.{source['name']}", block)
+            except stream.SpecError as error:
+                found += [f"source {error.source}: {META}.{m}" for m in error.mistakes]
+    return found
+
+
+def provide(session: SparkSession, sql: str) -> None:
+    """Give the session a view of every stream that a statement mentions, once."""
+    for view in _mentioned(sql):
+        # Asked of the session: a second connection of the same node has views of its own.
+        if not session.catalog.tableExists(_quoted(view)):
+            stream.register_batch_view(session, _feed(view), view)
+
+
+def target(
+    session: SparkSession,
+    relation: Any,
+    home: Path,
+    *,
+    file_format: str,
+    partition_by: str | list[str] | None,
+    location_root: str | None,
+    tblproperties: Mapping[str, Any] | None,
+) -> stream.Target:
+    """The table of a relation, with its checkpoint beside it."""
+    if location_root is not None:
+        root = location_root.rstrip("/")
+        location, checkpoint = f"{root}/{relation.identifier}", f"{root}/_checkpoints"
+    else:
+        location, checkpoint = None, str(home / "checkpoints")
+        warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
+        if Path(warehouse.removeprefix("file:")) != home / "warehouse":
+            # Tables of a shared warehouse are not this machine's alone, nor are their checkpoints.
+            checkpoint = f"{warehouse.rstrip('/')}/_checkpoints"
+    columns = [partition_by] if isinstance(partition_by, str) else partition_by or []
+    return stream.Target(
+        name=relation.render(),
+        checkpoint=f"{checkpoint}/{relation.schema}.{relation.identifier}",
+        file_format=file_format,
+        partition_by=tuple(columns),
+        location=location,
+        tblproperties={str(k): str(v) for k, v in (tblproperties or {}).items()},
+    )
+
+
+def append(
+    session: SparkSession,
+    sql: str,
+    target: stream.Target,
+    *,
+    full_refresh: bool,
+    empty: bool,
+) -> stream.Figures:
+    """Run a streaming table's query over the one stream that it reads."""
+    views = _mentioned(sql)
+    if len(views) != 1:
+        named = ", ".join(_specs[view].source for view in views) or "none"
+        raise DbtRuntimeError(
+            f"{target.name}: a streaming_table reads exactly one source() that has meta.{META}; "
+            f"found: {named}"
+        )
+    feed = _feed(views[0])
+    try:
+        if empty:
+            stream.create_empty(session, feed, sql, views[0], target)
+            return stream.Figures()
+        return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
+    except (stream.StreamError, stream.SpecError) as error:
+        raise DbtRuntimeError(str(error)) from error
+
+
+def as_dict(figures: stream.Figures, model: str) -> dict[str, Any]:
+    """Figures for macros, with the line for the console."""
+    return {**asdict(figures), "line": figures.line(model)}
+
+
+def _block(source: Any) -> Any:
+    config = getattr(source, "config", None)
+    meta = getattr(config, "meta", None) or getattr(source, "meta", None) or {}
+    return meta.get(META)
+
+
+def _mentioned(sql: str) -> list[str]:
+    with _guard:
+        return [view for view in _specs if _quoted(view) in sql]
+
+
+def _feed(view: str) -> stream.Feed:
+    try:
+        return _specs[view].resolve(_project, _home)
+    except stream.SpecError as error:
+        raise DbtRuntimeError(str(error)) from error
+
+
+def _quoted(view: str) -> str:
+    return f"`{view}`"
