@@ -374,15 +374,16 @@ def _described(folder: Path, wanted: _Set, store: Path) -> list[_File]:
 
 
 def _reason(log: str) -> str:
-    """The lines of Ivy's log that say what went wrong, in one."""
-    lines = [line.strip().lstrip(":").strip() for line in log.splitlines()]
-    told = [
-        line
-        for line in lines
-        if re.search(r"not found|access error|Exception|FAILED|unresolved|refused", line)
-        and not re.fullmatch(r"(UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS)", line)
-    ]
-    return "; ".join(list(dict.fromkeys(told))[:4]) or "Ivy gave no reason"
+    """What Ivy's log says went wrong: the connection if that failed, else what was not found."""
+    connection, absent = [], []
+    for line in log.splitlines():
+        line = line.strip().lstrip(":").strip()
+        if re.match(r"Host \S+ not found|Server access error|SERVER ERROR|\w*Exception\b", line):
+            connection.append(re.sub(r",? (at )?url[= ]\S+", "", line))
+        elif re.search(r": not found$|\(download\)$|: .*FAILED|^java\.", line):
+            absent.append(line.replace("#", ":").replace(";", ":"))
+    told = list(dict.fromkeys(connection or absent))[:4]
+    return "; ".join(told).rstrip(".") or "Ivy gave no reason"
 
 
 def _unavailable(wanted: _Set, store: Path, why: str) -> str:

@@ -1,0 +1,54 @@
+"""Fixtures of the engine's tests: a repository on disk and Javas of any version."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from unit.engine.maven import DELTA, Repository
+
+from alluvium.engine import jars
+
+
+def publish_delta(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository(folder / "repository")
+    settings = folder / "settings.xml"
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="disk"/><resolvers>'
+        f'<ibiblio name="disk" m2compatible="true" root="{made.root.as_uri()}"/>'
+        "</resolvers></ivysettings>"
+    )
+    monkeypatch.setenv(jars.IVY_SETTINGS_ENV, str(settings))
+    pins = {artifact: made.publish("io.delta", artifact, "4.4.0") for artifact in DELTA}
+    monkeypatch.setattr(jars, "DELTA_SHA256", {"4.4.0": pins})
+    return made
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """A repository that holds Delta, reached through our settings variable; pins fit its jars."""
+    return publish_delta(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def downloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that has the jars of `repository`; copy it."""
+    folder = tmp_path_factory.mktemp("downloaded")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        publish_delta(folder, monkeypatch)
+        jars.resolve(folder / "home")
+    return folder / "home"
+
+
+@pytest.fixture
+def fake_java(tmp_path: Path) -> Callable[[str], Path]:
+    """Make a JAVA_HOME whose `java -version` prints a given text."""
+
+    def make(text: str, code: int = 0) -> Path:
+        home = tmp_path / f"java-{len(list(tmp_path.iterdir()))}"
+        (home / "bin").mkdir(parents=True)
+        program = home / "bin" / "java"
+        program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{text}\nEND\nexit {code}\n")
+        program.chmod(0o755)
+        return home
+
+    return make
