@@ -1,0 +1,217 @@
+{#- Checks `meta.alluvium_merge` of every model and `meta.alluvium_stream` of every source, and what
+    this invocation asks of them. Raises once, with every mistake. Runs no SQL. -#}
+{% macro validate() %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- set mistakes = [] -%}
+  {%- set merged = [] -%}
+  {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+    {%- set meta = node.config.get('meta') or {} -%}
+    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_merge'], mistakes) -%}
+    {%- if 'alluvium_merge' in meta -%}
+      {%- do merged.append(node) -%}
+      {%- do alluvium.validate_merge(node, meta.alluvium_merge, mistakes) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- for node in graph.sources.values() -%}
+    {%- set meta = dict(node.get('source_meta') or {}, **dict(node.get('meta') or {}, **(node.config.get('meta') or {}))) -%}
+    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_stream'], mistakes) -%}
+    {%- if 'alluvium_stream' in meta -%}
+      {%- do alluvium.validate_stream(node, meta.alluvium_stream, mistakes) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if merged -%}
+    {%- do alluvium.validate_dispatch(mistakes) -%}
+  {%- endif -%}
+  {%- if not mistakes -%}
+    {%- for node in merged -%}
+      {%- do alluvium.validate_full_refresh(node, mistakes) -%}
+      {%- do alluvium.warn_partition(node) -%}
+    {%- endfor -%}
+  {%- endif -%}
+  {%- if mistakes -%}
+    {%- do exceptions.raise_compiler_error(
+        mistakes | length ~ (' mistake' if mistakes | length == 1 else ' mistakes')
+        ~ ' in the settings of alluvium, nothing was run:\n  - ' ~ mistakes | join('\n  - ')) -%}
+  {%- endif -%}
+  {{ return('') }}
+{% endmacro %}
+
+
+{% macro validate_meta_names(node, meta, accepted, mistakes) %}
+  {%- for key in meta if key is string and key[:9] == 'alluvium_' and key not in accepted -%}
+    {%- do mistakes.append(node.name ~ ': meta.' ~ key ~ ' is not known on a ' ~ node.resource_type
+        ~ '; accepted: ' ~ accepted | join(', ')) -%}
+  {%- endfor -%}
+{% endmacro %}
+
+
+{#- One mapping: unknown keys, then each value by its rule. A rule is a list of accepted values, or
+    the name of a shape. -#}
+{% macro validate_mapping(where, given, rules, mistakes) %}
+  {%- if given is not mapping -%}
+    {%- do mistakes.append(where ~ ': ' ~ tojson(given, given | string) ~ ' is not a mapping; accepted keys: ' ~ rules | join(', ')) -%}
+    {{ return(false) }}
+  {%- endif -%}
+  {%- for key, value in given.items() -%}
+    {%- set rule = rules.get(key) -%}
+    {%- set shown = where ~ '.' ~ key ~ ': ' ~ tojson(value, value | string) -%}
+    {%- if rule is none -%}
+      {%- do mistakes.append(where ~ ': unknown key ' ~ key ~ '; accepted: ' ~ rules | join(', ')) -%}
+    {%- elif rule is sequence and rule is not string -%}
+      {%- if value not in rule -%}
+        {%- do mistakes.append(shown ~ ' is not accepted; accepted: ' ~ rule | join(', ')) -%}
+      {%- endif -%}
+    {%- elif rule == 'text' and (value is not string or not value | trim) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a text') -%}
+    {%- elif rule == 'columns' and not alluvium.is_column_list(value) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a column, or a list of columns') -%}
+    {%- elif rule == 'mapping' and value is not mapping -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a mapping') -%}
+    {%- elif rule == 'count' and (value is boolean or value is not integer or value < 1 or value > 256) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number from 1 to 256') -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(true) }}
+{% endmacro %}
+
+
+{% macro is_column_list(value) %}
+  {%- if value is string -%}{{ return(value | trim | length > 0) }}{%- endif -%}
+  {%- if value is mapping or value is not sequence or not value -%}{{ return(false) }}{%- endif -%}
+  {{ return(value | reject('string') | list | length == 0) }}
+{% endmacro %}
+
+
+{% macro validate_merge(node, given, mistakes) %}
+  {%- set where = node.name ~ ': meta.alluvium_merge' -%}
+  {%- set methods = ['none', 'min_max', 'gaps', 'kmeans'] -%}
+  {%- if not alluvium.validate_mapping(where, given, {
+      'order_by': 'columns',
+      'delete_when': 'text',
+      'on_match': ['update', 'ignore'],
+      'delete': ['soft', 'hard'],
+      'ranges': 'any',
+  }, mistakes) -%}{{ return('') }}{%- endif -%}
+
+  {%- set config = node.config -%}
+  {%- if config.get('materialized') != 'incremental' -%}
+    {%- do mistakes.append(where ~ ': the model is materialized as ' ~ config.get('materialized') ~ '; accepted: incremental') -%}
+  {%- endif -%}
+  {%- if (config.get('incremental_strategy') or 'merge') != 'merge' or (target.type != 'alluvium' and not config.get('incremental_strategy')) -%}
+    {%- do mistakes.append(where ~ ': incremental_strategy is ' ~ (config.get('incremental_strategy') or 'not set') ~ '; accepted: merge') -%}
+  {%- endif -%}
+  {%- if (config.get('file_format') or 'delta') != 'delta' -%}
+    {%- do mistakes.append(where ~ ': file_format is ' ~ config.get('file_format') ~ '; accepted: delta') -%}
+  {%- endif -%}
+  {%- if not config.get('unique_key') -%}
+    {%- do mistakes.append(where ~ ': the model has no unique_key; accepted: a column, or a list of columns') -%}
+  {%- endif -%}
+  {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
+    {%- do mistakes.append(node.name ~ ': merge_update_columns and merge_exclude_columns are both set; accepted: one of them') -%}
+  {%- endif -%}
+  {%- if given.get('on_match') == 'ignore' and given.get('delete_when') is not none -%}
+    {%- do mistakes.append(where ~ '.delete_when: a merge with on_match: ignore never changes a row; accepted: on_match: update') -%}
+  {%- endif -%}
+  {%- if given.get('delete') is not none and given.get('delete_when') is none -%}
+    {%- do mistakes.append(where ~ '.delete: nothing is deleted without delete_when; accepted: both or neither') -%}
+  {%- endif -%}
+
+  {%- set ranges = given.get('ranges') -%}
+  {%- if ranges is none or ranges is sameas false -%}{{ return('') }}{%- endif -%}
+  {%- if not alluvium.validate_mapping(where ~ '.ranges', ranges, {
+      'column': 'text', 'method': methods, 'k': 'count', 'model': 'text',
+  }, mistakes) -%}{{ return('') }}{%- endif -%}
+  {%- if not ranges.get('column') -%}
+    {%- do mistakes.append(where ~ '.ranges: column is missing; accepted: a column whose value never changes for a key') -%}
+  {%- endif -%}
+  {%- if ranges.get('method') == 'kmeans' and not ranges.get('model') -%}
+    {%- do mistakes.append(where ~ '.ranges.method: kmeans is planned by a Python model; accepted: `model` with its name, or min_max, gaps') -%}
+  {%- endif -%}
+  {%- if ranges.get('model') is string and target.type == 'alluvium' -%}
+    {%- set planner = alluvium.find_model(ranges.model) -%}
+    {%- if planner is none -%}
+      {%- do mistakes.append(where ~ '.ranges.model: there is no model ' ~ ranges.model) -%}
+    {%- elif planner.unique_id not in node.depends_on.nodes -%}
+      {%- do mistakes.append(where ~ '.ranges.model: nothing makes ' ~ ranges.model ~ " run before this model; add `-- depends_on: {{ ref('"
+          ~ ranges.model ~ "') }}` to it") -%}
+    {%- endif -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- The adapter reads the stream, so it knows what it accepts; elsewhere the block is not used. -#}
+{% macro validate_stream(node, given, mistakes) %}
+  {%- if target.type == 'alluvium' -%}
+    {%- for mistake in adapter.stream_mistakes(node.source_name ~ '.' ~ node.name, given) -%}
+      {%- do mistakes.append(node.source_name ~ '.' ~ node.name ~ ': meta.alluvium_stream: ' ~ mistake) -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- A rebuild has to read all events again. Where another model stages them, that model has to be
+    built in the same invocation, else the table would be rebuilt from the last batch alone. -#}
+{% macro validate_full_refresh(node, mistakes) %}
+  {%- if alluvium.is_rebuilt(node) -%}
+    {%- for parent in alluvium.batch_models(node) if parent.unique_id not in selected_resources -%}
+      {%- do mistakes.append(node.name ~ ': a full refresh reads all events again, and ' ~ parent.name
+          ~ ', which stages them, is not selected; select both: --select ' ~ parent.name ~ '+') -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- The models upstream that call `alluvium.new_events` for this one and keep the rows. -#}
+{% macro batch_models(node) %}
+  {%- set found = [] -%}
+  {%- set queue = node.depends_on.nodes | list -%}
+  {%- set seen = [] -%}
+  {%- for step in range(graph.nodes | length) if queue -%}
+    {%- set parent = graph.nodes.get(queue.pop()) -%}
+    {%- if parent and parent.resource_type == 'model' and parent.unique_id not in seen -%}
+      {%- do seen.append(parent.unique_id) -%}
+      {%- do queue.extend(parent.depends_on.nodes | reject('in', seen) | list) -%}
+      {%- if 'macro.alluvium.new_events' in parent.depends_on.macros and parent.config.materialized != 'ephemeral'
+             and modules.re.search('new_events[^}]*[\'"]' ~ modules.re.escape(node.name) ~ '[\'"]', parent.raw_code) -%}
+        {%- do found.append(parent) -%}
+      {%- endif -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
+{#- An event with the key only has no value for another column: its tombstone lands in the partition
+    NULL, apart from the row, and no partition can be skipped for it. -#}
+{% macro warn_partition(node) %}
+  {%- set settings = alluvium.merge_settings(node) -%}
+  {%- set keys = settings.unique_key | map('lower') | list -%}
+  {%- if settings.delete_when is not none -%}
+    {%- for column in alluvium.as_list(node.config.get('partition_by')) if column | lower not in keys -%}
+      {%- do exceptions.warn(node.name ~ ': partitioned by ' ~ column ~ ', which is not in unique_key. An event that deletes by key alone'
+          ~ ' does not say the partition: its merge looks at every partition, and its tombstone lies in the partition NULL.'
+          ~ ' Partition by a column of the key, or let deletes carry ' ~ column ~ '.') -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- On stock targets a macro of another package wins unless the root project dispatches to ours. -#}
+{% macro validate_dispatch(mistakes) %}
+  {%- if target.type == 'alluvium' -%}{{ return('') }}{%- endif -%}
+  {#- dbt reads the names when it parses: they have to stand here as they are. -#}
+  {%- set winners = {
+      'get_merge_sql': adapter.dispatch('get_merge_sql', 'dbt').macro.package_name,
+      'create_table_as': adapter.dispatch('create_table_as', 'dbt').macro.package_name,
+  } -%}
+  {%- for name, winner in winners.items() -%}
+    {%- if winner != 'alluvium' and winner[:3] == 'dbt' -%}
+      {%- do mistakes.append('dispatch: ' ~ name ~ ' is taken from ' ~ winner
+          ~ ', which knows nothing of meta.alluvium_merge; accepted: in dbt_project.yml `dispatch:` with'
+          ~ ' macro_namespace: dbt and search_order: [' ~ project_name ~ ', alluvium, dbt]') -%}
+    {%- elif winner != 'alluvium' -%}
+      {%- do exceptions.warn('dispatch: ' ~ name ~ ' is taken from package ' ~ winner
+          ~ '. meta.alluvium_merge works only if that macro calls the one of alluvium.') -%}
+    {%- endif -%}
+  {%- endfor -%}
+{% endmacro %}

@@ -1,0 +1,20 @@
+{#- Post-hook: OPTIMIZE ZORDER BY `columns`; by default the merge's key and its range column. -#}
+{% macro zorder(relation, columns=none) %}
+  {%- if not alluvium.maintains() -%}{{ return('') }}{%- endif -%}
+  {%- set settings = alluvium.merge_settings(model) -%}
+  {%- set wanted = alluvium.as_list(columns) -%}
+  {%- if not wanted and settings -%}
+    {%- set wanted = settings.unique_key + ([settings.ranges.column] if settings.ranges else []) -%}
+  {%- endif -%}
+  {#- Partition columns are sorted by already, and Delta refuses them. -#}
+  {%- set partition = alluvium.as_list(config.get('partition_by')) | map('lower') | list -%}
+  {%- set names = [] -%}
+  {%- for column in wanted if column | lower not in partition and alluvium.quote(column) not in names -%}
+    {%- do names.append(alluvium.quote(column)) -%}
+  {%- endfor -%}
+  {%- if not names -%}
+    {%- do exceptions.raise_compiler_error('alluvium.zorder: ' ~ relation ~ ' has no meta.alluvium_merge to take columns from;'
+        ~ " accepted: alluvium.zorder(this, ['a', 'b'])") -%}
+  {%- endif -%}
+  {{ return('optimize ' ~ relation.render() ~ ' zorder by (' ~ names | join(', ') ~ ')') }}
+{% endmacro %}

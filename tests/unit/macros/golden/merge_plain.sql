@@ -1,0 +1,51 @@
+merge into s.items as DBT_INTERNAL_DEST
+using (
+    select
+        `id`,
+        `carrier`,
+        `op`,
+        `lsn`,
+        `ts_ms`,
+        `at`,
+        `v`
+    from (
+        select * except (`__alluvium_rank`)
+        from (
+            select
+                *,
+                row_number() over (
+                    partition by `id`
+                    order by to_json(struct(*)) desc
+                ) as `__alluvium_rank`
+            from items__dbt_tmp
+        )
+        where `__alluvium_rank` = 1
+    )
+) as DBT_INTERNAL_SOURCE
+on
+    (1 = 1)
+    and DBT_INTERNAL_SOURCE.`id` = DBT_INTERNAL_DEST.`id`
+when matched then update set
+    DBT_INTERNAL_DEST.`carrier` = DBT_INTERNAL_SOURCE.`carrier`,
+    DBT_INTERNAL_DEST.`op` = DBT_INTERNAL_SOURCE.`op`,
+    DBT_INTERNAL_DEST.`lsn` = DBT_INTERNAL_SOURCE.`lsn`,
+    DBT_INTERNAL_DEST.`ts_ms` = DBT_INTERNAL_SOURCE.`ts_ms`,
+    DBT_INTERNAL_DEST.`at` = DBT_INTERNAL_SOURCE.`at`,
+    DBT_INTERNAL_DEST.`v` = DBT_INTERNAL_SOURCE.`v`
+when not matched then insert (
+    `id`,
+    `carrier`,
+    `op`,
+    `lsn`,
+    `ts_ms`,
+    `at`,
+    `v`
+) values (
+    DBT_INTERNAL_SOURCE.`id`,
+    DBT_INTERNAL_SOURCE.`carrier`,
+    DBT_INTERNAL_SOURCE.`op`,
+    DBT_INTERNAL_SOURCE.`lsn`,
+    DBT_INTERNAL_SOURCE.`ts_ms`,
+    DBT_INTERNAL_SOURCE.`at`,
+    DBT_INTERNAL_SOURCE.`v`
+)

@@ -1,0 +1,48 @@
+merge into s.items as DBT_INTERNAL_DEST
+using (
+    select
+        `id`,
+        `carrier`,
+        `op`,
+        `lsn`,
+        `ts_ms`,
+        `at`,
+        `v`,
+        coalesce((
+            op = 'd'
+        ), false) as `__alluvium_delete`
+    from src
+) as DBT_INTERNAL_SOURCE
+on
+    DBT_INTERNAL_SOURCE.`id` = DBT_INTERNAL_DEST.`id`
+when matched and (coalesce(DBT_INTERNAL_SOURCE.`lsn` > DBT_INTERNAL_DEST.`lsn`, DBT_INTERNAL_SOURCE.`lsn` is not null) or (DBT_INTERNAL_SOURCE.`lsn` <=> DBT_INTERNAL_DEST.`lsn` and coalesce(DBT_INTERNAL_SOURCE.`ts_ms` > DBT_INTERNAL_DEST.`ts_ms`, DBT_INTERNAL_SOURCE.`ts_ms` is not null))) and DBT_INTERNAL_SOURCE.`__alluvium_delete` then update set
+    DBT_INTERNAL_DEST.`_deleted` = true,
+    DBT_INTERNAL_DEST.`lsn` = DBT_INTERNAL_SOURCE.`lsn`,
+    DBT_INTERNAL_DEST.`ts_ms` = DBT_INTERNAL_SOURCE.`ts_ms`
+when matched and (coalesce(DBT_INTERNAL_SOURCE.`lsn` > DBT_INTERNAL_DEST.`lsn`, DBT_INTERNAL_SOURCE.`lsn` is not null) or (DBT_INTERNAL_SOURCE.`lsn` <=> DBT_INTERNAL_DEST.`lsn` and coalesce(DBT_INTERNAL_SOURCE.`ts_ms` > DBT_INTERNAL_DEST.`ts_ms`, DBT_INTERNAL_SOURCE.`ts_ms` is not null))) then update set
+    DBT_INTERNAL_DEST.`carrier` = if(coalesce(DBT_INTERNAL_DEST.`_deleted`, false), DBT_INTERNAL_SOURCE.`carrier`, DBT_INTERNAL_DEST.`carrier`),
+    DBT_INTERNAL_DEST.`op` = if(coalesce(DBT_INTERNAL_DEST.`_deleted`, false), DBT_INTERNAL_SOURCE.`op`, DBT_INTERNAL_DEST.`op`),
+    DBT_INTERNAL_DEST.`lsn` = DBT_INTERNAL_SOURCE.`lsn`,
+    DBT_INTERNAL_DEST.`ts_ms` = DBT_INTERNAL_SOURCE.`ts_ms`,
+    DBT_INTERNAL_DEST.`at` = if(coalesce(DBT_INTERNAL_DEST.`_deleted`, false), DBT_INTERNAL_SOURCE.`at`, DBT_INTERNAL_DEST.`at`),
+    DBT_INTERNAL_DEST.`v` = DBT_INTERNAL_SOURCE.`v`,
+    DBT_INTERNAL_DEST.`_deleted` = false
+when not matched then insert (
+    `id`,
+    `carrier`,
+    `op`,
+    `lsn`,
+    `ts_ms`,
+    `at`,
+    `v`,
+    `_deleted`
+) values (
+    DBT_INTERNAL_SOURCE.`id`,
+    DBT_INTERNAL_SOURCE.`carrier`,
+    DBT_INTERNAL_SOURCE.`op`,
+    DBT_INTERNAL_SOURCE.`lsn`,
+    DBT_INTERNAL_SOURCE.`ts_ms`,
+    DBT_INTERNAL_SOURCE.`at`,
+    DBT_INTERNAL_SOURCE.`v`,
+    DBT_INTERNAL_SOURCE.`__alluvium_delete`
+)

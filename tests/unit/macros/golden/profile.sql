@@ -1,0 +1,36 @@
+select to_json(named_struct(
+    'events', sum(`events`),
+    'key_count', count(*),
+    'null_keys', sum(if(`k0` is null or `k1` is null, `events`, 0)),
+    'deletes', sum(if(`is_delete`, 1, 0)),
+    '_batch_through', max(`_batch_through`),
+    'lacking', sum(`lacking`),
+    'lo', cast(unix_micros(min(`lo`)) as string),
+    'hi', cast(unix_micros(max(`hi`)) as string),
+    'outside', sum(`outside`),
+    'k0_lo', cast(min(if(`lacking` > 0, `k0`, null)) as string),
+    'k0_hi', cast(max(if(`lacking` > 0, `k0`, null)) as string),
+    'k1_lo', cast(min(if(`lacking` > 0, `k1`, null)) as string),
+    'k1_hi', cast(max(if(`lacking` > 0, `k1`, null)) as string)
+)) as `profile`
+from (
+    select
+        `id` as `k0`,
+        `carrier` as `k1`,
+        count(*) as `events`,
+        max_by(`__alluvium_delete`, struct(`lsn`, `ts_ms`)) as `is_delete`,
+        max(`_batch_through`) as `_batch_through`,
+        count_if(cast(`at` as timestamp) is null) as `lacking`,
+        min(cast(`at` as timestamp)) as `lo`,
+        max(cast(`at` as timestamp)) as `hi`,
+        count_if(cast(`at` as timestamp) is not null and not (`at` = 1)) as `outside`
+    from (
+        select
+            *,
+            coalesce((
+                op = 'd'
+            ), false) as `__alluvium_delete`
+        from src
+    )
+    group by `id`, `carrier`
+)

@@ -1,0 +1,97 @@
+"""Range rows become SQL that no value can break out of, and never hide a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def row(lo: str | None, hi: str | None, kind: str) -> dict[str, Any]:
+    return {"column_name": "c", "column_type": kind, "lo": lo, "hi": hi}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "sql"),
+    [
+        ("-5", "int", "-5"),
+        ("5", "bigint", "5L"),
+        ("5", "tinyint", "5Y"),
+        ("5", "smallint", "5S"),
+        ("1.5e-7", "double", "1.5e-7D"),
+        ("0.10000000149011612", "float", "0.10000000149011612F"),
+        ("nan", "double", "cast('nan' as double)"),
+        ("-inf", "float", "cast('-inf' as float)"),
+        ("0.50", "decimal(10,2)", "0.50BD"),
+        ("2024-02-29", "date", "date'2024-02-29'"),
+        ("2024-02-29 23:59:59.000001", "timestamp", "timestamp'2024-02-29 23:59:59.000001 UTC'"),
+        ("2024-02-29 23:59:59.000001", "timestamp_ntz", "timestamp_ntz'2024-02-29 23:59:59.000001'"),
+        ("65a1b2c3d4e5f60718293a4b", "string", "'65a1b2c3d4e5f60718293a4b'"),
+        ("it's", "string", "cast(x'69742773' as string)"),
+        ("", "string", "''"),
+    ],
+)
+def test_literals(macros: Any, text: str, kind: str, sql: str) -> None:
+    assert macros.sql_literal(text, kind) == sql
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("5 or 1=1", "bigint"),
+        ("5\n", "bigint"),
+        ("1e5", "bigint"),
+        ("0E-18", "decimal(38,18)"),
+        ("2024-02-29'", "date"),
+        ("2024-02-29 23:59:59", "timestamp"),
+        ("true", "boolean"),
+        ("a", "string collate UTF8_LCASE"),
+    ],
+)
+def test_other_text_is_no_literal_and_no_range(macros: Any, text: str, kind: str) -> None:
+    assert macros.sql_literal(text, kind) is None
+    assert macros.range_predicate([row(text, text, kind)], "c") == "true"
+
+
+@given(st.text())
+def test_strings_end_where_they_should(compiled: Any, text: str) -> None:
+    sql = compiled.sql_literal(text, "string")
+    if sql.startswith("'"):
+        assert sql == f"'{text}'"
+        assert not set(text) & set("'\\${}%\n\0")
+    else:
+        digits = sql.removeprefix("cast(x'").removesuffix("' as string)")
+        assert bytes.fromhex(digits).decode() == text
+
+
+def test_ranges_are_alternatives_and_points_are_equalities(macros: Any) -> None:
+    rows = [row("1", "3", "int"), row("7", "7", "int")]
+    assert macros.range_predicate(rows, "c", "t") == "(t.`c` between 1 and 3 or t.`c` = 7)"
+
+
+def test_rows_of_another_column_are_not_used(macros: Any) -> None:
+    rows = [row("1", "3", "int"), row("7", "7", "int") | {"column_name": "d"}]
+    assert macros.range_predicate(rows, "C") == "(`C` between 1 and 3)"
+
+
+def test_no_rows_hide_nothing(macros: Any) -> None:
+    assert macros.range_predicate([], "c") == "true"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "canonical"),
+    [
+        ("-1", "timestamp", "1969-12-31 23:59:59.999999"),
+        ("1709251199000001", "timestamp", "2024-02-29 23:59:59.000001"),
+        ("253402300800000000", "timestamp", None),
+        ("2024-02-29 23:59:59.5", "timestamp_ntz", "2024-02-29 23:59:59.500000"),
+        ("2024-02-29 23:59:59", "timestamp_ntz", "2024-02-29 23:59:59.000000"),
+        ("-0.0", "double", "0.0"),
+        ("-infinity", "double", "-inf"),
+        ("1.0e10", "double", "1.0e10"),
+    ],
+)
+def test_canonical_text(macros: Any, text: str, kind: str, canonical: str | None) -> None:
+    assert macros.canonical_text(text, kind) == canonical

@@ -1,0 +1,148 @@
+"""Every mistake in our settings is reported at once, with what is accepted."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+
+def use(macros: Any, *nodes: Any, sources: tuple[Any, ...] = ()) -> None:
+    macros.context["graph"] = {
+        "nodes": {node["unique_id"]: node for node in nodes},
+        "sources": {source["unique_id"]: source for source in sources},
+    }
+    macros.context["adapter"] = SimpleNamespace(stream_mistakes=lambda name, block: ["format: bad"])
+
+
+def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> str:
+    use(macros, *nodes, **kwargs)
+    with pytest.raises(stop) as raised:
+        macros.validate()
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("meta", "config", "said"),
+    [
+        ("yes", {}, 'items: meta.alluvium_merge: "yes" is not a mapping'),
+        ({"orderby": "a"}, {}, "unknown key orderby; accepted: order_by, delete_when, on_match"),
+        ({"on_match": "skip"}, {}, '.on_match: "skip" is not accepted; accepted: update, ignore'),
+        ({True: "skip"}, {}, "unknown key True"),
+        ({"delete": "later", "delete_when": "d"}, {}, "accepted: soft, hard"),
+        ({"order_by": [1]}, {}, "accepted: a column, or a list of columns"),
+        ({"order_by": []}, {}, "accepted: a column, or a list of columns"),
+        ({"delete_when": True}, {}, "delete_when: true is not accepted; accepted: a text"),
+        ({"delete": "hard"}, {}, "nothing is deleted without delete_when"),
+        ({"on_match": "ignore", "delete_when": "d"}, {}, "never changes a row"),
+        ({"ranges": "at"}, {}, 'ranges: "at" is not a mapping; accepted keys: column, method'),
+        ({"ranges": {"method": "gaps"}}, {}, "ranges: column is missing"),
+        ({"ranges": {"column": "a", "method": "dbscan"}}, {}, "accepted: none, min_max, gaps, kmeans"),
+        ({"ranges": {"column": "a", "k": 0}}, {}, "accepted: a whole number from 1 to 256"),
+        ({"ranges": {"column": "a", "k": "3"}}, {}, "accepted: a whole number from 1 to 256"),
+        ({"ranges": {"column": "a", "method": "kmeans"}}, {}, "planned by a Python model"),
+        ({"ranges": {"column": "a", "model": "nope"}}, {}, "there is no model nope"),
+        ({}, {"materialized": "table"}, "materialized as table; accepted: incremental"),
+        ({}, {"incremental_strategy": "append"}, "incremental_strategy is append; accepted: merge"),
+        ({}, {"unique_key": None}, "the model has no unique_key"),
+        ({}, {"file_format": "parquet"}, "file_format is parquet; accepted: delta"),
+        ({}, {"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "both set"),
+    ],
+)
+def test_each_mistake(
+    macros: Any, node: Any, stop: Any, meta: Any, config: dict[str, Any], said: str
+) -> None:
+    text = mistakes(macros, stop, node(meta, **config))
+    assert said in text
+    assert text.startswith("1 mistake in the settings of alluvium, nothing was run:")
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {},
+        {"order_by": ["a", "b"], "delete_when": "op = 'd'", "delete": "hard"},
+        {"on_match": "ignore", "ranges": False},
+        {"ranges": {"column": "at", "method": "gaps", "k": 256}},
+    ],
+)
+def test_what_is_accepted(macros: Any, node: Any, meta: Any) -> None:
+    use(macros, node(meta))
+    macros.validate()
+
+
+def test_all_mistakes_at_once(macros: Any, node: Any, stop: Any) -> None:
+    first = node({"on_match": 1, "x": 2}) | {"name": "a", "unique_id": "model.root.a"}
+    second = node()
+    second["config"]["meta"] = {"alluvium_mrege": {}}
+    source = {
+        "unique_id": "source.root.raw.events",
+        "name": "events",
+        "source_name": "raw",
+        "resource_type": "source",
+        "config": {"meta": {"alluvium_stream": {"format": "x"}}},
+    }
+    text = mistakes(macros, stop, first, second, sources=(source,))
+    assert text.startswith("4 mistakes")
+    assert "meta.alluvium_mrege is not known on a model; accepted: alluvium_merge" in text
+    assert "raw.events: meta.alluvium_stream: format: bad" in text
+
+
+def batch(node: Any, **changes: Any) -> Any:
+    return node() | {
+        "name": "batch",
+        "unique_id": "model.root.batch",
+        "config": {"materialized": "table", "meta": {}},
+        "raw_code": "select * from {{ alluvium.new_events(ref('b'), 'items') }}",
+        "depends_on": {"nodes": [], "macros": ["macro.alluvium.new_events"]},
+    } | changes
+
+
+def test_full_refresh_needs_the_batch_model(macros: Any, node: Any, stop: Any) -> None:
+    items = node({}) | {"depends_on": {"nodes": ["model.root.batch"], "macros": []}}
+    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False)
+    macros.context["selected_resources"] = ["model.root.items"]
+    text = mistakes(macros, stop, items, batch(node))
+    assert "batch, which stages them, is not selected; select both: --select batch+" in text
+    macros.context["selected_resources"] += ["model.root.batch"]
+    macros.validate()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": {"materialized": "ephemeral", "meta": {}}},
+        {"raw_code": "select * from {{ alluvium.new_events(ref('b'), 'items_two') }}"},
+    ],
+)
+def test_full_refresh_alone_where_nothing_is_staged(
+    macros: Any, node: Any, changes: dict[str, Any]
+) -> None:
+    items = node({}) | {"depends_on": {"nodes": ["model.root.batch"], "macros": []}}
+    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False)
+    macros.context["selected_resources"] = ["model.root.items"]
+    use(macros, items, batch(node, **changes))
+    macros.validate()
+
+
+def test_partition_outside_the_key_is_warned_of(macros: Any, node: Any) -> None:
+    use(macros, node({"delete_when": "d"}, partition_by=["id", "day"]))
+    macros.validate()
+    assert len(macros.warnings) == 1
+    assert "partitioned by day, which is not in unique_key" in macros.warnings[0]
+
+
+@pytest.mark.parametrize(("winner", "wrong"), [("dbt_spark", True), ("alluvium", False)])
+def test_stock_targets_say_whose_macro_wins(
+    macros: Any, node: Any, stop: Any, winner: str, wrong: bool
+) -> None:
+    macros.context["target"] = SimpleNamespace(type="spark")
+    use(macros, node({}))
+    found = SimpleNamespace(macro=SimpleNamespace(package_name=winner))
+    macros.context["adapter"] = SimpleNamespace(dispatch=lambda name, package: found)
+    if wrong:
+        with pytest.raises(stop, match="get_merge_sql is taken from dbt_spark"):
+            macros.validate()
+    else:
+        macros.validate()
