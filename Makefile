@@ -1,0 +1,103 @@
+# Every target sets up what it needs; where nothing changed that takes a fraction of a second.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+ENGINE := .alluvium
+DAYS ?= 7
+HOURS ?= 6
+PYTEST ?= $(BIN)/pytest
+export DBT_PROFILES_DIR := $(CURDIR)/profiles
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights and HOURS (6) of edits, then dbt build
+	$(BIN)/alluvium-replay flights --days $(DAYS) --landing $(ENGINE)/landing
+	$(BIN)/alluvium-replay edits --hours $(HOURS) --landing $(ENGINE)/landing
+	@if [ -f packages.yml ] && [ ! -d dbt_packages ]; then $(BIN)/dbt deps; fi
+	$(BIN)/dbt build
+
+.PHONY: test
+test: machine $(VENV)/.dev jars ## the tests that guard behaviour: unit and functional
+	$(PYTEST) -m "not slow"
+
+.PHONY: test-unit
+test-unit: machine $(VENV)/.dev ## the tests that start no Spark: seconds
+	$(PYTEST) tests/unit -m "not slow"
+
+.PHONY: test-full
+test-full: machine $(VENV)/.dev jars ## all tests, the long ones too
+	$(PYTEST)
+
+.PHONY: lint
+lint: machine-python $(VENV)/.dev ## ruff, mypy, sqlfluff, yamllint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models macros tests/data_tests)
+	$(BIN)/yamllint --strict .
+
+.PHONY: format
+format: machine-python $(VENV)/.dev ## format Python and SQL
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	$(BIN)/sqlfluff fix --disable-progress-bar --quiet $(wildcard models tests/data_tests)
+
+.PHONY: docs
+docs: machine $(VENV)/.run jars ## dbt's documentation site, in target/
+	$(BIN)/dbt docs generate
+
+.PHONY: setup
+setup: machine $(VENV)/.dev jars ## all that the other targets need, without running anything
+
+.PHONY: constraints
+constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
+	@rm -rf $(VENV)-new
+	"$$(scripts/check-machine python)" -m venv $(VENV)-new
+	$(VENV)-new/bin/python -m pip install --quiet -e '.[demo,dev,thrift]'
+	@(sed '/^[^#]/d' constraints.txt; $(VENV)-new/bin/python -m pip list --format freeze \
+		| grep -v -E '^(dbt-alluvium|pip|setuptools|wheel)==') > $(VENV)-new/constraints.txt
+	@mv $(VENV)-new/constraints.txt constraints.txt && rm -rf $(VENV)-new
+
+.PHONY: databricks
+databricks: machine-python .venv-databricks/.done ## dbt-databricks, in .venv-databricks
+
+.PHONY: jars
+jars: $(VENV)/.run
+	@$(BIN)/python -m alluvium.engine.jars $(ENGINE)
+
+.PHONY: machine machine-python
+machine:
+	@scripts/check-machine >/dev/null
+machine-python:
+	@scripts/check-machine python >/dev/null
+
+$(VENV)/.run: pyproject.toml constraints.txt | machine-python
+	@test -x $(BIN)/python || "$$(scripts/check-machine python)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,dev,thrift]'
+	@touch $@
+
+# dbt-databricks asks for an older dbt-spark than ours (<1.11): it gets an environment of its own.
+.venv-databricks/.done: Makefile | machine-python
+	@test -x .venv-databricks/bin/python || "$$(scripts/check-machine python)" -m venv .venv-databricks
+	.venv-databricks/bin/python -m pip install --quiet 'dbt-databricks==1.11.8'
+	@touch $@
+
+.PHONY: clean-data
+clean-data: ## remove tables, metastore and landing files; keeps the jars
+	@if [ -d $(ENGINE) ]; then find $(ENGINE) -mindepth 1 -maxdepth 1 ! -name jars -exec rm -rf {} +; fi
+	@rm -rf target logs
+
+.PHONY: clean
+clean: clean-data ## remove all that make and dbt made, jars and environments too
+	@rm -rf $(ENGINE) $(VENV) .venv-databricks dbt_packages .pytest_cache .mypy_cache .ruff_cache .hypothesis
