@@ -1,5 +1,4 @@
-{#- Checks `meta.alluvium_merge` of every model and `meta.alluvium_stream` of every source, and what
-    this invocation asks of them. Raises once, with every mistake. Runs no SQL. -#}
+{#- Checks `meta.alluvium_*` of every model and source, and what this invocation asks of them. Raises once, with every mistake. Runs no SQL. -#}
 {% macro validate() %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set mistakes = [] -%}
@@ -13,12 +12,12 @@
     {%- endif -%}
   {%- endfor -%}
   {%- for node in graph.sources.values() -%}
-    {%- set meta = dict(node.get('source_meta') or {}, **dict(node.get('meta') or {}, **(node.config.get('meta') or {}))) -%}
-    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_stream'], mistakes) -%}
-    {%- if 'alluvium_stream' in meta -%}
-      {%- do alluvium.validate_stream(node, meta.alluvium_stream, mistakes) -%}
-    {%- endif -%}
+    {%- do alluvium.validate_meta_names(node, node.config.get('meta') or {}, ['alluvium_stream'], mistakes) -%}
   {%- endfor -%}
+  {#- The adapter reads the streams, so it knows what they accept; elsewhere nothing reads them. -#}
+  {%- if target.type == 'alluvium' -%}
+    {%- do mistakes.extend(adapter.stream_mistakes(graph.sources.values() | list)) -%}
+  {%- endif -%}
   {%- if merged -%}
     {%- do alluvium.validate_dispatch(mistakes) -%}
   {%- endif -%}
@@ -135,16 +134,6 @@
       {%- do mistakes.append(where ~ '.ranges.model: nothing makes ' ~ ranges.model ~ " run before this model; add `-- depends_on: {{ ref('"
           ~ ranges.model ~ "') }}` to it") -%}
     {%- endif -%}
-  {%- endif -%}
-{% endmacro %}
-
-
-{#- The adapter reads the stream, so it knows what it accepts; elsewhere the block is not used. -#}
-{% macro validate_stream(node, given, mistakes) %}
-  {%- if target.type == 'alluvium' -%}
-    {%- for mistake in adapter.stream_mistakes(node.source_name ~ '.' ~ node.name, given) -%}
-      {%- do mistakes.append(node.source_name ~ '.' ~ node.name ~ ': meta.alluvium_stream: ' ~ mistake) -%}
-    {%- endfor -%}
   {%- endif -%}
 {% endmacro %}
 

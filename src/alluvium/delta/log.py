@@ -22,13 +22,17 @@ class Skipping:
     bytes_total: int
 
 
+def _jvm(session: SparkSession) -> Any:
+    return session._jvm
+
+
 def _delta_log(session: SparkSession, table: str) -> Any:
     name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
-    return session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, name)
+    return _jvm(session).org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, name)
 
 
 def _snapshot(session: SparkSession, table: str) -> Any:
-    none = session._jvm.scala.Option.empty()
+    none = _jvm(session).scala.Option.empty()
     return _delta_log(session, table).update(False, none, none)
 
 
@@ -47,7 +51,7 @@ def state(session: SparkSession, table: str) -> tuple[str, dict[str, int]]:
 
 def commit_transactions(session: SparkSession, table: str, versions: Mapping[str, int]) -> None:
     """Commit `txn` actions alone, without data."""
-    jvm = session._jvm
+    jvm = _jvm(session)
     delta = jvm.org.apache.spark.sql.delta
     actions = jvm.java.util.ArrayList()
     now = jvm.scala.Option.apply(jvm.java.lang.System.currentTimeMillis())
@@ -85,7 +89,7 @@ def _number(option: Any) -> int:
 
 def _scala_object(session: SparkSession, name: str) -> Any:
     """A Scala `object`; py4j's own class loader does not know jars that were added later."""
-    jvm = session._jvm
+    jvm = _jvm(session)
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     cls = jvm.java.lang.Class.forName(name, True, loader)
     return cls.getField("MODULE$").get(None)

@@ -80,12 +80,14 @@ class Project:
     def versions(self, table: str) -> int:
         return len(self.sql(f"describe history {{s}}.{table}"))
 
+    def run_sql(self, model: str) -> str:
+        """The statement that the last run sent for a model."""
+        return (self.root / f"target/run/{self.schema}/models/{model}.sql").read_text()
+
     def figures(self, model: str) -> dict[str, Any]:
         """`adapter_response` of the last run's model."""
         results = json.loads((self.root / "target/run_results.json").read_text())["results"]
-        return next(
-            r["adapter_response"] for r in results if r["unique_id"].endswith(f".{model}")
-        )
+        return next(r["adapter_response"] for r in results if r["unique_id"].endswith(f".{model}"))
 
 
 SOURCES = """
@@ -104,7 +106,9 @@ from {{ alluvium.new_events(source('raw', 'events'), 'items') }}
 """
 
 
-def merged(meta: dict[str, Any], body: str = "select * from {{ ref('batch') }}", **config: Any) -> str:
+def merged(
+    meta: dict[str, Any], body: str = "select * from {{ ref('batch') }}", **config: Any
+) -> str:
     """SQL of an incremental model with `meta.alluvium_merge`."""
     settings = {
         "materialized": "incremental",
@@ -150,6 +154,8 @@ def make_project(
     def make(name: str, files: dict[str, str]) -> Project:
         root = tmp_path_factory.mktemp(name)
         target = {"type": "alluvium", "schema": name, "home": str(home), "threads": 1}
+        # dbt-spark's own adapter on the same context: what a stock target does.
+        stock = {"type": "spark", "method": "session", "host": "NA", "schema": f"{name}_stock"}
         project = Project(root, home, name)
         # The package's macros without the reference project's models.
         package = root / "dbt_packages/alluvium"
@@ -159,9 +165,17 @@ def make_project(
         config = {"name": name, "version": "0.1.0", "config-version": 2, "profile": "p"}
         project.write(
             {
-                "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": {"t": target}}}),
+                "profiles.yml": yaml.safe_dump(
+                    {"p": {"target": "t", "outputs": {"t": target, "stock": stock}}}
+                ),
                 "dbt_project.yml": yaml.safe_dump(
-                    config | {"flags": {"send_anonymous_usage_stats": False}}
+                    config
+                    | {
+                        "flags": {"send_anonymous_usage_stats": False},
+                        "dispatch": [
+                            {"macro_namespace": "dbt", "search_order": [name, "alluvium", "dbt"]}
+                        ],
+                    }
                 ),
                 **files,
             }

@@ -41,7 +41,12 @@ def test_first_run_merges_like_any_other(project: Any) -> None:
     project.dbt("run")
     assert rows(project) == [(1, 2, "b")]
     assert project.sql("select * from {s}.items").columns.tolist() == [
-        "id", "op", "lsn", "at", "v", "_deleted"
+        "id",
+        "op",
+        "lsn",
+        "at",
+        "v",
+        "_deleted",
     ]
     assert project.said("items: 6 events → 1 range (min_max) →")
     assert project.figures("items")["deletes"] == 2

@@ -18,7 +18,7 @@ MACROS = Path(__file__).parents[3] / "macros"
 PREFIX = "dbt_macro__"
 
 
-class Stop(Exception):
+class StopError(Exception):
     """`exceptions.raise_compiler_error`."""
 
 
@@ -61,7 +61,7 @@ class Macros:
 
     @staticmethod
     def _stop(message: str) -> None:
-        raise Stop(message)
+        raise StopError(message)
 
     @staticmethod
     def _caught(macro: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,7 +95,7 @@ def macros(compiled: Macros) -> Iterator[Macros]:
 
 @pytest.fixture
 def stop() -> type[Exception]:
-    return Stop
+    return StopError
 
 
 class Node(dict):

@@ -26,14 +26,19 @@ def row(lo: str | None, hi: str | None, kind: str) -> dict[str, Any]:
         ("-inf", "float", "cast('-inf' as float)"),
         ("0.50", "decimal(10,2)", "0.50BD"),
         ("2024-02-29", "date", "date'2024-02-29'"),
-        ("2024-02-29 23:59:59.000001", "timestamp", "timestamp'2024-02-29 23:59:59.000001 UTC'"),
-        ("2024-02-29 23:59:59.000001", "timestamp_ntz", "timestamp_ntz'2024-02-29 23:59:59.000001'"),
+        ("1999-01-01 00:00:00.000001", "timestamp", "timestamp'1999-01-01 00:00:00.000001 UTC'"),
+        ("2024-02-29 23:59:59.5", "timestamp_ntz", None),
+        (
+            "1999-01-01 00:00:00.000000",
+            "timestamp_ntz",
+            "timestamp_ntz'1999-01-01 00:00:00.000000'",
+        ),
         ("65a1b2c3d4e5f60718293a4b", "string", "'65a1b2c3d4e5f60718293a4b'"),
         ("it's", "string", "cast(x'69742773' as string)"),
         ("", "string", "''"),
     ],
 )
-def test_literals(macros: Any, text: str, kind: str, sql: str) -> None:
+def test_literals(macros: Any, text: str, kind: str, sql: str | None) -> None:
     assert macros.sql_literal(text, kind) == sql
 
 

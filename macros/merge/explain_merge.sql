@@ -1,0 +1,38 @@
+{#- dbt run-operation alluvium.explain_merge --args '{model: flights}'
+
+    Prints what the next merge of the model would do: events, ranges, and the files and bytes that
+    they leave to read. Takes the batch as it is staged now; merges and changes nothing. -#}
+{% macro explain_merge(model) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.validate() -%}
+  {%- set node = alluvium.find_model(model) -%}
+  {%- set settings = alluvium.merge_settings(node) if node else none -%}
+  {%- if settings is none or node.language != 'sql' -%}
+    {%- do exceptions.raise_compiler_error("alluvium.explain_merge: '" ~ model
+        ~ "' is no SQL model with meta.alluvium_merge; accepted: the name of one.") -%}
+  {%- endif -%}
+  {%- set target_relation = alluvium.existing_relation(node) -%}
+  {%- if target_relation is none -%}
+    {%- do log(model ~ ': no table yet; the first run creates it and merges everything', info=true) -%}
+    {{ return('') }}
+  {%- endif -%}
+  {%- set source = api.Relation.create(identifier=node.alias ~ '__dbt_explain') -%}
+  {%- do run_query('create or replace temporary view ' ~ source ~ ' as ' ~ render(node.raw_code)) -%}
+  {%- set plan = alluvium.merge_plan(target_relation, source, node) -%}
+  {%- set n = alluvium.thousands -%}
+  {%- if not plan.pending -%}
+    {%- do log(model ~ ': nothing new in the staged batch', info=true) -%}
+    {{ return('') }}
+  {%- endif -%}
+  {%- do log(model ~ ': ' ~ n(plan.profile.events) ~ ' events for ' ~ n(plan.profile.key_count) ~ ' keys, '
+      ~ n(plan.profile.deletes) ~ ' deletes, ' ~ n(plan.profile.lacking) ~ ' without the range column', info=true) -%}
+  {%- for row in plan.ranges -%}
+    {%- do log('  ' ~ row.column_name ~ ' ' ~ row.lo ~ ' … ' ~ row.hi ~ '  (' ~ plan.method ~ ')', info=true) -%}
+  {%- endfor -%}
+  {%- set kept = alluvium.files_kept(target_relation, plan.prune) -%}
+  {%- if kept -%}
+    {%- do log('  ' ~ n(kept.files_kept) ~ ' of ' ~ n(kept.files_total) ~ ' files, '
+        ~ n(kept.bytes_kept) ~ ' of ' ~ n(kept.bytes_total) ~ ' bytes', info=true) -%}
+  {%- endif -%}
+  {%- do log('  predicate: ' ~ (plan.prune or 'none'), info=true) -%}
+{% endmacro %}

@@ -1,0 +1,141 @@
+"""Progress lies in the merge's own commit: nothing is skipped, nothing is read twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+DAY = "2024-01-0{}"
+
+
+@pytest.fixture(scope="module")
+def project(feed: Callable[..., Any]) -> Any:
+    made = feed("progress", {"order_by": "lsn", "delete_when": "op = 'd'"})
+    made.append_events(0, (1, "c", 1, DAY.format(1), "a"), (2, "c", 2, DAY.format(2), "b"))
+    made.dbt("build")
+    made.append_events(1, (2, "d", 3, None, None), (3, "c", 4, DAY.format(3), "c"))
+    made.dbt("build")
+    return made
+
+
+def live(project: Any, schema: str = "{s}") -> list[int]:
+    query = f"select id from {schema}.items where not coalesce(_deleted, false) order by id"
+    return project.sql(query)["id"].tolist()
+
+
+def recorded(project: Any, table: str = "items") -> list[int]:
+    from alluvium.delta import log
+
+    name = f"{project.schema}.{table}" if "." not in table else table
+    table_id, versions = log.state(project.session, name)
+    return [v for app, v in versions.items() if app.endswith(table_id)]
+
+
+def test_progress_is_in_the_commit(project: Any) -> None:
+    assert live(project) == [1, 3]
+    assert recorded(project) == [1]
+    history = project.sql("describe history {s}.items")
+    merges = history[history["operation"] == "MERGE"]
+    said = json.loads(merges.iloc[0]["userMetadata"])["alluvium_merge"]
+    assert (said["events"], said["deletes"], said["through"]) == (2, 1, 1)
+
+
+def test_nothing_of_it_is_left_in_the_session(project: Any) -> None:
+    other = project.sql("describe history {s}.batch")
+    assert other["userMetadata"].isna().all()
+
+
+def test_batch_is_read_again_until_it_is_merged(project: Any) -> None:
+    project.append_events(2, (4, "c", 5, DAY.format(4), "d"))
+    project.dbt("run", "--select", "batch")  # a kill before the merge
+    project.append_events(3, (5, "c", 6, DAY.format(5), "e"))
+    project.dbt("run")
+    assert live(project) == [1, 3, 4, 5]
+    assert recorded(project) == [3]
+
+
+def test_merged_batch_is_not_merged_twice(project: Any) -> None:
+    before = project.versions("items")
+    project.dbt("run", "--select", "items")
+    assert project.versions("items") == before
+
+
+def test_full_refresh_alone_is_refused_before_any_statement(project: Any) -> None:
+    before = project.versions("items")
+    result = project.try_dbt("run", "--full-refresh", "--select", "items")
+    assert not result.success
+    assert "batch, which stages them, is not selected" in str(result.exception)
+    assert project.versions("items") == before
+
+
+def test_full_refresh_reads_everything_again(project: Any) -> None:
+    project.dbt("run", "--full-refresh")
+    assert live(project) == [1, 3, 4, 5]
+    assert recorded(project) == [3]
+    project.append_events(4, (6, "c", 7, DAY.format(6), "f"))
+    project.dbt("run")
+    assert live(project) == [1, 3, 4, 5, 6]
+
+
+def test_dropped_table_does_not_start_from_the_last_batch(project: Any) -> None:
+    project.session.sql(f"drop table {project.schema}.items")
+    result = project.try_dbt("run", "--select", "items")
+    assert not result.success
+    assert project.said("the staged batch starts after event batch 3, but the table holds none yet")
+    project.session.sql(f"drop table if exists {project.schema}.items")
+    project.dbt("run")
+    assert live(project) == [1, 3, 4, 5, 6]
+
+
+def test_ref_hides_tombstones_and_this_does_not(project: Any) -> None:
+    project.write(
+        {
+            "models/reader.sql": "select id from {{ ref('items') }} r order by id",
+            "models/live_reader.sql": "select id from {{ alluvium.live(ref('items')) }}",
+            "models/limited.sql": "select count(*) as n from {{ ref('items') }}",
+        }
+    )
+    project.dbt("run", "--select", "reader", "live_reader")
+    assert project.sql("select id from {s}.reader")["id"].tolist() == [1, 3, 4, 5, 6]
+    assert project.sql("select id from {s}.live_reader order by id")["id"].tolist() == [
+        1, 3, 4, 5, 6,
+    ]  # fmt: skip
+    assert 2 in project.sql("select id from {s}.items")["id"].tolist()
+    project.dbt("run", "--empty", "--select", "reader")
+    project.remove("models/reader.sql", "models/live_reader.sql", "models/limited.sql")
+
+
+def test_explain_changes_nothing(project: Any) -> None:
+    project.append_events(5, (7, "c", 8, DAY.format(7), "g"))
+    project.dbt("run", "--select", "batch")
+    before = project.versions("items")
+    project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
+    assert project.said("items: 1 events for 1 keys, 0 deletes")
+    assert project.versions("items") == before
+
+
+def test_clone_goes_on_where_its_source_stopped(project: Any) -> None:
+    project.dbt("run")
+    state = project.root / "state"
+    state.mkdir()
+    (state / "manifest.json").write_bytes((project.root / "target/manifest.json").read_bytes())
+    profiles = (project.root / "profiles.yml").read_text()
+    branch = project.schema + "_branch"
+    project.write(
+        {"profiles.yml": profiles.replace(f"schema: {project.schema}\n", f"schema: {branch}\n")}
+    )
+    project.session.sql(f"create schema if not exists {branch}")
+    project.write({"models/sources.yml": (project.root / "models/sources.yml").read_text().replace(
+        "{{ target.schema }}", project.schema)})  # fmt: skip
+    project.dbt("clone", "--state", str(state))
+    assert recorded(project, f"{branch}.items") == [5]
+    project.append_events(6, (8, "c", 9, DAY.format(8), "h"))
+    project.dbt("run")
+    assert project.figures("items")["events"] == 1
+    assert live(project, branch) == [1, 3, 4, 5, 6, 7, 8]
+    assert live(project) == [1, 3, 4, 5, 6, 7]
