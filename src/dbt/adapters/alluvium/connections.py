@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,17 @@ from dbt.adapters.contracts.connection import (
     Connection,
     ConnectionState,
 )
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt.flags import get_flags
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from alluvium.engine import session as engine
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.session import SessionHandle
+
+logger = AdapterLogger("Alluvium")
 
 
 class AlluviumConnectionManager(SparkConnectionManager):
@@ -25,9 +32,10 @@ class AlluviumConnectionManager(SparkConnectionManager):
 
     def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
-        # The profile does not know the project's folder; here it does.
+        # The profile does not know the project's folder; here it is known, save to `dbt debug`.
+        root = getattr(config, "project_root", None) or get_flags().PROJECT_DIR or Path.cwd()
         creds = config.credentials
-        creds.home = str((Path(config.project_root) / creds.home).resolve())  # type: ignore
+        creds.home = str((Path(root) / creds.home).resolve())  # type: ignore
         streams.locate(Path(config.project_root), Path(creds.home))  # type: ignore
 
     @classmethod
@@ -51,6 +59,18 @@ class AlluviumConnectionManager(SparkConnectionManager):
         connection.handle = SessionHandle(session, str(connection.name))
         connection.state = ConnectionState.OPEN  # type: ignore[assignment]
         return connection
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Iterator[None]:
+        """Every error is dbt's own; the cursor has already translated Spark's."""
+        try:
+            yield
+        except DbtRuntimeError:
+            logger.debug(f"Error while running:\n{sql}")
+            raise
+        except Exception as error:
+            logger.debug(f"Error while running:\n{sql}")
+            raise DbtDatabaseError(str(error)) from error
 
     @classmethod
     def get_response(cls, cursor: Any) -> AdapterResponse:

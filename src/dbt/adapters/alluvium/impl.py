@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.base import available
+from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import log_code_execution
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
+from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta import log
 from alluvium.merge import execute as merge
 from alluvium.merge import progress
-from dbt.adapters.alluvium import python_models, seeds
+from dbt.adapters.alluvium import python_models, seeds, streams
+from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse
 from dbt.adapters.alluvium.relation import AlluviumRelation
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 class AlluviumAdapter(SparkAdapter):
     Relation = AlluviumRelation  # type: ignore[assignment]
+    Column = AlluviumColumn  # type: ignore[assignment]
     ConnectionManager = AlluviumConnectionManager  # type: ignore[assignment]
 
     @property
@@ -35,6 +40,35 @@ class AlluviumAdapter(SparkAdapter):
     def debug_query(self) -> None:
         self.execute("select 1 as id")
 
+    def valid_incremental_strategies(self) -> list[str]:
+        return ["append", "merge", "insert_overwrite", "microbatch"]
+
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
+        """One relation's part of catalog.json; None if it does not exist."""
+        found = self.get_relation("", str(relation.schema), str(relation.identifier))
+        columns = list(self._get_columns_for_catalog(found)) if found else []
+        if found is None or not columns:
+            return None
+        return CatalogTable(
+            metadata=TableMetadata(
+                type=str(found.type),
+                schema=str(found.schema),
+                name=str(found.identifier),
+                owner=columns[0].get("table_owner"),
+                comment=columns[0].get("table_comment"),
+            ),
+            columns={
+                column["column_name"]: ColumnMetadata(
+                    type=column["column_type"],
+                    index=column["column_index"],
+                    name=column["column_name"],
+                    comment=column.get("column_comment"),
+                )
+                for column in columns
+            },
+            stats={},
+        )
+
     def pre_model_hook(self, config: Any) -> None:
         """Make Delta the format of a node that names none.
 
@@ -43,6 +77,40 @@ class AlluviumAdapter(SparkAdapter):
         """
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
+
+    # Settings ------------------------------------------------------------------------------
+
+    _checked = False
+
+    def check_settings(self) -> None:
+        """Let the package check `meta.alluvium_*` of the whole project, once, before any SQL."""
+        if self._checked or self._macro_resolver is None:
+            return
+        self._checked = True
+        project = self.config.project_name
+        if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
+            self.execute_macro("validate", project="alluvium")
+            return
+        merged = sorted(
+            node.name
+            for node in getattr(self._macro_resolver, "nodes", {}).values()
+            if "alluvium_merge" in (getattr(node.config, "meta", None) or {})
+        )
+        if merged:
+            raise DbtRuntimeError(
+                f"meta.alluvium_merge of {', '.join(merged)} needs the dbt package `alluvium`:"
+                " add it to packages.yml and run `dbt deps`."
+            )
+
+    # dbt's first statements: schemas in build and run, relations in compile and show.
+
+    def list_schemas(self, database: str) -> list[str]:
+        self.check_settings()
+        return super().list_schemas(database)
+
+    def set_relations_cache(self, *args: Any, **kwargs: Any) -> None:
+        self.check_settings()
+        super().set_relations_cache(*args, **kwargs)
 
     # Python models -------------------------------------------------------------------------
 
@@ -65,6 +133,45 @@ class AlluviumAdapter(SparkAdapter):
     ) -> None:
         """Append `rows` to the seed's table in one commit, each column cast to its type."""
         seeds.load(self._handle.session, relation.render(), rows, column_types)
+
+    # Streams -------------------------------------------------------------------------------
+
+    @available.parse(lambda *a, **k: {})
+    def append_stream(
+        self,
+        relation: AlluviumRelation,
+        sql: str,
+        full_refresh: bool = False,
+        empty: bool = False,
+        file_format: str = "delta",
+        partition_by: str | list[str] | None = None,
+        location_root: str | None = None,
+        tblproperties: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Append what is new at the one stream that `sql` reads; returns the run's figures."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the stream
+        target = streams.target(
+            self._handle.session,
+            relation,
+            Path(self.config.credentials.home),
+            file_format=file_format,
+            partition_by=partition_by,
+            location_root=location_root,
+            tblproperties=tblproperties,
+        )
+        figures = streams.append(
+            self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
+        )
+        return streams.as_dict(figures, str(relation.identifier))
+
+    @available.parse_none
+    def stream_response(self, figures: dict[str, Any]) -> AdapterResponse:
+        return streams.StreamResponse.of(figures)
+
+    @available.parse_list
+    def stream_mistakes(self, sources: list[dict[str, Any]]) -> list[str]:
+        """Every mistake in `meta.alluvium_stream` of the graph's sources."""
+        return streams.mistakes(sources)
 
     # The merge -----------------------------------------------------------------------------
 

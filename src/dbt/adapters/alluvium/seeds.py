@@ -10,6 +10,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from dbt.adapters.alluvium.session import spark_errors
+
 if TYPE_CHECKING:
     import agate
 
@@ -37,7 +39,8 @@ def load(
     view = "__alluvium_seed"
     typed.coalesce(1).createOrReplaceTempView(view)
     try:
-        session.sql(f"insert into {table} select * from {view}")
+        with spark_errors():
+            session.sql(f"insert into {table} select * from {view}")
     finally:
         session.catalog.dropTempView(view)
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from dbt_common.exceptions import DbtDatabaseError
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import TimestampType
 
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
+
+
+@contextmanager
+def spark_errors() -> Iterator[None]:
+    """Let Spark's errors pass as dbt's: anything else dbt takes for a bug and shows a traceback."""
+    try:
+        yield
+    except PySparkException as error:
+        raise DbtDatabaseError(str(error).strip()) from error
+    except Py4JJavaError as error:
+        raise DbtDatabaseError(str(error.java_exception)) from error
 
 
 class SessionHandle:
@@ -90,7 +105,8 @@ class Cursor:
     def _fetch(self, limit: int | None) -> list[tuple[Any, ...]]:
         if self._frame is None:
             return []
-        rows = self._frame.collect() if limit is None else self._frame.take(limit)
+        with spark_errors():  # a select is lazy: what it cannot do shows here
+            rows = self._frame.collect() if limit is None else self._frame.take(limit)
         instants = {
             place
             for place, column in enumerate(self._frame.schema.fields)

@@ -1,0 +1,23 @@
+{#- Adds columns; drops them where the table allows it, which is Delta with column mapping. -#}
+{% macro alluvium__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
+  {%- if remove_columns -%}
+    {%- set properties = fetch_tbl_properties(relation) -%}
+    {%- set mapping = properties.rows | selectattr(0, 'equalto', 'delta.columnMapping.mode') | map(attribute=1) | first -%}
+    {%- if mapping not in ('name', 'id') -%}
+      {% do exceptions.raise_compiler_error(
+          relation ~ ": columns cannot be dropped (" ~ (remove_columns | map(attribute='name') | join(', '))
+          ~ "). Delta drops columns of tables with column mapping only: set"
+          ~ " `tblproperties: {delta.columnMapping.mode: name}` on the node and build it with --full-refresh,"
+          ~ " or use `on_schema_change: append_new_columns`.") %}
+    {%- endif -%}
+    {%- do run_query("alter table " ~ relation ~ " drop columns ("
+        ~ (remove_columns | map(attribute='quoted') | join(', ')) ~ ")") -%}
+  {%- endif -%}
+  {%- if add_columns -%}
+    {%- set columns = [] -%}
+    {%- for column in add_columns -%}
+      {%- do columns.append(column.quoted ~ ' ' ~ column.data_type) -%}
+    {%- endfor -%}
+    {%- do run_query("alter table " ~ relation ~ " add columns (" ~ columns | join(', ') ~ ")") -%}
+  {%- endif -%}
+{% endmacro %}
