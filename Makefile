@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
+.NOTPARALLEL: # the look at the machine comes before anything else
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -59,7 +60,7 @@ setup: machine $(VENV)/.dev jars ## all that the other targets need, without run
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
 	@rm -rf $(VENV)-new
-	"$$(scripts/check-machine python)" -m venv $(VENV)-new
+	python=$$(scripts/check-machine python) && "$$python" -m venv $(VENV)-new
 	$(VENV)-new/bin/python -m pip install --quiet -e '.[demo,dev,thrift]'
 	@(sed '/^[^#]/d' constraints.txt; $(VENV)-new/bin/python -m pip list --format freeze \
 		| grep -v -E '^(dbt-alluvium|pip|setuptools|wheel)==') > $(VENV)-new/constraints.txt
@@ -78,18 +79,21 @@ machine:
 machine-python:
 	@scripts/check-machine python >/dev/null
 
-$(VENV)/.run: pyproject.toml constraints.txt | machine-python
-	@test -x $(BIN)/python || "$$(scripts/check-machine python)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo]'
+$(VENV)/.run: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || { python=$$(scripts/check-machine python) && "$$python" -m venv $(VENV); }
+	@echo "installing packages into $(VENV) (once; Spark alone is 430 MB)"
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,dev,thrift]'
+	@echo "installing the tools of development into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,dev,thrift]'
 	@touch $@
 
 # dbt-databricks asks for an older dbt-spark than ours (<1.11): it gets an environment of its own.
-.venv-databricks/.done: Makefile | machine-python
-	@test -x .venv-databricks/bin/python || "$$(scripts/check-machine python)" -m venv .venv-databricks
+.venv-databricks/.done: Makefile
+	@test -x .venv-databricks/bin/python || \
+		{ python=$$(scripts/check-machine python) && "$$python" -m venv .venv-databricks; }
 	.venv-databricks/bin/python -m pip install --quiet 'dbt-databricks==1.11.8'
 	@touch $@
 
