@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_first_run_after_full_refresh(project: Any) -> None:
 
 def test_another_macro_that_wins_is_named(project: Any) -> None:
     text = (project.root / "dbt_project.yml").read_text()
-    project.write({"dbt_project.yml": text.replace("- alluvium\n", "")})
+    project.write({"dbt_project.yml": re.sub(r" *- alluvium\n", "", text)})
     result = project.try_dbt("run-operation", "alluvium.validate", "--target", "stock")
     project.write({"dbt_project.yml": text})
     assert not result.success
