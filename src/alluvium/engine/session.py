@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import fcntl
+import logging
 import os
 import sys
 import threading
@@ -100,6 +101,8 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         if lock is not None:
             lock.close()
         raise
+    # PySpark prints a failed statement with its JVM stack; whoever ran it reports the failure.
+    logging.getLogger("SQLQueryContextLogger").disabled = True
     return settings, session, lock
 
 
@@ -116,6 +119,8 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         # Buckets, literals and freshness must not depend on where the process runs.
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # A table that names no format (a hook's, say) is Delta's, as a model's is.
+        "spark.sql.sources.default": "delta",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'metastore'}"

@@ -16,12 +16,12 @@ from dbt_common.exceptions import DbtRuntimeError
 from alluvium.delta import log
 from alluvium.merge import execute as merge
 from alluvium.merge import progress
-from dbt.adapters.alluvium import python_models, seeds, streams
+from dbt.adapters.alluvium import catalog, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse
 from dbt.adapters.alluvium.relation import AlluviumRelation
-from dbt.adapters.alluvium.session import SessionHandle
+from dbt.adapters.alluvium.session import SessionHandle, spark_errors
 
 if TYPE_CHECKING:
     import agate
@@ -43,10 +43,15 @@ class AlluviumAdapter(SparkAdapter):
     def valid_incremental_strategies(self) -> list[str]:
         return ["append", "merge", "insert_overwrite", "microbatch"]
 
+    def _get_columns_for_catalog(self, relation: BaseRelation) -> list[dict[str, Any]]:
+        with spark_errors():
+            rows = self._handle.session.sql(f"describe extended {relation.render()}").collect()
+        return catalog.columns(relation, [tuple(row) for row in rows])
+
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """One relation's part of catalog.json; None if it does not exist."""
         found = self.get_relation("", str(relation.schema), str(relation.identifier))
-        columns = list(self._get_columns_for_catalog(found)) if found else []
+        columns = self._get_columns_for_catalog(found) if found else []
         if found is None or not columns:
             return None
         return CatalogTable(

@@ -62,7 +62,7 @@ class Cursor:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
         self._frame: DataFrame | None = None
-        self._rows: list[Row] | None = None
+        self._rows: list[tuple[Any, ...]] | None = None
         self._figures: Figures | None = None
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:

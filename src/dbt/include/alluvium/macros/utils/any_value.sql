@@ -1,0 +1,3 @@
+{% macro alluvium__any_value(expression) -%}
+    any_value({{ expression }})
+{%- endmacro %}

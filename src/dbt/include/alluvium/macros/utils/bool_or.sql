@@ -1,0 +1,3 @@
+{% macro alluvium__bool_or(expression) -%}
+    bool_or({{ expression }})
+{%- endmacro %}

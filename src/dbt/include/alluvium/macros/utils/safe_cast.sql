@@ -1,0 +1,9 @@
+{#- NULL where the value does not fit: under ANSI a plain cast fails. A literal of a complex type comes
+    as text (of a unit test, say) and is that type already. -#}
+{% macro alluvium__safe_cast(field, type) -%}
+  {%- if field is string and cast_from_string_unsupported_for(type) -%}
+    cast({{ field.strip('"').strip("'") }} as {{ type }})
+  {%- else -%}
+    try_cast({{ field }} as {{ type }})
+  {%- endif -%}
+{%- endmacro %}

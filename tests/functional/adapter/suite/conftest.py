@@ -1,0 +1,38 @@
+"""What every class of dbt's suite needs on Spark."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+import pytest
+from dbt.tests.fixtures.project import TestProjInfo
+from functional.adapter.suite.spark_dialect import spark
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that a class names in `skipped`, with its reason."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.cls is not None:
+            reason = getattr(item.cls, "skipped", {}).get(item.originalname)
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="class")
+def project(project: TestProjInfo) -> TestProjInfo:
+    """dbt's project, whose own statements (set-up and checks, never models) are read as Spark's."""
+    run = project.run_sql
+    project.run_sql = lambda sql, fetch=None: run(spark(sql), fetch=fetch)  # type: ignore
+    return project
+
+
+@pytest.fixture(scope="class")
+def profile_user() -> str:
+    """The owner of what is built: a profile of ours names no user."""
+    return getpass.getuser()
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(dbt_profile_target: dict[str, Any]) -> dict[str, Any]:
+    return {**dbt_profile_target, "threads": 4}
