@@ -1,0 +1,135 @@
+"""The other settings of a merge, each on a table of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+def model(meta: str, **config: Any) -> str:
+    settings = "".join(f", {key}={value!r}" for key, value in config.items())
+    return (
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id'"
+        f"{settings}, meta={{'alluvium_merge': {meta}}}) }}}}\n"
+        "select * from {{ target.schema }}.pending"
+    )
+
+
+CDC = "{'order_by': 'lsn', 'delete_when': \"op = 'd'\""
+PYTHON = """
+def model(dbt, session):
+    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id",
+               meta={"alluvium_merge": {"order_by": "lsn", "delete_when": "op = 'd'"}})
+    return session.table(f"{dbt.this.schema}.pending")
+"""
+MODELS = {
+    "hard.sql": model(CDC + ", 'delete': 'hard'}"),
+    "ignored.sql": model("{'on_match': 'ignore', 'order_by': 'lsn'}"),
+    "some_columns.sql": model(CDC + "}", merge_update_columns=["op"]),
+    "hooked.sql": model(
+        CDC + ", 'ranges': {'column': 'id'}}",
+        post_hook=["{{ alluvium.zorder(this) }}", "{{ alluvium.optimize(this) }}"],
+    ),
+    "growing.sql": model(CDC + "}", on_schema_change="append_new_columns"),
+    "pythonic.py": PYTHON,
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Any]) -> Any:
+    made = make_project("settings", {f"models/{name}": text for name, text in MODELS.items()})
+    made.session.sql("create schema if not exists settings")
+    return made
+
+
+def stage(project: Any, rows: str, columns: str = "id, op, lsn, v") -> None:
+    project.session.sql(
+        f"create or replace table {project.schema}.pending using delta as"
+        f" select * from values {rows} as t({columns})"
+    )
+
+
+def table(project: Any, name: str) -> list[tuple[Any, ...]]:
+    frame = project.sql(f"select id, op, lsn, v from {{s}}.{name} order by id")
+    return [tuple(row) for row in frame.astype(object).itertuples(index=False)]
+
+
+def test_first_batch(project: Any) -> None:
+    stage(project, "(1, 'c', 1L, 'a'), (1, 'u', 2L, 'b'), (2, 'c', 3L, 'x'), (3, 'd', 4L, null)")
+    project.dbt("run")
+    alive = [(1, "u", 2, "b"), (2, "c", 3, "x")]
+    assert table(project, "hard") == alive
+    assert table(project, "some_columns") == [*alive, (3, "d", 4, None)]
+    assert table(project, "pythonic") == [*alive, (3, "d", 4, None)]
+    # Of a deduplicated key the first event stays.
+    assert table(project, "ignored")[0] == (1, "c", 1, "a")
+    operations = project.sql("describe history {s}.hooked")["operation"].tolist()
+    assert "MERGE" in operations
+    assert "OPTIMIZE" not in operations  # one small file: nothing to do
+
+
+def test_second_batch(project: Any) -> None:
+    stage(project, "(1, 'd', 5L, null), (2, 'u', 6L, 'y'), (3, 'c', 7L, 'z'), (4, 'c', 8L, 'w')")
+    project.dbt("run", "--vars", "alluvium_maintenance: false")
+    assert table(project, "hard") == [(2, "u", 6, "y"), (3, "c", 7, "z"), (4, "c", 8, "w")]
+    assert table(project, "pythonic")[1:] == table(project, "hard")
+    assert project.figures("pythonic")["deletes"] == 1
+    # Columns that are not updated stay, and a tombstone that comes back takes them all.
+    assert table(project, "some_columns")[1:] == [
+        (2, "u", 6, "x"),
+        (3, "c", 7, "z"),
+        (4, "c", 8, "w"),
+    ]
+    assert len(table(project, "ignored")) == 4
+    assert project.said("ignored: 4 events → 1 inserts, 3 known")
+    operations = project.sql("describe history {s}.hooked")["operation"].tolist()
+    assert "OPTIMIZE" not in operations
+
+
+def test_hooks_sort_what_was_merged(project: Any) -> None:
+    stage(project, "(5, 'c', 9L, 'v')")
+    project.dbt("run", "--select", "hooked")
+    last = project.sql("describe history {s}.hooked").iloc[0]
+    assert last["operation"] == "OPTIMIZE"
+    assert dict(last["operationParameters"])["zOrderBy"] == '["id"]'
+    assert last["userMetadata"] is None
+    project.dbt("run", "--select", "hooked", "--empty")
+
+
+def test_new_column_is_added_and_control_columns_are_not(project: Any) -> None:
+    stage(project, "(6, 'c', 10L, 'v', 1.5D, 7L)", "id, op, lsn, v, extra, _batch_through")
+    project.dbt("run", "--select", "growing")
+    names = project.sql("select * from {s}.growing").columns.tolist()
+    assert names == ["id", "op", "lsn", "v", "_deleted", "extra"]
+    assert project.sql("select extra from {s}.growing where id = 6")["extra"][0] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "said"),
+    [
+        ("(cast(null as int), 'c', 1L, 'v')", "id, op, lsn, v", "1 of 1 events have NULL in"),
+        ("(1, 'c', 1L)", "id, op, lsn", "no longer selects v, which the table has"),
+        ("(1, 'c', 'v')", "id, op, v", "order_by: the model does not select lsn"),
+        ("(1, 'c', 1L, 'v', true)", "id, op, lsn, v, _deleted", "keeps its own column _deleted"),
+    ],
+)
+def test_unfit_batches_are_refused(project: Any, rows: str, columns: str, said: str) -> None:
+    stage(project, rows, columns)
+    before = project.versions("some_columns")
+    assert not project.try_dbt("run", "--select", "some_columns").success
+    assert project.said(said)
+    assert project.versions("some_columns") == before
+
+
+def test_mistake_stops_the_run_before_any_statement(project: Any) -> None:
+    project.write({"models/wrong.sql": model("{'order_by': 'lsn', 'on_match': 'skip'}")})
+    before = project.versions("hard")
+    result = project.try_dbt("run")
+    project.remove("models/wrong.sql")
+    assert not result.success
+    assert 'meta.alluvium_merge.on_match: "skip" is not accepted' in str(result.exception)
+    assert project.versions("hard") == before
