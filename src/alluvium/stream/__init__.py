@@ -1,4 +1,4 @@
-"""Append-only bronze tables from files, Kafka or Delta, exactly once (``streaming_table``)."""
+"""Append-only bronze tables from files or Kafka, exactly once (``streaming_table``)."""
 
 from alluvium.stream.append import Figures, StreamError, Target, append, create_empty
 from alluvium.stream.spec import Feed, SpecError, StreamSpec, parse_spec

@@ -16,16 +16,13 @@ from typing import Any
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the field's usual name
+from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
 from alluvium.stream import checkpoint as checkpoints
 from alluvium.stream.checkpoint import Checkpoint
 from alluvium.stream.files import Files
 from alluvium.stream.sources import (
-    DeltaSource,
-    FileSource,
-    KafkaSource,
     Source,
     Trigger,
     list_in_few_tasks,
@@ -108,8 +105,11 @@ def create_empty(session: SparkSession, feed: Feed, sql: str, view: str, target:
         StreamError: The query or the target is not what a streaming table accepts.
     """
     columns = _columns(session, feed, sql, view, target)
-    if session.catalog.tableExists(target.name):
-        return
+    if not session.catalog.tableExists(target.name):
+        _create(session, target, columns)
+
+
+def _create(session: SparkSession, target: Target, columns: StructType) -> None:
     builder = DeltaTable.createIfNotExists(session).tableName(target.name).addColumns(columns)
     if target.partition_by:
         builder = builder.partitionedBy(*target.partition_by)
@@ -154,12 +154,11 @@ def append(
     files = Files(session)
     source = open_source(feed)
     existed = session.catalog.tableExists(target.name)
-    # Even where nothing is new: a full refresh replaces a table whose columns may differ.
-    if full_refresh and existed:
-        _columns(session, feed, sql, view, target)
-    else:
-        create_empty(session, feed, sql, view, target)
-        _check_schema(session, feed, sql, view, target)
+    columns = _columns(session, feed, sql, view, target)
+    if not existed:
+        _create(session, target, columns)
+    elif not full_refresh:
+        _check_schema(session, target, columns)
     place = _place(session, files, target, existed, full_refresh)
 
     def done(figures: Figures) -> Figures:
@@ -224,9 +223,9 @@ def _columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Tar
     return StructType([*result.schema.fields]).add(BATCH_ID, LongType())
 
 
-def _check_schema(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> None:
+def _check_schema(session: SparkSession, target: Target, columns: StructType) -> None:
     """New columns are added and absent ones are NULL, but a column keeps its type."""
-    wanted = {f.name.lower(): f for f in _columns(session, feed, sql, view, target)}
+    wanted = {f.name.lower(): f for f in columns}
     changed = [
         f"{f.name} is {f.dataType.simpleString()}, "
         f"the query returns {wanted[f.name.lower()].dataType.simpleString()}"
@@ -302,14 +301,14 @@ def _place(
 
 def _held_back(
     session: SparkSession,
-    source: FileSource | KafkaSource | DeltaSource,
+    source: Source,
     files: Files,
     place: Checkpoint,
     now: Callable[[], float],
 ) -> int | None:
     """Events that wait for more to come; None where the stream shall start."""
     spec = source.feed.spec
-    if spec.min_rows <= 1 or isinstance(source, DeltaSource) or place.skips_known:
+    if spec.min_rows <= 1 or place.skips_known:
         return None
     started = checkpoints.last_epoch(files, place) >= 0
     if started and not checkpoints.is_idle(files, place):

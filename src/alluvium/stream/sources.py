@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the field's usual name
+from pyspark.sql import functions as F
 
 from alluvium.stream.files import Files
 from alluvium.stream.spec import LINE_FORMATS, LISTING_OPTIONS, Feed
@@ -49,7 +49,7 @@ class Trigger:
 
 
 class Source(Protocol):
-    """What every source can do; files and Kafka can also tell what is waiting."""
+    """What `append` and the batch views ask of a source."""
 
     feed: Feed
 
@@ -65,13 +65,14 @@ class Source(Protocol):
     def batch(self, session: SparkSession) -> DataFrame:
         """Every event the source holds now, as a static frame."""
 
+    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
+        """Events that no epoch of the checkpoint (Spark's folder) has taken."""
 
-def open_source(feed: Feed) -> FileSource | KafkaSource | DeltaSource:
+
+def open_source(feed: Feed) -> Source:
     """The source that a feed describes."""
     if feed.spec.format == "kafka":
         return KafkaSource(feed)
-    if feed.spec.format == "delta":
-        return DeltaSource(feed)
     return FileSource(feed)
 
 
@@ -203,7 +204,6 @@ class FileSource:
         return self._events(session, sorted(row.path for row in found))
 
     def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
-        """Events that no epoch of the checkpoint (Spark's folder) has taken."""
         found = self._list(session)
         log = f"{checkpoint}/sources/0"
         if Files(session).exists(log):
@@ -309,7 +309,6 @@ class KafkaSource:
         return self._events(session.read.format("kafka").options(**options).load())
 
     def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
-        """Events that no epoch of the checkpoint (Spark's folder) has taken."""
         files = Files(session)
         planned = [int(n) for n in files.names(f"{checkpoint}/offsets") if n.isdigit()]
         options = {k: v for k, v in self._options().items() if k != "maxOffsetsPerTrigger"}
@@ -333,53 +332,5 @@ class KafkaSource:
                 partition,
                 F.col("offset"),
                 F.col("timestamp"),
-            )
-        )
-
-
-class DeltaSource:
-    """A Delta table's new rows as JSON; the partition is a data file, the offset a row in it."""
-
-    def __init__(self, feed: Feed):
-        assert feed.path is not None
-        self.feed = feed
-        self._path = feed.path
-
-    def exists(self, session: SparkSession) -> bool:
-        return bool(Files(session).names(f"{self._path}/_delta_log"))
-
-    def stream(self, session: SparkSession) -> DataFrame:
-        spec = self.feed.spec
-        reader = session.readStream.format("delta").options(**self.feed.options)
-        if spec.max_files_per_trigger is not None:
-            reader = reader.option("maxFilesPerTrigger", spec.max_files_per_trigger)
-        if spec.max_bytes_per_trigger is not None:
-            reader = reader.option("maxBytesPerTrigger", spec.max_bytes_per_trigger)
-        return self._events(reader.load(self._path))
-
-    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
-        if known is not None:
-            raise ValueError(
-                f"source {self.feed.spec.source}: the checkpoint is lost and a delta source cannot "
-                "tell which of its rows are in already, because OPTIMIZE renames files; "
-                "run with --full-refresh"
-            )
-        return Trigger(batch, 0, 0, 0)
-
-    def batch(self, session: SparkSession) -> DataFrame:
-        if not self.exists(session):
-            return no_events(session, self.feed)
-        return self._events(session.read.format("delta").load(self._path))
-
-    def _events(self, rows: DataFrame) -> DataFrame:
-        columns = [F.col(quoted(name)) for name in rows.columns]
-        return rows.select(
-            *_event(
-                F.lit(None).cast("binary"),
-                F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary"),
-                F.lit(None).cast(_HEADERS),
-                F.col("_metadata.file_name"),
-                F.col("_metadata.row_index"),
-                F.col("_metadata.file_modification_time"),
             )
         )

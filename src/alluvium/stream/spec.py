@@ -11,7 +11,7 @@ from typing import Any
 
 LINE_FORMATS = ("text", "json", "csv")
 FILE_FORMATS = (*LINE_FORMATS, "parquet", "orc")
-FORMATS = (*FILE_FORMATS, "kafka", "delta")
+FORMATS = (*FILE_FORMATS, "kafka")
 KEYS = (
     "format",
     "path",
@@ -65,7 +65,7 @@ class Feed:
 
     Attributes:
         spec: What the YAML says.
-        path: Absolute path or URI, for file and delta formats.
+        path: Absolute path or URI, for file formats.
         options: Reader options with the environment's values filled in.
     """
 
@@ -81,7 +81,7 @@ class StreamSpec:
     Attributes:
         source: ``<source>.<table>`` for messages.
         format: One of ``FORMATS``.
-        path: Folder, file or glob (files, delta).
+        path: Folder, file or glob of files.
         topics: Kafka topics.
         options: Options of the reader.
         schema: DDL of columns parsed from the value (json, csv) or read (parquet, orc).
@@ -168,7 +168,7 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
     schema = block.get("schema")
     if schema is not None and (not isinstance(schema, str) or not schema.strip()):
         mistakes.append(f"schema: {schema!r}; accepted: column definitions, such as 'id bigint'")
-    elif schema is not None and fmt in ("text", "kafka", "delta"):
+    elif schema is not None and fmt in ("text", "kafka"):
         mistakes.append(f"schema: not used by {fmt}; accepted with json, csv, parquet, orc")
 
     def count(key: str, allowed: bool = True) -> int | None:
@@ -183,7 +183,7 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
             return value
         return None
 
-    min_rows = count("min_rows", fmt != "delta") or 1
+    min_rows = count("min_rows") or 1
     max_files = count("max_files_per_trigger", fmt != "kafka")
     max_bytes = count("max_bytes_per_trigger", fmt != "kafka")
     if max_files is not None and max_bytes is not None:

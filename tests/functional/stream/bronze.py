@@ -1,0 +1,88 @@
+"""A landing folder, a table and an oracle that reads the files with plain Python."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium import stream
+
+REPO = Path(__file__).parents[3]
+VIEW = "landing__feed"
+
+
+def read_lines(folder: Path) -> dict[tuple[str, int], bytes]:
+    """Every line of every file: (name below the folder, line from 0) to its bytes."""
+    lines = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name[0] not in "._"):
+        opener = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+        with opener(path, "rb") as file:
+            content = file.read().removeprefix(b"\xef\xbb\xbf")
+        parts = content.split(b"\n")
+        if parts[-1] == b"":
+            parts.pop()
+        for number, line in enumerate(parts):
+            lines[path.relative_to(folder).as_posix(), number] = line.removesuffix(b"\r")
+    return lines
+
+
+@dataclass
+class Bronze:
+    """A source folder and the table that it feeds."""
+
+    root: Path
+    session: SparkSession
+    name: str
+    block: dict[str, Any] = field(default_factory=dict)
+    sql: str = f"select * from `{VIEW}`"
+    target: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def landing(self) -> Path:
+        return self.root / "landing"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.root / "checkpoints" / self.name
+
+    @property
+    def feed(self) -> stream.Feed:
+        block = {"format": "text", "path": "landing", **self.block}
+        return stream.parse_spec("landing.feed", block).resolve(self.root, None)
+
+    def land(self, name: str, content: bytes) -> None:
+        path = self.landing / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def run(self, **options: Any) -> stream.Figures:
+        target = stream.Target(self.name, str(self.checkpoint), **self.target)
+        return stream.append(self.session, self.feed, self.sql, VIEW, target, **options)
+
+    def rows(self, table: str | None = None) -> list[Any]:
+        return self.session.sql(f"select * from {table or self.name}").collect()
+
+    def batches(self) -> list[int]:
+        return sorted({row["_batch_id"] for row in self.rows()})
+
+    def versions(self) -> int:
+        return self.session.sql(f"describe history {self.name}").count()
+
+    def check(self, table: str | None = None) -> None:
+        """The table holds each line of each file, exactly once and byte for byte."""
+        expected = read_lines(self.landing)
+        rows = self.rows(table)
+        assert len(rows) == len(expected)
+        for row in rows:
+            raw = [h["value"] for h in row["_headers"] or [] if h["key"] == "_value"]
+            value = bytes(raw[0]) if raw else row["_value"].encode()
+            assert value == expected[row["_source_partition"], row["_source_offset"]]
+
+    def lose_checkpoint(self) -> None:
+        shutil.rmtree(self.checkpoint)

@@ -1,0 +1,236 @@
+"""Bronze against a plain reading of the files."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from functional.stream.bronze import VIEW, Bronze
+
+from alluvium import stream
+
+pytestmark = pytest.mark.spark
+Make = Callable[..., Bronze]
+
+
+def test_lines_are_exact(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    bronze.land("a b[1]/x+y%20{z}.json", b'{"a": 1}\r\n\r\n{"a"\n\nlast')
+    bronze.land("é/k=1/gz.json.gz", gzip.compress(b"\xef\xbb\xbfone\n\xff\xfe\xf0\r\nthr\ree\n"))
+    members = gzip.compress(b"m0\nm1") + gzip.compress(b"-rest\nm2\n")
+    bronze.land("members.gz", members)
+    bronze.land("b.bz2", bz2.compress(b"p\nq\n"))
+    bronze.land("empty.txt", b"")
+    bronze.land("newlines.txt", b"\n\n\n")
+    bronze.land("_hidden", b"no")
+    bronze.land("big.txt", b"".join(b"line %d\n" % i for i in range(100_000)))
+    for i in range(40):
+        bronze.land(f"many/{i}.txt", b"".join(b"%d-%d\n" % (i, j) for j in range(i)))
+    # A scan of the caller's would be split at this; the lines of a split file would be numbered
+    # from each split's start.
+    bronze.session.conf.set("spark.sql.files.maxPartitionBytes", "1000")
+    figures = bronze.run()
+    bronze.check()
+    assert figures.rows == len(bronze.rows())
+    assert figures.files == 45  # two more are empty
+    assert figures.output_files == 1
+    assert bronze.batches() == [1]
+    files = [p for p in bronze.landing.rglob("*") if p.is_file() and p.name != "_hidden"]
+    assert figures.bytes == sum(p.stat().st_size for p in files)
+    row = bronze.session.sql(
+        f"select * from {bronze.name} where _source_partition = 'é/k=1/gz.json.gz' "
+        "and _source_offset = 1"
+    ).collect()[0]
+    assert row["_value"].startswith("\ufffd")
+    modified = (bronze.landing / "é/k=1/gz.json.gz").stat().st_mtime
+    assert abs(row["_source_timestamp"].timestamp() - modified) < 0.01
+    stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+    bronze.check(f"`{VIEW}`")
+    columns = bronze.session.table(bronze.name).columns
+    assert columns == [
+        "_key",
+        "_value",
+        "_headers",
+        "_source_partition",
+        "_source_offset",
+        "_source_timestamp",
+        "_batch_id",
+    ]
+
+
+def test_runs_checkpoints_and_full_refresh(make_bronze: Make) -> None:
+    bronze = make_bronze(target={"tblproperties": {"delta.appendOnly": "false"}})
+    # The source does not exist yet.
+    assert bronze.run().rows == 0
+    assert bronze.rows() == []
+    bronze.landing.mkdir()
+    assert bronze.run().batch_id is None
+    bronze.land("1.txt", b"a\nb\n")
+    assert bronze.run().batch_id == 1
+    # Nothing new is no commit.
+    versions = bronze.versions()
+    assert bronze.run().line("t").startswith("t: nothing new")
+    assert bronze.versions() == versions
+    # A file whose time lies far back is new all the same.
+    bronze.land("2.txt", b"c\n")
+    os.utime(bronze.landing / "2.txt", (0, 0))
+    assert bronze.run().batch_id == 2
+    bronze.check()
+    note = bronze.session.sql(f"describe history {bronze.name} limit 1").collect()[0]
+    assert json.loads(note["userMetadata"]) == {
+        "alluvium_stream": {"batch_id": 2, "files": 1, "bytes": 2}
+    }
+    # A lost checkpoint: files that are in are left out.
+    bronze.lose_checkpoint()
+    bronze.land("3.txt", b"d\n")
+    figures = bronze.run()
+    assert (figures.rows, figures.files) == (1, 1)
+    assert figures.batch_id == 3
+    bronze.check()
+    assert bronze.run().batch_id is None
+    # Spark's folder is lost and the pointer is not.
+    for folder in bronze.checkpoint.iterdir():
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    bronze.land("4.txt", b"e\n")
+    assert bronze.run().batch_id == 4
+    bronze.check()
+    # Start again from the source: ids go on, the table is replaced in one commit.
+    versions = bronze.versions()
+    figures = bronze.run(full_refresh=True)
+    assert figures.files == 4
+    assert figures.batch_id == 5
+    assert bronze.batches() == [5]
+    assert bronze.versions() == versions + 1
+    bronze.check()
+    bronze.land("5.txt", b"f\n")
+    assert bronze.run().batch_id == 6
+    bronze.check()
+    # Deleted rows do not bring their batch ids back, with or without a checkpoint.
+    bronze.session.sql(f"delete from {bronze.name} where _source_partition = '5.txt'")
+    bronze.lose_checkpoint()
+    assert bronze.run().batch_id == 7
+    bronze.check()
+    # A dropped table starts again, above the dropped one's ids.
+    bronze.session.sql(f"drop table {bronze.name}")
+    assert (bronze.run().batch_id or 0) > 7
+    bronze.check()
+    # A full refresh over an emptied source leaves an empty table.
+    shutil.rmtree(bronze.landing)
+    bronze.run(full_refresh=True)
+    assert bronze.rows() == []
+    properties = bronze.session.sql(f"show tblproperties {bronze.name}").collect()
+    assert ("delta.appendOnly", "false") in [tuple(row) for row in properties]
+    bronze.land("6.txt", b"g\n")
+    assert (bronze.run().batch_id or 0) > 8
+    bronze.check()
+
+
+def test_min_rows_and_max_wait(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"min_rows": 3, "max_wait": "1 hour"})
+    bronze.land("1.txt", b"a\nb\n")
+    landed = (bronze.landing / "1.txt").stat().st_mtime
+    assert bronze.run(now=lambda: landed + 60).waiting == 2
+    assert bronze.run(now=lambda: landed + 3601).rows == 2
+    bronze.land("2.txt", b"c\n")
+    assert bronze.run().waiting == 1
+    bronze.land("3.txt", b"d\ne\n")
+    figures = bronze.run()
+    assert (figures.rows, figures.waiting) == (3, 0)
+    assert bronze.run().waiting == 0
+    bronze.check()
+
+
+def test_triggers_and_buckets(make_bronze: Make) -> None:
+    sql = f"select *, cast(_value as int) % 2 as bucket from `{VIEW}`"
+    bronze = make_bronze(
+        block={"max_files_per_trigger": 2}, sql=sql, target={"partition_by": ("bucket",)}
+    )
+    for i in range(5):
+        bronze.land(f"{i}.txt", b"1\n2\n3\n4\n")
+    figures = bronze.run()
+    assert (figures.rows, figures.batch_id) == (20, 3)
+    assert figures.output_files == 6
+    assert bronze.batches() == [1, 2, 3]
+    detail = bronze.session.sql(f"describe detail {bronze.name}").collect()[0]
+    assert detail["partitionColumns"] == ["bucket"]
+
+
+def test_external_table(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    location = str(bronze.root / "lake/t")
+    bronze.target = {"location": location}
+    bronze.land("1.txt", b"a\n")
+    bronze.run()
+    bronze.run(full_refresh=True)
+    detail = bronze.session.sql(f"describe detail {bronze.name}").collect()[0]
+    assert detail["location"].removeprefix("file:") == location
+    bronze.check()
+
+
+def test_query_and_its_changes(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "json", "schema": "a int, b string"})
+    bronze.land("1.json", b'{"a": 1, "b": "x"}\n{"a": \n')
+    bronze.sql = f"select * except (b) from `{VIEW}`"
+    bronze.run()
+    assert sorted((r["a"] is None, r["a"]) for r in bronze.rows()) == [(False, 1), (True, None)]
+    # A new column is added, an absent one is NULL.
+    bronze.land("2.json", b'{"a": 2, "b": "y"}\n')
+    bronze.sql = f"select * except (a) from `{VIEW}` where _value not like '%drop%'"
+    bronze.run()
+    assert {(r["a"], r["b"]) for r in bronze.rows()} == {(1, None), (None, None), (None, "y")}
+    bronze.sql = f"select * except (a), cast(a as string) as a from `{VIEW}`"
+    with pytest.raises(stream.StreamError, match="a is int, the query returns string"):
+        bronze.run()
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (f"select _value, count(*) from `{VIEW}` group by 1", "cannot run on a stream"),
+        ("select 1 as a", "does not read its stream"),
+        (f"select *, 1 as _batch_id from `{VIEW}`", "returns _batch_id"),
+    ],
+)
+def test_refused_queries(make_bronze: Make, sql: str, message: str) -> None:
+    with pytest.raises(stream.StreamError, match=message):
+        make_bronze(sql=sql).run()
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({"file_format": "parquet"}, "file_format is 'parquet'"),
+        ({"partition_by": ("nope",)}, "partition_by names nope"),
+    ],
+)
+def test_refused_targets(make_bronze: Make, target: dict[str, Any], message: str) -> None:
+    with pytest.raises(stream.StreamError, match=message):
+        make_bronze(target=target).run()
+
+
+def test_lost_checkpoint_of_a_table_without_system_columns(make_bronze: Make) -> None:
+    bronze = make_bronze(sql=f"select _value from `{VIEW}`")
+    bronze.land("1.txt", b"a\n")
+    bronze.run()
+    bronze.lose_checkpoint()
+    with pytest.raises(stream.StreamError, match="--full-refresh"):
+        bronze.run()
+    assert len(bronze.rows()) == 1
+
+
+def test_parquet_rows(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "parquet"})
+    frame = bronze.session.range(5).selectExpr("id", "if(id = 3, null, id * 2) as `d``x`")
+    frame.coalesce(1).write.parquet(str(bronze.landing / "one"))
+    frame.selectExpr("id", "'n' as extra").write.parquet(str(bronze.landing / "two"))
+    bronze.run()
+    values = [json.loads(row["_value"]) for row in bronze.rows()]
+    assert sorted(v["id"] for v in values) == sorted([*range(5), *range(5)])
+    assert {"id": 3, "d`x": None, "extra": None} in values
