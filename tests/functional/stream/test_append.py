@@ -14,6 +14,7 @@ import pytest
 from functional.stream.bronze import VIEW, Bronze
 
 from alluvium import stream
+from alluvium.stream.sources import open_source
 
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]
@@ -234,3 +235,37 @@ def test_parquet_rows(make_bronze: Make) -> None:
     values = [json.loads(row["_value"]) for row in bronze.rows()]
     assert sorted(v["id"] for v in values) == sorted([*range(5), *range(5)])
     assert {"id": 3, "d`x": None, "extra": None} in values
+
+
+def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    block = {
+        "format": "kafka",
+        "topic": "a-b",
+        "options": {"kafka.bootstrap.servers": "localhost:1"},
+    }
+    source = open_source(stream.parse_spec("k.t", block).resolve(bronze.root, None))
+    ddl = (
+        "key binary, value binary, topic string, partition int, offset bigint, timestamp "
+        "timestamp, timestampType int, headers array<struct<key:string,value:binary>>"
+    )
+    rows = [
+        (b"k", b"v", "a-b", 0, 5, None, 0, [("h", b"1")]),
+        (None, None, "a-b", 0, 6, None, 0, None),
+        (b"\xff", b"\xfe", "a-b", 1, 0, None, 0, [("h", b"2")]),
+    ]
+    batch = bronze.session.createDataFrame(rows, ddl)
+    trigger = source.trigger(batch, None)
+    assert trigger is not None
+    found = sorted(map(tuple, trigger.events.drop("_source_timestamp").collect()), key=str)
+    assert ("k", "v", [("h", bytearray(b"1"))], "a-b-0", 5) in found
+    assert (None, None, None, "a-b-0", 6) in found
+    raw = [("h", bytearray(b"2")), ("_key", bytearray(b"\xff")), ("_value", bytearray(b"\xfe"))]
+    assert ("\ufffd", "\ufffd", raw, "a-b-1", 0) in found
+    known = bronze.session.createDataFrame(
+        [("a-b-0", 5), ("a-b-0", 3)], "_source_partition string, _source_offset bigint"
+    )
+    later = source.trigger(batch, known)
+    assert later is not None
+    left = {(r["_source_partition"], r["_source_offset"]) for r in later.events.collect()}
+    assert left == {("a-b-0", 6), ("a-b-1", 0)}
