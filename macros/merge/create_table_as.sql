@@ -31,12 +31,6 @@
 {% endmacro %}
 
 
-{#- Dispatch asks this package before the adapter's own: on an alluvium target that one is right. -#}
-{% macro alluvium__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {{ return(dbt.alluvium__create_table_as(temporary, relation, compiled_code, language)) }}
-{% endmacro %}
-
-
 {% macro creates_merged_table(temporary, language) %}
   {{ return(not temporary and language == 'sql' and model.resource_type == 'model'
             and model.config.materialized == 'incremental' and alluvium.merge_settings(model) is not none) }}

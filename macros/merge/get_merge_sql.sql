@@ -25,12 +25,6 @@
 {% endmacro %}
 
 
-{#- Dispatch asks this package before the adapter's own: on an alluvium target that one is right. -#}
-{% macro alluvium__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
-  {{ return(dbt.alluvium__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
-{% endmacro %}
-
-
 {% macro merged_select(figures) %}
   {{ return('select ' ~ figures.affected ~ ' as num_affected_rows, ' ~ figures.events ~ ' as num_events') }}
 {% endmacro %}

@@ -1,0 +1,98 @@
+"""The library below the macros: progress, the statement's own settings, Delta's skipping."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+from alluvium.engine import session as engine
+from alluvium.merge import execute, progress
+
+pytestmark = pytest.mark.spark
+
+MERGE = (
+    "merge into lib.t using (select 1L as id) s on s.id = t.id when not matched then insert (id)"
+    " values (s.id)"
+)
+
+
+@pytest.fixture(scope="module")
+def session(home: Path) -> SparkSession:
+    session = engine.new_session(engine.Settings(home=home, conf={}))
+    session.sql("create schema if not exists lib")
+    return session
+
+
+@pytest.fixture
+def table(session: SparkSession) -> str:
+    session.sql("create or replace table lib.t using delta as select id from range(0)")
+    return "lib.t"
+
+
+def left(session: SparkSession) -> list[str]:
+    return [
+        key for key in (execute._APP, execute._VERSION, execute._METADATA) if is_set(session, key)
+    ]
+
+
+def is_set(session: SparkSession, key: str) -> bool:
+    return session.conf.get(key, "unset") != "unset"
+
+
+def test_progress_is_read_back_and_not_merged_twice(session: SparkSession, table: str) -> None:
+    assert progress.read(session, table, "m") is None
+    assert execute.run(session, table, MERGE, "m", 7, {}) == 1
+    assert progress.read(session, table, "m") == 7
+    assert progress.read(session, table, "other") is None
+    session.sql("delete from lib.t")
+    assert execute.run(session, table, MERGE, "m", 7, {}) == 0
+    assert execute.run(session, table, MERGE, "m", 8, {}) == 1
+    assert left(session) == []
+
+
+def test_failed_statement_leaves_no_setting(session: SparkSession, table: str) -> None:
+    broken = MERGE.replace("1L as id", "raise_error('stop') as id")
+    with pytest.raises(PySparkException):
+        execute.run(session, table, broken, "m", 1, {})
+    assert left(session) == []
+    assert progress.read(session, table, "m") is None
+    session.sql("insert into lib.t values (5)")
+    assert session.table(table).count() == 1
+
+
+def test_recreated_table_starts_from_nothing(session: SparkSession, table: str) -> None:
+    execute.run(session, table, MERGE, "m", 7, {})
+    session.sql("create or replace table lib.t using delta as select id from range(0)")
+    assert progress.read(session, table, "m") is None
+    assert execute.run(session, table, MERGE, "m", 1, {}) == 1
+    assert progress.read(session, table, "m") == 1
+
+
+def test_clone_gets_the_progress(session: SparkSession, table: str) -> None:
+    execute.run(session, table, MERGE, "m", 7, {})
+    session.sql("create or replace table lib.c shallow clone lib.t")
+    assert progress.read(session, "lib.c", "m") is None
+    assert progress.copy(session, table, "lib.c") == 1
+    assert progress.read(session, "lib.c", "m") == 7
+    assert session.table("lib.c").count() == 1
+    assert execute.run(session, "lib.c", MERGE.replace("lib.t", "lib.c").replace("= t.", "= c."),
+                       "m", 8, {}) == 0  # fmt: skip
+    assert progress.read(session, table, "m") == 7
+
+
+def test_skipping_counts_files_as_delta_reads_them(session: SparkSession, table: str) -> None:
+    for first in (0, 10, 20):
+        session.range(first, first + 5, 1, 1).writeTo(table).append()
+    every = log.skipping(session, table, None)
+    assert (every.files, every.files_total) == (3, 3)
+    some = log.skipping(session, table, "id between 11 and 12 or id is null")
+    assert (some.files, some.files_total) == (1, 3)
+    read = session.table(table).where("id between 11 and 12").inputFiles()
+    assert some.files == len(read)
+    assert 0 < some.bytes < some.bytes_total == every.bytes
+    none = log.skipping(session, table, "id = 100")
+    assert (none.files, none.files_total, none.bytes) == (0, 3, 0)
