@@ -83,6 +83,10 @@ class AlluviumAdapter(SparkAdapter):
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
 
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
+        stored = relation.stored if isinstance(relation, AlluviumRelation) else relation
+        return super().get_columns_in_relation(stored)
+
     # Settings ------------------------------------------------------------------------------
 
     _checked = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt.adapters.contracts.relation import HasQuoting, RelationConfig
@@ -36,6 +36,11 @@ class AlluviumRelation(SparkRelation):
                 relation = relation.incorporate(path={"identifier": view})
                 return relation.include(database=False, schema=False).quote(identifier=True)
         return relation
+
+    @property
+    def stored(self) -> AlluviumRelation:
+        """The table itself, as statements about it need it: no filter, no limit."""
+        return replace(self, live_only=False, limit=None, event_time_filter=None)
 
     def __str__(self) -> str:
         if not self.live_only:
