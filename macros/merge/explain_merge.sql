@@ -17,7 +17,10 @@
     {{ return('') }}
   {%- endif -%}
   {%- set source = api.Relation.create(identifier=node.alias ~ '__dbt_explain') -%}
-  {%- do run_query('create or replace temporary view ' ~ source ~ ' as ' ~ render(node.raw_code)) -%}
+  {%- set sql = try_or_compiler_error(
+      'alluvium.explain_merge: the SQL of ' ~ model ~ ' cannot be rendered outside of a run; accepted: a model without'
+      ~ ' this and is_incremental()', render, node.raw_code) -%}
+  {%- do run_query('create or replace temporary view ' ~ source ~ ' as ' ~ sql) -%}
   {%- set plan = alluvium.merge_plan(target_relation, source, node) -%}
   {%- set n = alluvium.thousands -%}
   {%- if not plan.pending -%}
