@@ -7,6 +7,7 @@ with new_events as (
             user string, comment string, isRobot boolean, isNew boolean, isAnonymous boolean,
             countryIsoCode string, added bigint, deleted bigint, delta bigint'
         ) as edit,
+        _batch_after,
         _batch_through
     from {{ alluvium.new_events(ref('edits_events'), 'edits') }} as bronze
 
@@ -27,6 +28,7 @@ select
     edit.added,
     edit.deleted,
     edit.delta,
+    _batch_after,
     _batch_through
 from new_events
 where edit.event_id is not null

@@ -20,5 +20,6 @@ select
     op,
     lsn,
     ts_ms,
+    _batch_after,
     _batch_through
 from {{ ref('flights_batch') }}

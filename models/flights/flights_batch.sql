@@ -25,5 +25,6 @@ select
     op,
     lsn,
     ts_ms,
+    _batch_after,
     _batch_through
 from {{ alluvium.newest('parsed', ['flight_date', 'carrier', 'flight', 'origin'], ['lsn', 'ts_ms']) }} as newest_events

@@ -6,5 +6,5 @@ select
     count(distinct user_name) as users,
     sum(added) as characters_added,
     sum(deleted) as characters_deleted
-from {{ alluvium.live(ref('edits')) }} as edits
+from {{ ref('edits') }}
 group by date_trunc('hour', edited_at), channel
