@@ -1,9 +1,10 @@
 {#- Subquery: the rows of bronze that are newer than the progress recorded in the merged model.
 
-    events: relation of the bronze table; merged: name of the merged model, not its relation, which
-    would be a cycle. Adds `_batch_through` and `_batch_after`, the bounds of what was read: select
+    events: relation of the bronze table, or of a view on it; merged: name of the merged model, not its
+    relation, which would be a cycle; bronze: the bronze table where `events` is a view, because the
+    newest batch is read from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of what was read: select
     both along, so the merge can record the one and check the other. -#}
-{% macro new_events(events, merged) %}
+{% macro new_events(events, merged, bronze=none) %}
   {%- set ns = namespace(after=-1, through=-1) -%}
   {%- if execute -%}
     {%- set node = alluvium.find_model(merged) -%}
@@ -15,7 +16,7 @@
       {%- set progress = alluvium.read_progress(relation, node.unique_id) -%}
       {%- set ns.after = progress if progress is not none else -1 -%}
     {%- endif -%}
-    {%- set newest = run_query('select max(`_batch_id`) from ' ~ events).rows[0][0] -%}
+    {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
     {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
   {%- endif -%}
 (

@@ -1,7 +1,7 @@
 with parsed as (
 
     select *
-    from {{ alluvium.new_events(ref('flights_parsed'), 'flights') }} as events
+    from {{ alluvium.new_events(ref('flights_parsed'), 'flights', bronze=ref('flights_events')) }} as events
     where reject_reason is null
 
 )
