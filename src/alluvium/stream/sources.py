@@ -128,7 +128,10 @@ def _event(
     raw = F.filter(
         F.array(
             *(
-                F.when(~F.is_valid_utf8(part.cast("string")), F.struct(F.lit(name), part))
+                F.when(
+                    ~F.is_valid_utf8(part.cast("string")),
+                    F.struct(F.lit(name).alias("key"), part.alias("value")),
+                )
                 for name, part in parts.items()
             )
         ).cast(_HEADERS),

@@ -40,14 +40,18 @@ class Feed:
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, str(WORKER), str(self.home), str(self.root), *args]
-        return subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        with (self.root / "stderr").open("ab") as log:
+            return subprocess.Popen(command, stderr=log)
 
     def die_at(self, *args: str) -> None:
-        assert self.start(*args).wait(300) == -signal.SIGKILL, args
+        assert self.start(*args).wait(300) == -signal.SIGKILL, self._said()
+
+    def _said(self) -> str:
+        return (self.root / "stderr").read_text()[-2000:]
 
     def finish(self) -> list[int]:
         """Run to the end and compare with the files; returns the batch ids."""
-        assert self.start("none").wait(300) == 0
+        assert self.start("none").wait(300) == 0, self._said()
         rows = json.loads((self.root / "rows.json").read_text())
         expected = {k: v.decode() for k, v in read_lines(self.root / "landing").items()}
         assert Counter((p, o, v) for p, o, v, _ in rows) == Counter(

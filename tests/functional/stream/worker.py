@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -16,7 +17,10 @@ from typing import Any
 
 from alluvium import stream
 from alluvium.engine import session as engine
-from alluvium.stream import append, checkpoint
+from alluvium.stream import checkpoint
+
+# The package's attribute of this name is the function.
+append = importlib.import_module("alluvium.stream.append")
 
 
 def die(*_: Any) -> None:
