@@ -3,10 +3,13 @@
 import time
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
+from pyspark.sql import functions as F
 
 from alluvium.ranges.column_type import parse_type
 from alluvium.ranges.errors import RangeError
@@ -21,14 +24,17 @@ from alluvium.ranges.plan import (
     plan,
     widest_gaps,
 )
-from alluvium.ranges.points import Points, make_points
+from alluvium.ranges.points import Points, make_points, positions
 
 SCHEMA = (
     "column_name string, column_type string, method string, range_no int, lo string, hi string, "
     "row_count bigint, seconds double"
 )
-# Gaps of a sample that are looked at again over all rows, per gap that is asked for.
-_CANDIDATES = 4
+# Gaps of a sample that are looked into beyond those that are asked for: the sample does not tell
+# wide gaps from gaps that it merely has no value of.
+_MORE_GAPS = 16
+# Most passes that look into the chosen gaps; one will do unless they hold `sample_rows` values.
+_ROUNDS = 4
 
 
 def plan_frame(
@@ -42,9 +48,10 @@ def plan_frame(
 
     Bounds and row counts are exact over all rows. The batch is computed once (its column is kept
     in Spark's memory or on its disk meanwhile), and at most `sample_rows` distinct values come to
-    the driver. If there are more, `gaps` and `kmeans` place their cuts by a sample of the distinct
-    values that depends on the values alone, and one more pass takes min, max and rows of each
-    range.
+    the driver at a time. If there are more, `gaps` and `kmeans` choose their cuts by a sample of
+    the distinct values that depends on the values alone; a second pass (a few more, if there are
+    very many) fetches the values that lie in the sample's gaps at those cuts, and a last one
+    takes min, max and rows of each range.
 
     Args:
         df: the batch.
@@ -65,7 +72,10 @@ def plan_frame(
     check_request(method, k, sample_rows)
     name, spark_type = _find_column(df, column)
     try:
-        ranges = _plan_values(_values(df, name, spark_type), spark_type, method, k, sample_rows)
+        values = F.col("`" + name.replace("`", "``") + "`")
+        if spark_type == "string":
+            values = F.validate_utf8(values)
+        ranges = _plan_values(df.select(values.alias("value")), spark_type, method, k, sample_rows)
     except PySparkException as error:
         if error.getCondition() == "INVALID_UTF8_STRING":
             raise RangeError(
@@ -99,16 +109,6 @@ def _find_column(df: DataFrame, column: str) -> tuple[str, str]:
     return found[0].name, spark_type
 
 
-def _values(df: DataFrame, name: str, spark_type: str) -> DataFrame:
-    """The column alone, as `value`, without NULLs and with one zero."""
-    value = F.col("`" + name.replace("`", "``") + "`")
-    if spark_type in ("float", "double"):
-        value = F.when(value == 0, F.lit(0).cast(spark_type)).otherwise(value)
-    elif spark_type == "string":
-        value = F.validate_utf8(value)
-    return df.select(value.alias("value")).where("value is not null")
-
-
 def _plan_values(
     values: DataFrame, spark_type: str, method: str, k: int, sample_rows: int
 ) -> Ranges:
@@ -121,43 +121,81 @@ def _plan_values(
         points, complete = _distinct_values(kept, spark_type, sample_rows)
         if complete:
             return one_each(points).joined(choose_cuts(points, method, k, sample_rows))
-        wanted = _CANDIDATES * (k - 1) + 1 if method == "gaps" else k
-        openers = points.values.take(
-            pa.array(choose_cuts(points, method, min(wanted, len(points)), sample_rows))
-        )
-        ranges = _exact_ranges(kept, spark_type, canonical_texts(openers))
-        # What the sample took for a gap may hold values; now the gaps are exact.
-        return ranges.joined(widest_gaps(ranges, k)) if method == "gaps" else ranges
+        filled = False
+        if method == "gaps":
+            cuts = widest_gaps(one_each(points), k + _MORE_GAPS)
+            points, filled = _fill(kept, spark_type, points, cuts, sample_rows)
+        cuts = choose_cuts(points, method, k, sample_rows)
+        for _ in range(_ROUNDS):
+            if filled:
+                break
+            sample = points
+            points, filled = _fill(kept, spark_type, sample, cuts, sample_rows)
+            cuts = _widest_between(points, sample, cuts)
+        return _exact_ranges(kept, spark_type, _literals(points.values, cuts, spark_type))
     finally:
         kept.unpersist()
 
 
-def _distinct_values(values: DataFrame, spark_type: str, sample_rows: int) -> tuple[Points, bool]:
-    """All distinct values with their rows, or `sample_rows` of them that a hash picks.
+def _distinct_values(values: DataFrame, spark_type: str, limit: int) -> tuple[Points, bool]:
+    """Distinct values with their rows, and whether these are all; else `limit` by a hash's pick.
 
     A hash of the value gives the same sample however the rows are partitioned.
     """
     counted = (
-        values.groupBy("value")
+        values.where("value is not null")
+        .groupBy("value")
         .count()
         .orderBy(F.xxhash64("value"), "value")
-        .limit(sample_rows + 1)
+        .limit(limit + 1)
         .toArrow()
     )
-    complete = counted.num_rows <= sample_rows
-    counted = counted.slice(0, sample_rows)
-    return (
-        make_points(counted["value"].cast(parse_type(spark_type)), counted["count"].to_numpy()),
-        complete,
+    complete = counted.num_rows <= limit
+    counted = counted.slice(0, limit)
+    points = make_points(counted["value"].cast(parse_type(spark_type)), counted["count"].to_numpy())
+    return points, complete
+
+
+def _fill(
+    values: DataFrame, spark_type: str, sample: Points, cuts: npt.NDArray[np.int64], limit: int
+) -> tuple[Points, bool]:
+    """Add what lies outside the sample or between a cut and the value before it, and say if all.
+
+    Values that the sample lacks next to a cut would widen a range over the gap. They are few: in
+    the mean a gap of the sample holds as many as one value of it stands for.
+    """
+    ends = _literals(sample.values, np.array([0, len(sample) - 1]), spark_type)
+    below = _literals(sample.values, cuts - 1, spark_type)
+    above = _literals(sample.values, cuts, spark_type)
+    inside = [f"value < {ends[0]}", f"value > {ends[1]}"]
+    inside += [f"(value > {a} and value < {b})" for a, b in zip(below, above, strict=True)]
+    found, complete = _distinct_values(values.where(" or ".join(inside)), spark_type, limit)
+    return make_points(pa.concat_arrays([sample.values, found.values])), complete
+
+
+def _widest_between(
+    filled: Points, sample: Points, cuts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """For each cut of the sample, the widest gap among the values filled in before it."""
+    widths = np.diff(positions(filled.values))
+    before = pc.index_in(sample.values.take(pa.array(cuts - 1)), filled.values).to_numpy()
+    behind = pc.index_in(sample.values.take(pa.array(cuts)), filled.values).to_numpy()
+    return np.array(
+        [a + int(np.argmax(widths[a:b])) + 1 for a, b in zip(before, behind, strict=True)],
+        dtype=np.int64,
     )
+
+
+def _literals(values: pa.Array, at: npt.NDArray[np.int64], spark_type: str) -> list[str]:
+    return [typed_literal(text, spark_type) for text in canonical_texts(values.take(pa.array(at)))]
 
 
 def _exact_ranges(values: DataFrame, spark_type: str, openers: Sequence[str]) -> Ranges:
-    """Min, max and rows of the parts that the openers cut the column into; empty ones vanish."""
-    literals = [typed_literal(text, spark_type) for text in openers]
+    """Min, max and rows of the parts that the openers (literals, rising) cut the column into."""
     parts = (
-        values.groupBy(_part(literals, 0, len(literals)).alias("part"))
-        .agg(F.min("value").alias("lo"), F.max("value").alias("hi"), F.count("*").alias("n"))
+        values.groupBy(_part(openers, 0, len(openers)).alias("part"))
+        .agg(F.min("value").alias("lo"), F.max("value").alias("hi"), F.count("value").alias("n"))
+        .where("n > 0")
         .orderBy("part")
         .toArrow()
     )
@@ -169,11 +207,11 @@ def _exact_ranges(values: DataFrame, spark_type: str, openers: Sequence[str]) ->
     )
 
 
-def _part(literals: list[str], low: int, high: int) -> Column:
-    """How many openers are not above the value, by binary search."""
+def _part(openers: Sequence[str], low: int, high: int) -> Column:
+    """How many openers are not above the value, by binary search; NULL is counted nowhere."""
     if low == high:
         return F.lit(low)
     middle = (low + high) // 2
-    return F.when(
-        F.col("value") < F.expr(literals[middle]), _part(literals, low, middle)
-    ).otherwise(_part(literals, middle + 1, high))
+    return F.when(F.col("value") < F.expr(openers[middle]), _part(openers, low, middle)).otherwise(
+        _part(openers, middle + 1, high)
+    )

@@ -1,0 +1,235 @@
+"""Ranges of Spark DataFrames against plain Python over all rows."""
+
+import datetime
+import math
+import random
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from alluvium.ranges import METHODS, RangeError, plan_frame, typed_literal
+
+pytestmark = pytest.mark.spark
+
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def at(micros: int) -> datetime.datetime:
+    return EPOCH + datetime.timedelta(microseconds=micros)
+
+
+def unscaled(number: int, scale: int) -> Decimal:
+    """Exact, whatever precision Python's decimal context has."""
+    return Decimal((int(number < 0), tuple(int(digit) for digit in str(abs(number))), -scale))
+
+
+def one_value(rng: random.Random, spark_type: str) -> Any:
+    """A value in one of a few heaps, or one that is hard."""
+    heap = rng.choice([0, 1_000_000, 1_000_900])
+    number = heap + rng.randrange(300)
+    match spark_type:
+        case "tinyint":
+            return rng.randrange(-128, 128)
+        case "smallint":
+            return rng.choice([-32768, 32767, rng.randrange(500)])
+        case "int":
+            return rng.choice([number, number, -(2**31), 2**31 - 1])
+        case "bigint":
+            return rng.choice([number, 2**60 + number, -(2**63), 2**63 - 1])
+        case "float":
+            return rng.choice([number / 4, -0.0, 0.0, math.nan, math.inf, -math.inf])
+        case "double":
+            return rng.choice([number / 7, -0.0, 0.0, 1e308, -1e308, 5e-324, math.nan, math.inf])
+        case "decimal(10,2)":
+            return unscaled(number, 2)
+        case "decimal(38,10)":
+            return unscaled(rng.choice([number, 10**37 + number]), 10)
+        case "decimal(38,38)":
+            return unscaled(rng.choice([-1, 1]) * (10**37 + number), 38)
+        case "date":
+            return datetime.date(1, 1, 1) + datetime.timedelta(days=number)
+        case "timestamp":
+            # Around the hour that a change of clocks repeats, to the microsecond.
+            return at(1_603_585_800_000_000 + number * 3_001).replace(tzinfo=datetime.UTC)
+        case "timestamp_ntz":
+            return at(-5_000_000_000_000_000 + number * 3_001)
+        case "object id":
+            return f"{number:08x}{rng.randrange(2**64):016x}"
+        case _:
+            tail = rng.choice(["'", "\\", "\x00", "\n", "${x}", "😀", "é", "a", ""])
+            return rng.choice(["", "p" * 40]) + tail + str(number)
+
+
+TYPES = [
+    "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(10,2)", "decimal(38,10)",
+    "decimal(38,38)", "date", "timestamp", "timestamp_ntz", "object id", "string",
+]  # fmt: skip
+
+
+def key(value: Any) -> Any:
+    if isinstance(value, float):
+        return (math.isnan(value), 0.0 if math.isnan(value) else value)
+    return value.encode() if isinstance(value, str) else value
+
+
+def text(value: Any) -> str:
+    """Canonical text, written another way than the library does."""
+    if isinstance(value, datetime.datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S.%f").zfill(26)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, float):
+        return repr(0.0 if value == 0 else value)
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def check(ranges: list[Any], values: list[Any]) -> None:
+    """Each range is a run of the sorted values, with its rows; together they are all of them."""
+    present = sorted((v for v in values if v is not None), key=key)
+    texts = [text(value) for value in present]
+    done = 0
+    for number, row in enumerate(ranges):
+        run = slice(done, done + row.row_count)
+        assert row.range_no == number
+        assert (row.lo, row.hi) == (texts[run][0], texts[run][-1])
+        assert done == 0 or key(present[done - 1]) != key(present[done])
+        done += row.row_count
+    assert done == len(present)
+
+
+@pytest.fixture
+def tokyo(spark: SparkSession) -> Iterator[None]:
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    yield
+    spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+def batch(spark: SparkSession, spark_type: str, rows: int) -> tuple[DataFrame, list[Any]]:
+    rng = random.Random(f"{spark_type} {rows}")
+    values = [one_value(rng, spark_type) if rng.random() < 0.9 else None for _ in range(rows)]
+    spark_type = "string" if spark_type == "object id" else spark_type
+    return spark.createDataFrame([(v,) for v in values], f"`a.b c` {spark_type}"), values
+
+
+@pytest.mark.parametrize("spark_type", TYPES)
+def test_every_method_is_exact_over_all_rows(spark: SparkSession, spark_type: str) -> None:
+    df, values = batch(spark, spark_type, 2000)
+    for method in METHODS:
+        for sample_rows in (50_000, 20):  # all distinct values; far fewer than there are
+            ranges = plan_frame(df, "a.b c", method, 4, sample_rows).orderBy("range_no").collect()
+            if method == "none":
+                assert ranges == []
+                continue
+            check(ranges, values)
+            assert len(ranges) == 1 if method == "min_max" else 1 < len(ranges) <= 4
+            name = "string" if spark_type == "object id" else spark_type
+            assert {(r.column_name, r.column_type, r.method) for r in ranges} == {
+                ("a.b c", name, method)
+            }
+            # Spark finds the same rows by the ranges as literals.
+            bounds = [(typed_literal(r.lo, name), typed_literal(r.hi, name)) for r in ranges]
+            counts = [f"count_if(`a.b c` between {lo} and {hi})" for lo, hi in bounds]
+            assert list(df.selectExpr(*counts).first()) == [r.row_count for r in ranges]
+
+
+@pytest.mark.usefixtures("tokyo")
+@pytest.mark.parametrize("spark_type", ["date", "timestamp", "timestamp_ntz"])
+def test_the_time_zone_of_the_session_changes_nothing(spark: SparkSession, spark_type: str) -> None:
+    df, values = batch(spark, spark_type, 500)
+    for sample_rows in (500, 10):
+        check(plan_frame(df, "a.b c", "gaps", 3, sample_rows).collect(), values)
+
+
+def test_the_sample_does_not_depend_on_partitions(spark: SparkSession) -> None:
+    df, _ = batch(spark, "bigint", 3000)
+    found = {
+        tuple(row[3:7] for row in plan_frame(df.repartition(n), "a.b c", "kmeans", 5, 30).collect())
+        for n in (1, 3, 8)
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("method", ["gaps", "kmeans"])
+@pytest.mark.parametrize(
+    "value", ["id", "cast(id as decimal(38,4))", "format_string('%024x', id)"], ids=str.split
+)
+def test_values_that_the_sample_lacks_do_not_fill_the_gap(
+    spark: SparkSession, method: str, value: str
+) -> None:
+    # Two heaps without a gap in them; the sample has one value of twenty, and rarely the ends.
+    df = spark.range(10_000).selectExpr("if(id < 7000, id, id + 5000) as id")
+    ranges = plan_frame(df.selectExpr(f"{value} as v"), "V", method, 2, 500).collect()
+    ends = df.where("id in (0, 6999, 12000, 14999)").orderBy("id").selectExpr(f"string({value})")
+    lo, middle, up, hi = (row[0] for row in ends.collect())
+    assert [(r.column_name, r.lo, r.hi, r.row_count) for r in ranges] == [
+        ("v", lo, middle, 7000),
+        ("v", up, hi, 3000),
+    ]
+
+
+def test_gaps_are_the_widest_of_all_rows_although_sampled(spark: SparkSession) -> None:
+    # Gaps of 500, 400, … 100 among 20,000 values; the sample's own gaps are 10 in the mean.
+    parts = [f"if(id >= {4000 * i}, {600 - 100 * i}, 0)" for i in range(1, 5)]
+    df = spark.range(20_000).selectExpr(f"id + {' + '.join(parts)} as v")
+    found = plan_frame(df, "v", "gaps", 3, 2_000).collect()
+    assert [(r.lo, r.hi) for r in found] == [("0", "3999"), ("4500", "8499"), ("8900", "21399")]
+
+
+def test_one_old_row_that_the_sample_lacks(spark: SparkSession) -> None:
+    df = spark.range(20_000).selectExpr("if(id = 7, -1000000, id + 1000) as v")
+    found = plan_frame(df, "v", "gaps", 2, 500).collect()
+    assert [(r.lo, r.hi) for r in found] == [("-1000000", "-1000000"), ("1000", "20999")]
+
+
+def test_the_batch_is_computed_once(spark: SparkSession) -> None:
+    counter = spark.sparkContext.accumulator(0)
+
+    def count(value: int) -> int:
+        counter.add(1)
+        return value
+
+    spark.udf.register("counted", count, "int")
+    df = spark.range(0, 1000, 1, 2).selectExpr("counted(cast(id as int)) as v")
+    for method, sample_rows in (("min_max", 9), ("gaps", 9), ("kmeans", 9), ("kmeans", 9999)):
+        counter.value = 0
+        plan_frame(df, "v", method, 3, sample_rows).collect()
+        assert counter.value == 1000, (method, sample_rows)
+    assert not spark.sparkContext._jsc.getPersistentRDDs()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_to_plan(spark: SparkSession, method: str) -> None:
+    for query in ("select 1L as v where false", "select cast(null as double) as v"):
+        ranges = plan_frame(spark.sql(query), "v", method)
+        assert ranges.collect() == []
+        assert ranges.schema.simpleString() == (
+            "struct<column_name:string,column_type:string,method:string,range_no:int,lo:string,"
+            "hi:string,row_count:bigint,seconds:double>"
+        )
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments", "said"),
+    [
+        ("select 1 as v", {"column": "w"}, "'w' is not in the batch: accepted are v"),
+        ("select 1 as v, 2 as V", {}, "'v' is ambiguous: accepted are v, V"),
+        ("select 1 as v", {"method": "mean"}, "accepted are none, min_max, gaps, kmeans"),
+        ("select 1 as v", {"k": 0}, "k is 0: accepted is"),
+        ("select true as v", {}, "column v: ranges do not support the type boolean: accepted are"),
+        ("select array(1) as v", {}, "type array<int>"),
+        ("select map('a', 1) as v", {}, "type map<string,int>"),
+        ("select struct(1 as a) as v", {}, "type struct<a:int>"),
+        ("select x'00' as v", {}, "type binary"),
+        ("select 'a' collate utf8_lcase as v", {}, "type string collate UTF8_LCASE"),
+        ("select cast(x'ff' as string) as v", {}, "column v holds a string that is not UTF-8"),
+    ],
+)
+def test_what_is_refused(
+    spark: SparkSession, query: str, arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(RangeError, match=said.replace("(", r"\(")):
+        plan_frame(spark.sql(query), **({"column": "v"} | arguments))
