@@ -75,6 +75,7 @@
 {% endmacro %}
 
 {% macro alluvium__execute_merge(target, sql, through, figures) %}
+  {%- do log('On ' ~ model.unique_id ~ ': ' ~ sql) -%}
   {{ return(adapter.run_merge(target.render(), sql, model.unique_id, through, figures)) }}
 {% endmacro %}
 

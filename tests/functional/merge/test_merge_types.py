@@ -20,7 +20,7 @@ COLUMNS = {
     "c_decimal": "cast(id as decimal(38,18)) * 1.000000000000000001BD",
     "c_date": "case id when 3 then date'0001-01-01' else date_add(date'2024-02-20', id) end",
     "c_timestamp": "case id when 70 then timestamp'9999-12-31 23:59:59.999999'"
-    " else timestamp_micros(1710057600000000 + id * 900000001) end",
+    " else timestamp_micros(1710057600000000 + id * 900000001L) end",
     "c_ntz": "timestamp_ntz'2024-03-10 01:59:59.999999' + make_interval(0, 0, 0, 0, 0, 0, id)",
     "c_string": "case id when 3 then '' when 5 then '\\' or 1=1 --' when 6 then '${x}%'"
     " when 70 then concat('😀', chr(10), char(92)) when 71 then char(0)"

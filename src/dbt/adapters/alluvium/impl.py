@@ -207,7 +207,8 @@ class AlluviumAdapter(SparkAdapter):
         self, table: str, sql: str, model_id: str, through: int | None, figures: dict[str, Any]
     ) -> int:
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the merge
-        return merge.run(self._handle.session, table, sql, model_id, through, figures)
+        with spark_errors():
+            return merge.run(self._handle.session, table, sql, model_id, through, figures)
 
     @available.parse_none
     def merge_response(self, figures: dict[str, Any]) -> AdapterResponse:
