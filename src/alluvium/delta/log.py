@@ -5,6 +5,7 @@ None of it is reachable over Spark Connect or Thrift.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,22 @@ def state(session: SparkSession, table: str) -> tuple[str, dict[str, int]]:
     actions = snapshot.setTransactions()
     found = (actions.apply(place) for place in range(actions.size()))
     return str(snapshot.metadata().id()), {a.appId(): a.version() for a in found}
+
+
+def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
+    """The `commitInfo` of the newest commit: operation, operationMetrics (texts), timestamp, …
+
+    Reads one file of the log where DESCRIBE HISTORY runs a Spark job. Raises Py4JJavaError or
+    PySparkException if `table` is not a Delta table.
+    """
+    snapshot = _snapshot(session, table)
+    delta_log = snapshot.deltaLog()
+    names = _jvm(session).org.apache.spark.sql.delta.util.FileNames
+    path = names.unsafeDeltaFile(delta_log.logPath(), snapshot.version())
+    # Delta writes commitInfo first: conflict detection reads it there.
+    lines = delta_log.store().read(path, delta_log.newDeltaHadoopConf())
+    first = json.loads(lines.head()) if lines.nonEmpty() else {}
+    return dict(first.get("commitInfo") or {})
 
 
 def commit_transactions(session: SparkSession, table: str, versions: Mapping[str, int]) -> None:

@@ -1,11 +1,11 @@
 """dbt adapter `alluvium`: dbt-spark's SQL on a Spark session inside the dbt process."""
 
 from dbt.adapters.base import AdapterPlugin
+from dbt.include import alluvium
 
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager  # noqa: F401
 from dbt.adapters.alluvium.credentials import AlluviumCredentials
 from dbt.adapters.alluvium.impl import AlluviumAdapter
-from dbt.include import alluvium
 
 Plugin = AdapterPlugin(
     adapter=AlluviumAdapter,  # type: ignore[arg-type]

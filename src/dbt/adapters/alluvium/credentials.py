@@ -1,8 +1,9 @@
 """The profile of an alluvium target: `type` and `schema`, the rest is optional."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, Iterable, Optional
+from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
@@ -24,7 +25,7 @@ class AlluviumCredentials(Credentials):
     packages: Maven coordinates (`group:artifact:version`) of further jars, say Kafka's.
     """
 
-    database: Optional[str] = None  # type: ignore[assignment]
+    database: str | None = None  # type: ignore[assignment]
     schema: str = ""
     home: str = ".alluvium"
     master: str = "local[*]"
@@ -80,7 +81,7 @@ class AlluviumCredentials(Credentials):
         """What `dbt debug` prints: the target, and what it runs on."""
         yield from super().connection_info(with_aliases=with_aliases)
         if with_aliases:
-            return  # the `target` of the Jinja context: every parse asks, and wants the profile only
+            return  # the `target` of the Jinja context: asked at every parse, the profile is all
         yield "warehouse", f"{self.home}/warehouse"
         try:
             installed, runtime = versions.check(), java.check()

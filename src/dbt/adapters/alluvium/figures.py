@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
-from pyspark.sql import DataFrame, SparkSession
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from alluvium.delta import log
 
 _NAME = r"(?P<table>(?:`(?:[^`]|``)+`|[\w$]+)(?:\.(?:`(?:[^`]|``)+`|[\w$]+))*)"
 _WRITES = re.compile(
@@ -105,10 +108,10 @@ class Figures:
 
 def _last_commit(session: SparkSession, table: str) -> dict[str, str]:
     try:
-        rows = session.sql(f"describe history {table} limit 1").collect()
-    except PySparkException:
+        commit = log.last_commit(session, table)
+    except (PySparkException, Py4JJavaError):
         return {}  # not a Delta table: its writer keeps no figures
-    return dict(rows[0]["operationMetrics"] or {}) if rows else {}
+    return dict(commit.get("operationMetrics") or {})
 
 
 def _first(metrics: dict[str, str], names: tuple[str, ...]) -> int | None:

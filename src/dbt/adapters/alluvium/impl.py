@@ -128,7 +128,9 @@ class AlluviumAdapter(SparkAdapter):
         return "session"
 
     @log_code_execution
-    def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:
+    def submit_python_job(
+        self, parsed_model: dict[str, Any], compiled_code: str
+    ) -> AdapterResponse:
         method = parsed_model["config"].get("submission_method") or "session"
         python_models.check_submission_method(method)
         figures: Figures = python_models.run(self._handle, parsed_model, compiled_code)
@@ -138,10 +140,11 @@ class AlluviumAdapter(SparkAdapter):
 
     @available.parse_none
     def load_seed(
-        self, relation: AlluviumRelation, rows: agate.Table, column_types: dict[str, str]
-    ) -> None:
-        """Append `rows` to the seed's table in one commit, each column cast to its type."""
-        seeds.load(self._handle.session, relation.render(), rows, column_types)
+        self, create: str, rows: agate.Table, column_types: dict[str, str]
+    ) -> AdapterResponse:
+        """Write `rows` by `create`, a CREATE TABLE up to its AS, each column cast to its type."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the seed
+        return seeds.load(self._handle.session, create, rows, column_types).response()
 
     # Streams -------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ def run(handle: SessionHandle, parsed_model: dict[str, Any], code: str) -> Figur
     handle.cursor()  # names the job group, so that Ctrl-C reaches the model's jobs too
     scope: dict[str, Any] = {"__name__": "dbt_python_model", "spark": session}
     try:
-        exec(compile(code, path, "exec"), scope)  # noqa: S102 - running it is the purpose
+        exec(compile(code, path, "exec"), scope)
         returned = scope["model"](scope["dbtObj"](handle.table), session)
         frame = _as_spark(session, returned)
     except Exception as error:

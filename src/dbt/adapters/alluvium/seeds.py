@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -10,39 +11,47 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from dbt.adapters.alluvium.figures import Figures
 from dbt.adapters.alluvium.session import spark_errors
 
 if TYPE_CHECKING:
     import agate
 
+_VIEW = "__alluvium_seed"
+
 
 def load(
-    session: SparkSession, table: str, rows: agate.Table, column_types: dict[str, str]
-) -> None:
-    """Append `rows` to `table`, whose columns stand in the same order.
+    session: SparkSession, create: str, rows: agate.Table, column_types: dict[str, str]
+) -> Figures:
+    """Run `create`, a CREATE TABLE up to its AS, over `rows`; give the figures of the write.
 
     column_types: Spark type of every column by its name; a value that does not fit its type
         fails the seed (ANSI cast) instead of becoming NULL.
     """
+    started = time.perf_counter()
     names = list(rows.column_names)
     columns = [
         pa.array([_text(value) for value in rows.columns[name].values()], pa.string())
         for name in names
     ]
-    # Positional names: a seed's header may hold anything, twice in differing case even.
-    frame = session.createDataFrame(
-        pa.table(columns, names=[f"c{place}" for place in range(len(names))])
-    )
-    typed = frame.select(
-        *(F.col(f"c{place}").cast(column_types[name]) for place, name in enumerate(names))
-    )
-    view = "__alluvium_seed"
-    typed.coalesce(1).createOrReplaceTempView(view)
-    try:
-        with spark_errors():
-            session.sql(f"insert into {table} select * from {view}")
-    finally:
-        session.catalog.dropTempView(view)
+    with spark_errors():
+        # Positional names: a seed's header may hold anything, twice in differing case even.
+        frame = session.createDataFrame(
+            pa.table(columns, names=[f"c{place}" for place in range(len(names))])
+        )
+        typed = frame.select(
+            *(
+                F.col(f"c{place}").cast(column_types[name]).alias(name)
+                for place, name in enumerate(names)
+            )
+        )
+        typed.coalesce(1).createOrReplaceTempView(_VIEW)
+        try:
+            sql = f"{create}\nselect * from {_VIEW}"
+            result = session.sql(sql)
+            return Figures.of_statement(session, sql, result, time.perf_counter() - started)
+        finally:
+            session.catalog.dropTempView(_VIEW)
 
 
 def _text(value: Any) -> str | None:
@@ -52,6 +61,8 @@ def _text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, Decimal):
         return format(value, "f")
-    if isinstance(value, (dt.date, dt.datetime)):
-        return value.isoformat(*(" ",) if isinstance(value, dt.datetime) else ())
+    if isinstance(value, dt.datetime):
+        return value.isoformat(" ")
+    if isinstance(value, dt.date):
+        return value.isoformat()
     return str(value)

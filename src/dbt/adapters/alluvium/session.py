@@ -11,7 +11,7 @@ from typing import Any
 from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
 from dbt.adapters.alluvium import streams
@@ -125,4 +125,4 @@ class Cursor:
 
 def _in_utc(value: dt.datetime | None) -> dt.datetime | None:
     """PySpark hands out instants in this process's zone; dbt reads them as UTC."""
-    return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if value else value
+    return value.astimezone(dt.UTC).replace(tzinfo=None) if value else value

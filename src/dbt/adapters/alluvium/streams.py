@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.alluvium.figures import ModelResponse
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium import stream
+from dbt.adapters.alluvium.figures import ModelResponse
 
 META = "alluvium_stream"
 

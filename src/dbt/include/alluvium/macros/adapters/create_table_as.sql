@@ -17,13 +17,19 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
 
 
 {%- macro alluvium_create_table_sql(relation, compiled_code) -%}
-  {%- set file_format = config.get('file_format', 'delta') -%}
-  create {{ 'or replace ' if file_format in ('delta', 'iceberg') }}table {{ relation }}
   {%- set contract_config = config.get('contract') -%}
   {%- if contract_config.enforced -%}
     {{ get_assert_columns_equivalent(compiled_code) }}
     {%- set compiled_code = get_select_subquery(compiled_code) %}
   {% endif %}
+  {{ alluvium_create_table_header(relation) }}
+  {{ compiled_code }}
+{%- endmacro -%}
+
+
+{#- A table is replaced in one commit where its format can do that: it is never missing. -#}
+{%- macro alluvium_create_table_header(relation) -%}
+  create {{ 'or replace ' if config.get('file_format', 'delta') in ('delta', 'iceberg') }}table {{ relation }}
   {{ file_format_clause() }}
   {{ options_clause() }}
   {{ tblproperties_clause() }}
@@ -32,5 +38,4 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
   {{ location_clause() }}
   {{ comment_clause() }}
   as
-  {{ compiled_code }}
 {%- endmacro -%}

@@ -1,0 +1,33 @@
+{#- A seed is one statement: readers see the old rows or the new ones. Its values never become SQL. -#}
+{% materialization seed, adapter='alluvium' %}
+  {%- set old_relation = load_relation(this) -%}
+  {%- set target_relation = this.incorporate(type='table') -%}
+  {%- if old_relation is not none and old_relation.is_view and not should_full_refresh() -%}
+    {%- do exceptions.raise_compiler_error("Cannot seed to '" ~ old_relation ~ "', it is a view") -%}
+  {%- endif -%}
+  {%- set agate_table = load_agate_table() -%}
+  {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
+
+  {{ run_hooks(pre_hooks) }}
+
+  {%- if old_relation is not none and not (old_relation.is_delta and config.get('file_format') == 'delta') -%}
+    {%- do adapter.drop_relation(old_relation) -%}
+  {%- endif -%}
+  {%- set types = {} -%}
+  {%- for name in agate_table.column_names -%}
+    {%- set inferred = adapter.convert_type(agate_table, loop.index0) -%}
+    {%- do types.update({name: config.get('column_types', {}).get(name, inferred)}) -%}
+  {%- endfor -%}
+  {%- set create = alluvium_create_table_header(target_relation) -%}
+  {%- set response = adapter.load_seed(create, agate_table, types) -%}
+  {{ write(create) }}
+  {%- do store_result('main', response=response) -%}
+
+  {%- set should_revoke = should_revoke(old_relation, full_refresh_mode=True) -%}
+  {%- do apply_grants(target_relation, config.get('grants'), should_revoke=should_revoke) -%}
+  {%- do persist_docs(target_relation, model) -%}
+
+  {{ run_hooks(post_hooks) }}
+
+  {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}

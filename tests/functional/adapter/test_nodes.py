@@ -1,0 +1,186 @@
+"""What a dbt project may hold: contracts, comments, snapshots, unit tests, odd names, docs."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from dbt.tests.util import read_file, run_dbt, run_dbt_and_capture, write_file
+
+SCHEMA = """
+models:
+  - name: contracted
+    description: "It's a \\\\ table"
+    config:
+      contract: {enforced: true}
+      materialized: table
+      persist_docs: {relation: true, columns: true}
+    columns:
+      - {name: id, data_type: bigint, description: "the 'key'", constraints: [{type: not_null}]}
+      - {name: v, data_type: string}
+  - name: seen
+    description: a view
+    config: {persist_docs: {relation: true, columns: true}}
+    columns: [{name: ID, description: of the view}]
+
+unit_tests:
+  - name: doubles
+    model: doubled
+    given:
+      - input: ref('contracted')
+        rows: [{id: 2, v: "it's"}, {id: null, v: null}]
+    expect:
+      rows: [{twice: 4, v: "it's"}, {twice: null, v: null}]
+
+snapshots:
+  - name: history
+    relation: ref('contracted')
+    config: {unique_key: id, strategy: check, check_cols: all, hard_deletes: invalidate}
+"""
+
+MODELS = {
+    "schema.yml": SCHEMA,
+    "contracted.sql": "select cast(id as bigint) as id, concat('v', id) as v from range(3)",
+    "seen.sql": "select id from {{ ref('contracted') }}",
+    "doubled.sql": "select id * 2 as twice, v from {{ ref('contracted') }}",
+    "odd.sql": "{{ config(alias='select', materialized='table') }}"
+    " select id as `group`, v as `a-column` from {{ ref('contracted') }}",
+    "reads_odd.sql": "select `group`, `a-column` from {{ ref('odd') }}",
+}
+
+
+@pytest.mark.spark
+class TestNodes:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return MODELS
+
+    def test_build_docs_and_rebuild(self, project):
+        results = run_dbt(["build"])
+        assert {r.node.name: r.status for r in results}["doubles"] == "pass"
+        run_dbt(["build"])  # tables are there
+        assert project.run_sql("select max(`group`) from {schema}.reads_odd", fetch="one") == (2,)
+
+        run_dbt(["docs", "generate"])
+        catalog = json.loads(read_file("target", "catalog.json"))
+        contracted = catalog["nodes"]["model.test.contracted"]
+        assert contracted["metadata"]["comment"] == "It's a \\ table"
+        assert contracted["metadata"]["type"] == "table"
+        assert {n: c["type"] for n, c in contracted["columns"].items()} == {
+            "id": "bigint",
+            "v": "string",
+        }
+        assert contracted["columns"]["id"]["comment"] == "the 'key'"
+        seen = catalog["nodes"]["model.test.seen"]
+        assert seen["metadata"]["type"] == "view"
+        assert seen["metadata"]["comment"] == "a view"
+        assert seen["columns"]["id"]["comment"] == "of the view"
+
+        sql = "select count(*) from {schema}.history where dbt_valid_to is null"
+        assert project.run_sql(sql, fetch="one") == (3,)
+
+    def test_contract_is_kept(self, project):
+        broken = (
+            "select id, v, 1 as more from (select cast(id as int) as id, 'x' as v from range(2))"
+        )
+        write_file(broken, project.project_root, "models", "contracted.sql")
+        _, out = run_dbt_and_capture(["run", "--select", "contracted"], expect_pass=False)
+        write_file(MODELS["contracted.sql"], project.project_root, "models", "contracted.sql")
+        assert "missing in contract" in out
+        assert "data type mismatch" in out
+
+    def test_empty(self, project):
+        run_dbt(["run", "--select", "contracted"])
+        run_dbt(["run", "--empty", "--select", "doubled"])
+        assert project.run_sql("select count(*) from {schema}.doubled", fetch="one") == (0,)
+        run_dbt(["run", "--select", "doubled"])
+
+    def test_rebuilding_a_delta_table_keeps_its_history(self, project):
+        run_dbt(["run", "--select", "contracted"])
+        before = project.run_sql("describe history {schema}.contracted", fetch="all")
+        run_dbt(["run", "--select", "contracted"])
+        after = project.run_sql("describe history {schema}.contracted", fetch="all")
+        assert len(after) > len(before)
+        assert [row[0] for row in before] == [row[0] for row in after][-len(before) :]
+
+
+FRESHNESS = """
+sources:
+  - name: raw
+    schema: "{{ target.schema }}"
+    loaded_at_field: at
+    freshness: {error_after: {count: 1, period: hour}}
+    tables: [{name: events}]
+"""
+
+
+@pytest.mark.spark
+class TestTimeZone:
+    """dbt reads instants as UTC, wherever the process runs."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"sources.yml": FRESHNESS}
+
+    @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Lima"])
+    def test_freshness_and_fetch(self, project, monkeypatch, zone):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        try:
+            project.run_sql(
+                "create or replace table {schema}.events as"
+                " select current_timestamp() - interval 5 minutes as at"
+            )
+            run_dbt(["source", "freshness"])
+            sources = json.loads(read_file("target", "sources.json"))
+            age = sources["results"][0]["max_loaded_at_time_ago_in_s"]
+            assert 290 < age < 600
+            fixed = "select timestamp'2024-07-01 12:00:00', timestamp_ntz'2024-07-01 12:00:00'"
+            assert [str(v) for v in project.run_sql(fixed, fetch="one")] == [
+                "2024-07-01 12:00:00",
+                "2024-07-01 12:00:00",
+            ]
+        finally:
+            monkeypatch.undo()
+            time.tzset()
+
+
+FIGURES = {
+    "grows.sql": "{{ config(materialized='incremental', incremental_strategy='merge',"
+    " unique_key='id') }} select id from range({{ var('n', 5) }})",
+    "made.sql": "{{ config(materialized='table') }} select id from {{ ref('numbers') }}",
+    "python_made.py": "def model(dbt, session):\n    dbt.config(materialized='table')\n"
+    "    return dbt.ref('numbers')\n",
+    "looks.sql": "select * from {{ ref('made') }}",
+}
+
+
+@pytest.mark.spark
+class TestFigures:
+    """run_results.json says what each node wrote."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return FIGURES
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"numbers.csv": "id\n" + "".join(f"{n}\n" for n in range(7))}
+
+    def written(self):
+        results = json.loads(read_file("target", "run_results.json"))["results"]
+        return {r["unique_id"].split(".")[-1]: r["adapter_response"] for r in results}
+
+    def test_rows_files_bytes_seconds(self, project):
+        run_dbt(["build"])
+        written = self.written()
+        for name, rows in (("numbers", 7), ("made", 7), ("python_made", 7), ("grows", 5)):
+            figures = written[name]
+            assert figures["rows_affected"] == rows, name
+            assert figures["files"] >= 1, name
+            assert figures["bytes"] > 0, name
+            assert figures["seconds"] > 0, name
+        assert "rows_affected" not in written["looks"]
+        run_dbt(["run", "--select", "grows", "--vars", "n: 8"])
+        assert self.written()["grows"]["rows_affected"] == 8

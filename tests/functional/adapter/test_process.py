@@ -1,0 +1,152 @@
+"""dbt as its own process: what it prints, what it leaves behind, what a second one is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
+PROJECT = "name: p\nprofile: p\nflags: {send_anonymous_usage_stats: false}\n"
+PROFILE = "p: {target: dev, outputs: {dev: {type: alluvium, schema: s}}}\n"
+
+SLOW_MODEL = """
+def model(dbt, session):
+    from pyspark.sql import functions as F
+
+    wait = F.udf(lambda value: __import__("time").sleep(600) or value, "long")
+    return session.range(1).select(wait("id").alias("id"))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, home: Path) -> Path:
+    """A project with nothing but its models; its home has the jars."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "one.sql").write_text(
+        "{{ config(materialized='table') }} select 1 as id"
+    )
+    (tmp_path / "dbt_project.yml").write_text(PROJECT)
+    (tmp_path / "profiles.yml").write_text(PROFILE)
+    (tmp_path / ".alluvium").mkdir()
+    (tmp_path / ".alluvium" / "jars").symlink_to((home / "jars").resolve())
+    return tmp_path
+
+
+def start(folder: Path, *args: str, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*DBT, *args],
+        cwd=folder,
+        env={**os.environ, "DBT_PROFILES_DIR": str(folder), **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def dbt(folder: Path, *args: str, **env: str) -> str:
+    process = start(folder, *args, **env)
+    out, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, out
+    return out
+
+
+def wait_for(path: Path, text: str, seconds: float = 300) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if path.exists() and text in path.read_text():
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"{text!r} not in {path}")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+class TestProcess:
+    def test_everything_stays_under_home(self, folder):
+        out = dbt(folder, "run", "--no-use-colors", TZ="Asia/Tokyo")
+        assert "1 of 1 OK created sql table model s.one" in out
+        assert "WARN" not in out.replace("WARN=0", "")  # the JVM's chatter is in its log
+        found = {path.name for path in folder.iterdir()}
+        assert found - {"target", "logs", ".user.yml"} == {
+            *(".alluvium", "models", "dbt_project.yml", "profiles.yml")
+        }
+        assert (folder / ".alluvium" / "warehouse" / "s.db" / "one" / "_delta_log").is_dir()
+
+    def test_debug_shows_the_engine(self, folder):
+        out = dbt(folder, "debug", "--no-use-colors")
+        assert "spark: 4.2.0" in out
+        assert "delta: 4.4.0" in out
+        assert "java: " in out
+        assert f"warehouse: {folder / '.alluvium' / 'warehouse'}" in out
+        assert "All checks passed!" in out
+
+    def test_second_process_is_told_and_a_crash_leaves_no_lock(self, folder):
+        (folder / "models" / "slow.py").write_text(SLOW_MODEL)
+        first = start(folder, "run", "--select", "slow")
+        try:
+            wait_for(folder / "logs" / "dbt.log", "START python table model")
+            second = start(folder, "run", "--select", "one", "--log-path", "logs2")
+            out, _ = second.communicate(timeout=300)
+            assert second.returncode != 0
+            assert f"is in use by process {first.pid}" in out
+            assert "One process at a time can open it" in out
+            assert "Traceback" not in out
+        finally:
+            os.killpg(first.pid, signal.SIGKILL)
+            first.wait()
+        assert "PASS=1" in dbt(folder, "run", "--no-use-colors", "--select", "one")
+
+    def test_interrupt_cancels_the_query(self, folder):
+        (folder / "models" / "slow.py").write_text(SLOW_MODEL)
+        process = start(folder, "run", "--no-use-colors", "--select", "slow")
+        try:
+            wait_for(folder / "logs" / "dbt.log", "START python table model")
+            time.sleep(15)  # the job is running by then
+            os.kill(process.pid, signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            with_children_gone(process)
+        assert "CANCEL query model.p.slow" in out
+        assert process.returncode != 0
+
+
+def with_children_gone(process: subprocess.Popen[str]) -> None:
+    """End what a failed test would leave: the group is this test's own."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_init_writes_a_profile_that_works(tmp_path: Path, home: Path) -> None:
+    profiles = tmp_path / "profiles"
+    profiles.mkdir()
+    process = subprocess.run(
+        [*DBT, "init", "fresh", "--profiles-dir", str(profiles)],
+        cwd=tmp_path,
+        env={**os.environ, "DBT_PROFILES_DIR": str(profiles)},
+        input="1\nmy_schema\n3\n",
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    text = (profiles / "profiles.yml").read_text()
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "type: alluvium" in text
+    assert "schema: my_schema" in text
+    assert "threads: 3" in text
+    jars = tmp_path / "fresh" / ".alluvium" / "jars"
+    jars.parent.mkdir()
+    jars.symlink_to((home / "jars").resolve())
+    out = dbt(tmp_path / "fresh", "debug", "--no-use-colors", DBT_PROFILES_DIR=str(profiles))
+    assert "All checks passed!" in out

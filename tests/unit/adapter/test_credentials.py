@@ -1,0 +1,68 @@
+"""The profile of a target: what is accepted, and every mistake in one message."""
+
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.alluvium.credentials import AlluviumCredentials
+
+
+def read(**profile: object) -> AlluviumCredentials:
+    data = AlluviumCredentials.translate_aliases(profile)
+    AlluviumCredentials.validate(data)
+    return AlluviumCredentials.from_dict(data)
+
+
+def test_schema_is_enough() -> None:
+    creds = read(schema="analytics")
+    assert (creds.schema, creds.home, creds.master) == ("analytics", ".alluvium", "local[*]")
+    assert creds.database is None
+    assert creds.spark_conf == {}
+    assert creds.packages == []
+
+
+def test_every_key() -> None:
+    creds = read(
+        schema="s",
+        home="/data/home",
+        master="local[2]",
+        spark_conf={"spark.sql.shuffle.partitions": 4, "spark.ui.enabled": True},
+        packages=["org.postgresql:postgresql:42.7.7"],
+    )
+    assert creds.spark_conf["spark.ui.enabled"] is True
+
+
+def test_all_mistakes_at_once() -> None:
+    with pytest.raises(DbtRuntimeError) as caught:
+        read(
+            schema="",
+            database="other",
+            home=3,
+            master=["local"],
+            spark_conf=["a=b"],
+            packages=["postgresql"],
+            hoem=".x",
+            method="session",
+        )
+    message = str(caught.value)
+    for word in ("schema", "database", "home", "master", "spark_conf", "packages"):
+        assert f"`{word}`" in message, word
+    assert "`hoem` is not a key" in message
+    assert "`method` is not a key" in message
+    assert "Accepted keys: type, threads, home, master, packages, schema, spark_conf" in message
+
+
+@pytest.mark.parametrize(
+    "packages", ["a:b:c", ["a:b"], ["a:b:c", 1], ["a b:c:d"]], ids=["text", "two", "int", "space"]
+)
+def test_wrong_packages(packages: object) -> None:
+    with pytest.raises(DbtRuntimeError, match="group:artifact:version"):
+        read(schema="s", packages=packages)
+
+
+def test_the_context_of_jinja_gets_the_profile_only() -> None:
+    creds = read(schema="s")
+    assert set(dict(creds.connection_info(with_aliases=True))) <= {
+        *("database", "schema", "home", "master", "spark_conf", "packages")
+    }

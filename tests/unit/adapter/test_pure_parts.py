@@ -1,0 +1,103 @@
+"""Parts of the adapter that need no Spark."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dbt.adapters.alluvium import catalog
+from dbt.adapters.alluvium.column import AlluviumColumn
+from dbt.adapters.alluvium.figures import _WRITES, Figures
+from dbt.adapters.alluvium.relation import AlluviumRelation
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kinds"),
+    [
+        ("int", {"integer", "number"}),
+        ("bigint", {"integer", "number"}),
+        ("tinyint", {"integer", "number"}),
+        ("double", {"float", "number"}),
+        ("decimal(10,2)", {"numeric", "number"}),
+        ("string", {"string"}),
+        ("varchar(20)", {"string"}),
+        ("boolean", set()),
+        ("array<int>", set()),
+        ("struct<a:string>", set()),
+        ("timestamp", set()),
+    ],
+)
+def test_kinds_of_types(dtype: str, kinds: set[str]) -> None:
+    column = AlluviumColumn("c", dtype)
+    is_kind = {
+        "integer": column.is_integer(),
+        "float": column.is_float(),
+        "numeric": column.is_numeric(),
+        "number": column.is_number(),
+        "string": column.is_string(),
+    }
+    assert {kind for kind, true in is_kind.items() if true} == kinds
+    assert column.data_type == dtype
+
+
+def test_catalog_of_a_described_table() -> None:
+    relation = AlluviumRelation.create(schema="s", identifier="t", type="table")
+    found = catalog.columns(
+        relation,
+        [
+            ("id", "bigint", "the key"),
+            ("day", "date", None),
+            ("# Partition Information", "", ""),
+            ("# col_name", "data_type", "comment"),
+            ("day", "date", ""),
+            ("", "", ""),
+            ("# Detailed Table Information", "", ""),
+            ("Owner", "me", ""),
+            ("Comment", "about it", ""),
+            ("Statistics", "1764 bytes, 3 rows", ""),
+        ],
+    )
+    assert [(c["column_name"], c["column_type"], c["column_comment"]) for c in found] == [
+        ("id", "bigint", "the key"),
+        ("day", "date", None),
+    ]
+    assert found[0]["table_owner"] == "me"
+    assert found[0]["table_comment"] == "about it"
+    assert found[0]["stats:rows:value"] == 3
+    assert found[0]["stats:bytes:value"] == 1764
+
+
+@pytest.mark.parametrize(
+    ("sql", "table"),
+    [
+        ("create or replace table s.t using delta as select 1", "s.t"),
+        ("/* dbt */\n-- a comment\ncreate table `s`.`t` as select 1", "`s`.`t`"),
+        ("insert into table s.t select 1", "s.t"),
+        ("insert overwrite s.t select 1", "s.t"),
+        ("MERGE INTO s.t as d using x", "s.t"),
+        ("merge with schema evolution into s.t using x", "s.t"),
+        ("delete from s.t", "s.t"),
+        ("update s.`odd ``name` set a = 1", "s.`odd ``name`"),
+        ("create or replace view s.v as select 1", None),
+        ("select 'insert into s.t'", None),
+        ("describe table s.t", None),
+    ],
+)
+def test_the_table_that_a_statement_writes(sql: str, table: str | None) -> None:
+    found = _WRITES.match(sql)
+    assert (found["table"] if found else None) == table
+
+
+def test_figures_in_run_results() -> None:
+    response = Figures(rows=1234, files=1, bytes=99, seconds=0.5).response()
+    assert str(response) == "OK 1,234 rows in 1 file"
+    assert json.loads(json.dumps(response.to_dict(omit_none=True))) == {
+        "_message": "OK 1,234 rows in 1 file",
+        "code": "OK",
+        "rows_affected": 1234,
+        "files": 1,
+        "bytes": 99,
+        "seconds": 0.5,
+    }
+    assert str(Figures(rows=None, files=None, bytes=None, seconds=0.1).response()) == "OK"
