@@ -37,6 +37,8 @@ def spark_header(text):
 
 
 class SparkTypes:
+    """The types and literals are PostgreSQL's."""
+
     @pytest.fixture
     def string_type(self):
         return "STRING"
