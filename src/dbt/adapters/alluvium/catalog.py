@@ -1,15 +1,45 @@
-"""What `dbt docs generate` shows of a relation, from DESCRIBE EXTENDED."""
+"""What the metastore knows: the tables of a schema, and what `dbt docs generate` shows of one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
+from pyspark.sql import SparkSession
 
 _STATISTICS = re.compile(r"(\d+) (bytes|rows)")
 _LABELS = {"bytes": "Size in bytes", "rows": "Rows"}
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    is_view: bool
+    provider: str | None
+
+
+def tables(session: SparkSession, schema: str) -> list[Table]:
+    """The tables and views of `schema` by name; none if there is no such schema.
+
+    Three calls to the metastore, however many tables there are.
+    """
+    catalog = session._jsparkSession.sessionState().catalog()
+    if not catalog.databaseExists(schema):
+        return []
+    found = catalog.getTablesByName(catalog.listTables(schema, "*", False))
+    return [_table(found.apply(place)) for place in range(found.size())]
+
+
+def _table(table: Any) -> Table:
+    provider = table.provider()
+    return Table(
+        name=table.identifier().table(),
+        is_view=table.tableType().name() == "VIEW",
+        provider=provider.get().lower() if provider.isDefined() else None,
+    )
 
 
 def columns(relation: BaseRelation, described: Iterable[tuple[str, str, str]]) -> list[dict]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import log_code_execution
 from dbt.adapters.contracts.connection import AdapterResponse
-from dbt.adapters.contracts.relation import RelationConfig
+from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtRuntimeError
@@ -39,6 +39,23 @@ class AlluviumAdapter(SparkAdapter):
 
     def debug_query(self) -> None:
         self.execute("select 1 as id")
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema; SHOW TABLE EXTENDED, dbt-spark's, asks for each."""
+        schema = str(schema_relation.schema)
+        with spark_errors():
+            found = catalog.tables(self._handle.session, schema)
+        return [
+            self.Relation.create(
+                schema=schema,
+                identifier=table.name,
+                type=RelationType.View if table.is_view else RelationType.Table,
+                is_delta=table.provider == "delta",
+                is_hudi=table.provider == "hudi",
+                is_iceberg=table.provider == "iceberg",
+            )
+            for table in found
+        ]
 
     def valid_incremental_strategies(self) -> list[str]:
         return ["append", "merge", "insert_overwrite", "microbatch"]
