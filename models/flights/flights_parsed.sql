@@ -65,8 +65,12 @@ dated as (
 
 judged as (
 
+    -- As above: without explode() a filter on the reason makes Spark's planner take a minute.
     select
-        *,
+        dated.*,
+        reject_reason
+    from dated
+    lateral view explode(array(
         case
             when is_invalid then 'invalid_json'
             when op is null or op not in ('c', 'u', 'd', 'r') then 'unknown_op'
@@ -90,8 +94,8 @@ judged as (
                 ))
                 then 'wrong_type'
             when flight_date is null or (op != 'd' and sched_dep_at is null) then 'invalid_date'
-        end as reject_reason
-    from dated
+        end
+    )) as reject_reason
 
 )
 
