@@ -150,8 +150,16 @@ class AlluviumAdapter(SparkAdapter):
     ) -> AdapterResponse:
         method = parsed_model["config"].get("submission_method") or "session"
         python_models.check_submission_method(method)
-        figures: Figures = python_models.run(self._handle, parsed_model, compiled_code)
+        source = self._source_file(parsed_model)
+        figures: Figures = python_models.run(self._handle, parsed_model, compiled_code, source)
         return figures.response()
+
+    def _source_file(self, parsed_model: dict[str, Any]) -> Path | None:
+        """The file that a node is written in, in the project or in one of its packages."""
+        for name, folder in self.config.load_dependencies().items():
+            if name == parsed_model["package_name"]:
+                return Path(folder.project_root) / parsed_model["original_file_path"]
+        return None
 
     # Seeds ---------------------------------------------------------------------------------
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import linecache
 import time
 import traceback
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,8 +29,12 @@ def check_submission_method(method: str) -> None:
         )
 
 
-def run(handle: SessionHandle, parsed_model: dict[str, Any], code: str) -> Figures:
+def run(
+    handle: SessionHandle, parsed_model: dict[str, Any], code: str, source: Path | None
+) -> Figures:
     """Run the model's code, write what it returns, and give the figures of the write.
+
+    source: the user's file, if it is known.
 
     Raises:
         DbtRuntimeError: the model failed (with the user's file and line) or returned something
@@ -37,10 +43,12 @@ def run(handle: SessionHandle, parsed_model: dict[str, Any], code: str) -> Figur
     path = parsed_model["original_file_path"]
     session = handle.session
     started = time.perf_counter()
-    # dbt puts the user's file first: without the macros' leading blanks its line numbers hold.
-    code = code.lstrip()
+    # dbt has the user's file first, without the blank lines that it begins with: lines must agree.
+    code = "\n" * _leading_lines(source) + code.lstrip()
     linecache.cache[path] = (len(code), None, code.splitlines(keepends=True), path)
     handle.cursor()  # names the job group, so that Ctrl-C reaches the model's jobs too
+    # pandas-on-Spark asks for the active session of the thread.
+    SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
     scope: dict[str, Any] = {"__name__": "dbt_python_model", "spark": session}
     try:
         exec(compile(code, path, "exec"), scope)
@@ -52,12 +60,19 @@ def run(handle: SessionHandle, parsed_model: dict[str, Any], code: str) -> Figur
     frame.createOrReplaceTempView(view)
     try:
         result = session.sql(sql)
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         # Lazy frames fail here, possibly in a user's function: Spark's text holds its traceback.
         raise DbtRuntimeError(f"Python model {path} failed while writing: {error}") from error
     finally:
         session.catalog.dropTempView(view)
     return Figures.of_statement(session, sql, result, time.perf_counter() - started)
+
+
+def _leading_lines(source: Path | None) -> int:
+    if source is None or not source.is_file():
+        return 0
+    text = source.read_text(encoding="utf-8")
+    return text[: len(text) - len(text.lstrip())].count("\n")
 
 
 def _as_spark(session: SparkSession, returned: Any) -> DataFrame:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JJavaError
@@ -32,9 +33,14 @@ def spark_errors() -> Iterator[None]:
 class SessionHandle:
     """The session of one dbt node."""
 
+    _open: ClassVar[set[int]] = set()
+    _guard: ClassVar[threading.Lock] = threading.Lock()
+
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
         self._group = f"{name} {id(self):x}"
+        with self._guard:
+            self._open.add(id(self))
 
     def cursor(self) -> Cursor:
         # Spark keeps the group per thread: set it where the statement is about to run.
@@ -47,10 +53,16 @@ class SessionHandle:
         return self.session.sql(f"select * from {relation}")
 
     def cancel(self) -> None:
-        self.session.sparkContext.cancelJobGroup(self._group)
+        # "Future jobs" too: a cancelled model must not go on with its next statement.
+        context = self.session.sparkContext._jsc.sc()
+        context.cancelJobGroupAndFutureJobs(self._group)
 
     def close(self) -> None:
-        self.session.catalog.clearCache()
+        """Let go of what nodes have cached; sessions share it, so the last to close does."""
+        with self._guard:
+            self._open.discard(id(self))
+            if not self._open:
+                self.session.catalog.clearCache()
 
     def rollback(self) -> None:
         """Spark has no transactions over statements."""
