@@ -27,8 +27,8 @@
     {%- do log(model ~ ': nothing new in the staged batch', info=true) -%}
     {{ return('') }}
   {%- endif -%}
-  {%- do log(model ~ ': ' ~ n(plan.profile.events) ~ ' events for ' ~ n(plan.profile.key_count) ~ ' keys, '
-      ~ n(plan.profile.deletes) ~ ' deletes, ' ~ n(plan.profile.lacking) ~ ' without the range column', info=true) -%}
+  {%- do log(model ~ ': ' ~ alluvium.counted(plan.profile.events, 'event') ~ ' for '
+      ~ alluvium.counted(plan.profile.key_count, 'key') ~ ', ' ~ alluvium.counted(plan.profile.deletes, 'delete') ~ ', ' ~ n(plan.profile.lacking) ~ ' without the range column', info=true) -%}
   {%- for row in plan.ranges -%}
     {%- do log('  ' ~ row.column_name ~ ' ' ~ row.lo ~ ' … ' ~ row.hi ~ '  (' ~ plan.method ~ ')', info=true) -%}
   {%- endfor -%}

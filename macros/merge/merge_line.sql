@@ -5,9 +5,9 @@
   {%- if not figures.affected and not figures.get('files_total') and figures.sql == '-- nothing new' -%}
     {{ return(name ~ ': nothing new' ~ took) }}
   {%- endif -%}
-  {%- set parts = [n(figures.events) ~ ' event' ~ ('' if figures.events == 1 else 's')] -%}
+  {%- set parts = [alluvium.counted(figures.events, 'event')] -%}
   {%- if figures.method != 'none' -%}
-    {%- do parts.append(figures.ranges ~ ' range' ~ ('' if figures.ranges == 1 else 's') ~ ' (' ~ figures.method ~ ')') -%}
+    {%- do parts.append(alluvium.counted(figures.ranges, 'range') ~ ' (' ~ figures.method ~ ')') -%}
   {%- endif -%}
   {%- if figures.get('files_total') -%}
     {%- do parts.append(n(figures.files_kept) ~ ' of ' ~ n(figures.files_total) ~ ' files ('
@@ -15,9 +15,9 @@
   {%- endif -%}
   {%- set unchanged = figures.key_count - figures.affected -%}
   {%- if figures.on_match == 'ignore' -%}
-    {%- set outcome = n(figures.affected) ~ ' inserts, ' ~ n(unchanged) ~ ' known' -%}
+    {%- set outcome = alluvium.counted(figures.affected, 'insert') ~ ', ' ~ n(unchanged) ~ ' known' -%}
   {%- else -%}
-    {%- set outcome = n(figures.key_count - figures.deletes) ~ ' upserts, ' ~ n(figures.deletes) ~ ' deletes'
+    {%- set outcome = alluvium.counted(figures.key_count - figures.deletes, 'upsert') ~ ', ' ~ alluvium.counted(figures.deletes, 'delete')
         ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
   {%- endif -%}
   {%- do parts.append(outcome ~ took) -%}
@@ -27,4 +27,9 @@
 
 {% macro thousands(number) %}
   {{ return('{:,}'.format(number)) }}
+{% endmacro %}
+
+
+{% macro counted(number, noun) %}
+  {{ return(alluvium.thousands(number) ~ ' ' ~ noun ~ ('' if number == 1 else 's')) }}
 {% endmacro %}

@@ -115,7 +115,7 @@ def test_explain_changes_nothing(project: Any) -> None:
     project.dbt("run", "--select", "batch")
     before = project.versions("items")
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
-    assert project.said("items: 1 events for 1 keys, 0 deletes")
+    assert project.said("items: 1 event for 1 key, 0 deletes")
     assert project.versions("items") == before
 
 

@@ -72,3 +72,34 @@ def test_tombstones_by_default_where_there_is_an_order(
     assert macros.merge_settings(node(meta))["soft"] is soft
     config = SimpleNamespace(meta={"alluvium_merge": meta})
     assert keeps_tombstones(SimpleNamespace(config=config)) is soft
+
+
+FIGURES = {
+    "events": 18204, "key_count": 18204, "deletes": 293, "affected": 18204, "on_match": "update",
+    "method": "kmeans", "ranges": 3, "files_kept": 12, "files_total": 512, "seconds": 3.14,
+    "sql": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {},
+            "18,204 events → 3 ranges (kmeans) → 12 of 512 files (2.3 %)"
+            " → 17,911 upserts, 293 deletes in 3.1 s",
+        ),
+        (
+            {"method": "none", "files_total": 0, "affected": 18200},
+            "18,204 events → 17,911 upserts, 293 deletes, 4 of them without effect in 3.1 s",
+        ),
+        (
+            {"on_match": "ignore", "affected": 1, "ranges": 1},
+            "18,204 events → 1 range (kmeans) → 12 of 512 files (2.3 %)"
+            " → 1 insert, 18,203 known in 3.1 s",
+        ),
+        ({"sql": "-- nothing new", "affected": 0, "files_total": 0}, "nothing new in 3.1 s"),
+    ],
+)
+def test_line(macros: Any, changes: dict[str, Any], line: str) -> None:
+    assert macros.merge_line("flights", FIGURES | changes) == f"flights: {line}"
