@@ -1,7 +1,9 @@
 with parsed as (
 
     select *
-    from {{ alluvium.new_events(ref('flights_parsed'), 'flights', bronze=ref('flights_events')) }} as events
+    from {{
+        alluvium.new_events(ref('flights_parsed'), 'flights', bronze=ref('flights_events'))
+    }} as events
     where reject_reason is null
 
 )
@@ -27,4 +29,6 @@ select
     ts_ms,
     _batch_after,
     _batch_through
-from {{ alluvium.newest('parsed', ['flight_date', 'carrier', 'flight', 'origin'], ['lsn', 'ts_ms']) }} as newest_events
+from {{
+    alluvium.newest('parsed', ['flight_date', 'carrier', 'flight', 'origin'], ['lsn', 'ts_ms'])
+}} as newest_events

@@ -5,9 +5,10 @@ select
     _source_offset,
     _source_timestamp,
     _batch_id
-from {{ ref('flights_parsed') }}
+from {{ ref('flights_parsed') }} as parsed
 where
     reject_reason is not null
-    {%- if is_incremental() %}
-    and _batch_id > (select coalesce(max(rejected._batch_id), -1) from {{ this }} as rejected)
-    {%- endif %}
+    {% if is_incremental() %}
+        and parsed._batch_id
+        > (select coalesce(max(rejected._batch_id), -1) from {{ this }} as rejected)
+    {% endif %}
