@@ -77,5 +77,5 @@ def columns(relation: BaseRelation, described: Iterable[tuple[str, str, str]]) -
             "column_type": type_,
             "column_comment": comment or None,
         }
-        for place, (name, type_, comment) in enumerate(rows[:end])
+        for place, (name, type_, comment) in enumerate(rows[:end], start=1)
     ]

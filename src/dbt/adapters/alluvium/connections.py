@@ -33,10 +33,10 @@ class AlluviumConnectionManager(SparkConnectionManager):
     def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         # The profile does not know the project's folder; here it is known, save to `dbt debug`.
-        root = getattr(config, "project_root", None) or get_flags().PROJECT_DIR or Path.cwd()
+        root = Path(getattr(config, "project_root", None) or get_flags().PROJECT_DIR or Path.cwd())
         creds = config.credentials
-        creds.home = str((Path(root) / creds.home).resolve())  # type: ignore
-        streams.locate(Path(config.project_root), Path(creds.home))  # type: ignore
+        creds.home = str((root / creds.home).resolve())  # type: ignore
+        streams.locate(root, Path(creds.home))  # type: ignore
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

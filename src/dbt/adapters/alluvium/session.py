@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,35 @@ from pyspark.sql.types import TimestampType
 
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
+
+_TOKEN = re.compile(
+    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `(?:[^`]|``)*`
+    | (?P<comment>--[^\n]* | /\*.*?\*/) | (?P<end>;)
+    | (?P<word>[^\s;'"`]+?(?=[\s;'"`]|--|/\*|$))""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def statements(sql: str) -> list[str]:
+    """The statements of `sql`, told apart by semicolons outside of texts, names and comments.
+
+    A script (BEGIN … END) is one statement. At least one is returned, possibly an empty one.
+    """
+    if ";" not in sql:
+        return [sql.strip()]
+    found, start, filled, first = [], 0, False, True
+    for token in _TOKEN.finditer(sql):
+        if token["end"]:
+            if filled:
+                found.append(sql[start : token.start()].strip())
+            start, filled = token.end(), False
+        elif not token["comment"]:
+            if first and (token["word"] or "").lower() == "begin":
+                return [sql.strip()]
+            filled, first = True, False
+    if filled or not found:
+        found.append(sql[start:].strip())
+    return found
 
 
 @contextmanager
@@ -78,7 +108,10 @@ class Cursor:
         self._figures: Figures | None = None
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Run `sql`; `bindings` fill its `?` markers as typed values, never as text."""
+        """Run `sql`; `bindings` fill its `?` markers as typed values, never as text.
+
+        Statements before the last one (a model's `sql_header`) run first, in the same session.
+        """
         self._rows = None
         sql = sql.strip().removesuffix(";")
         streams.provide(self._session, sql)

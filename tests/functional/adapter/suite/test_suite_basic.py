@@ -44,7 +44,7 @@ def single_relation(project, owner, name, kind):
         ),
         columns={
             column: ColumnMetadata(type=type_, index=place, name=column, comment=None)
-            for place, (column, type_) in enumerate(zip(names, types, strict=True))
+            for place, (column, type_) in enumerate(zip(names, types, strict=True), start=1)
         },
         stats={},
     )

@@ -11,6 +11,7 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
   {%- elif temporary -%}
     {{ create_temporary_view(relation, compiled_code) }}
   {%- else -%}
+    {{ config.get('sql_header') or '' }}
     {{ alluvium_create_table_sql(relation, compiled_code) }}
   {%- endif -%}
 {%- endmacro -%}
@@ -20,7 +21,7 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
   {%- set contract_config = config.get('contract') -%}
   {%- if contract_config.enforced -%}
     {{ get_assert_columns_equivalent(compiled_code) }}
-    {%- set compiled_code = get_select_subquery(compiled_code) %}
+    {%- set compiled_code = get_select_subquery(compiled_code) ~ alluvium_constraints_guard(relation) %}
   {% endif %}
   {{ alluvium_create_table_header(relation) }}
   {{ compiled_code }}

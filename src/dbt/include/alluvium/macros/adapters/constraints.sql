@@ -1,0 +1,53 @@
+{#- Contracts' constraints. Delta enforces CHECK on every later write; the first write has them as a filter
+    that fails, so that a broken rule leaves the table as it was. (Delta cannot turn a column of an existing
+    table into NOT NULL: that rule is a CHECK too.) -#}
+{% macro alluvium__persist_constraints(relation, model) %}
+  {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
+    {%- for rule in alluvium_constraints(model) -%}
+      {%- do run_query("alter table " ~ relation ~ " add constraint " ~ adapter.quote(rule.name)
+          ~ " check (" ~ rule.expression ~ ")") -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- The rules that Delta can enforce, as name and expression; a warning for each of the others. -#}
+{% macro alluvium_constraints(model) %}
+  {%- set rules = [] -%}
+  {%- set not_null = [] -%}
+  {%- set all = [] -%}
+  {%- for constraint in model.constraints -%}
+    {%- do all.append((constraint, none)) -%}
+  {%- endfor -%}
+  {%- for name in model.columns -%}
+    {%- for constraint in model.columns[name].constraints -%}
+      {%- do all.append((constraint, name)) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- for constraint, column in all -%}
+    {%- if constraint.type == 'not_null' -%}
+      {%- for name in ([column] if column else constraint.columns) -%}
+        {%- do not_null.append(adapter.quote(name) ~ ' is not null') -%}
+      {%- endfor -%}
+    {%- elif constraint.type == 'check' -%}
+      {%- set name = constraint.name or 'check_' ~ local_md5(constraint.expression)[:8] -%}
+      {%- do rules.append({'name': name, 'expression': constraint.expression}) -%}
+    {%- elif constraint.warn_unsupported -%}
+      {%- do exceptions.warn(model.name ~ ": the " ~ constraint.type ~ " constraint"
+          ~ (" of " ~ column if column else "") ~ " is not enforced: Delta knows check and not_null") -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if not_null -%}
+    {%- do rules.insert(0, {'name': 'not_null', 'expression': not_null | join(' and ')}) -%}
+  {%- endif -%}
+  {{ return(rules) }}
+{% endmacro %}
+
+
+{#- The filter of the first write: it passes every row, or fails. -#}
+{% macro alluvium_constraints_guard(relation) -%}
+  {%- for rule in alluvium_constraints(model) %}
+  {{ 'where' if loop.first else 'and' }} if({{ rule.expression }}, true, raise_error(
+    {{ alluvium_literal(relation ~ ": the constraint " ~ rule.name ~ " (" ~ rule.expression ~ ") is violated") }}))
+  {%- endfor %}
+{%- endmacro %}
