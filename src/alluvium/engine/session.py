@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import fcntl
-import logging
 import os
 import sys
 import threading
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from alluvium.engine import EngineError, jars, java, versions
@@ -101,8 +101,9 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         if lock is not None:
             lock.close()
         raise
-    # PySpark prints a failed statement with its JVM stack; whoever ran it reports the failure.
-    logging.getLogger("SQLQueryContextLogger").disabled = True
+    # PySpark prints every failed statement with its JVM stack, and asks Spark for the text: for
+    # Delta's own errors that fails and hides them. Whoever ran the statement reports the failure.
+    CapturedException._log_exception = lambda self: None  # type: ignore[method-assign]
     return settings, session, lock
 
 

@@ -132,8 +132,8 @@ class TestPrePostRunHooks(test_run_hooks.BasePrePostRunHooks):
                 "{% endfor %}",
                 f"create table {schema}.db_schemas ( db string, schema string )",
                 f"insert into {schema}.db_schemas (db, schema) values"
-                " {% for db, schema in database_schemas %}(nullif('{{ db }}', 'None'),"
-                " '{{ schema }}'){{ ',' if not loop.last }}{% endfor %}",
+                " {% for db, schema in database_schemas %}(null, '{{ schema }}')"
+                "{{ ',' if not loop.last }}{% endfor %}",
             ],
             "seeds": {"quote_columns": False},
         }

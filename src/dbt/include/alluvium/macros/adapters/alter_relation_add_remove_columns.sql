@@ -1,6 +1,6 @@
 {#- Adds columns; drops them where the table allows it, which is Delta with column mapping. -#}
 {% macro alluvium__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
-  {%- if remove_columns -%}
+  {%- if remove_columns and execute -%}
     {%- set properties = fetch_tbl_properties(relation) -%}
     {%- set mapping = properties.rows | selectattr(0, 'equalto', 'delta.columnMapping.mode') | map(attribute=1) | first -%}
     {%- if mapping not in ('name', 'id') -%}
@@ -13,7 +13,7 @@
     {%- do run_query("alter table " ~ relation ~ " drop columns ("
         ~ (remove_columns | map(attribute='quoted') | join(', ')) ~ ")") -%}
   {%- endif -%}
-  {%- if add_columns -%}
+  {%- if add_columns and execute -%}
     {%- set columns = [] -%}
     {%- for column in add_columns -%}
       {%- do columns.append(column.quoted ~ ' ' ~ column.data_type) -%}
