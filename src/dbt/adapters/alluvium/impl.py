@@ -104,6 +104,44 @@ class AlluviumAdapter(SparkAdapter):
         if config.get("on_schema_change") in ("append_new_columns", "sync_all_columns"):
             self._handle.session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
 
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
+        stored = relation.stored if isinstance(relation, AlluviumRelation) else relation
+        return super().get_columns_in_relation(stored)
+
+    # Settings ------------------------------------------------------------------------------
+
+    _checked = False
+
+    def check_settings(self) -> None:
+        """Let the package check `meta.alluvium_*` of the whole project, once, before any SQL."""
+        if self._checked or self._macro_resolver is None:
+            return
+        self._checked = True
+        project = self.config.project_name
+        if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
+            self.execute_macro("validate", project="alluvium")
+            return
+        merged = sorted(
+            node.name
+            for node in getattr(self._macro_resolver, "nodes", {}).values()
+            if "alluvium_merge" in (getattr(node.config, "meta", None) or {})
+        )
+        if merged:
+            raise DbtRuntimeError(
+                f"meta.alluvium_merge of {', '.join(merged)} needs the dbt package `alluvium`:"
+                " add it to packages.yml and run `dbt deps`."
+            )
+
+    # dbt's first statements: schemas in build and run, relations in compile and show.
+
+    def list_schemas(self, database: str) -> list[str]:
+        self.check_settings()
+        return super().list_schemas(database)
+
+    def set_relations_cache(self, *args: Any, **kwargs: Any) -> None:
+        self.check_settings()
+        super().set_relations_cache(*args, **kwargs)
+
     # Python models -------------------------------------------------------------------------
 
     @property
