@@ -4,6 +4,8 @@
   {%- set file_format = dbt_spark_validate_get_file_format(config.get('file_format', default='delta')) -%}
   {%- set merged = 'alluvium_merge' in (config.get('meta') or {}) -%}
   {%- set default_strategy = 'merge' if merged else 'append' -%}
+  {#- dbt's own answer to a strategy that nobody knows. -#}
+  {%- do adapter.get_incremental_strategy_macro(context, config.get('incremental_strategy') or default_strategy) -%}
   {%- set strategy = dbt_spark_validate_get_incremental_strategy(
       config.get('incremental_strategy') or default_strategy, file_format) -%}
   {%- set unique_key = config.get('unique_key', none) -%}
