@@ -24,7 +24,16 @@ def project(project: TestProjInfo) -> TestProjInfo:
     """dbt's project, whose own statements (set-up and checks, never models) are read as Spark's."""
     run = project.run_sql
     project.run_sql = lambda sql, fetch=None: run(spark(sql), fetch=fetch)  # type: ignore
+    project.get_tables_in_schema = lambda: tables_in_schema(project)  # type: ignore
     return project
+
+
+def tables_in_schema(project: TestProjInfo) -> dict[str, str]:
+    """Name and kind of each relation: dbt's own asks an information schema, which Spark lacks."""
+    with project.adapter.connection_named("__test"):
+        schema = project.adapter.Relation.create(schema=project.test_schema)
+        found = project.adapter.list_relations_without_caching(schema)
+    return {relation.identifier: str(relation.type) for relation in found}
 
 
 @pytest.fixture(scope="class")
