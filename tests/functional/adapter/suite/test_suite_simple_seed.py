@@ -17,11 +17,11 @@ class ViewsStay:
         super()._check_relation_end_state(run_result, project, exists=True)
 
 
-class TestBasicSeedTests(test_seed.BaseBasicSeedTests):
+class TestBasicSeedTests(ViewsStay, test_seed.BaseBasicSeedTests):
     pass
 
 
-class TestSeedConfigFullRefreshOn(test_seed.BaseSeedConfigFullRefreshOn):
+class TestSeedConfigFullRefreshOn(ViewsStay, test_seed.BaseSeedConfigFullRefreshOn):
     pass
 
 
@@ -63,7 +63,13 @@ class TestSimpleSeedWithBOM(test_seed.BaseSimpleSeedWithBOM):
 
 
 class TestSeedSpecificFormats(test_seed.BaseSeedSpecificFormats):
-    """The big seed is written into the folder of the test: here into a temporary one."""
+    """Spark's names have no dots: an alias. The big seed is written into a temporary folder."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {
+            "seeds": {"quote_columns": False, "test": {"seed.with.dots": {"alias": "with_dots"}}},
+        }
 
     @pytest.fixture(scope="class")
     def test_data_dir(self, tmp_path_factory):
