@@ -1,6 +1,6 @@
 {#- Post-hook: OPTIMIZE ZORDER BY `columns`; by default the merge's key and its range column. -#}
 {% macro zorder(relation, columns=none) %}
-  {%- if not alluvium.maintains() -%}{{ return('') }}{%- endif -%}
+  {%- if not alluvium.rewrites() -%}{{ return('') }}{%- endif -%}
   {%- set settings = alluvium.merge_settings(model) -%}
   {%- set wanted = alluvium.as_list(columns) -%}
   {%- if not wanted and settings -%}
