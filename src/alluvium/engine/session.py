@@ -11,7 +11,7 @@ import fcntl
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -60,10 +60,45 @@ def new_session(settings: Settings) -> SparkSession:
         return _running[1].newSession()
 
 
+def start_in_background(settings: Settings, *, writes: bool) -> None:
+    """Start the context while the caller does something else, and load what comes next.
+
+    The first use of the metastore and of Delta costs seconds of class loading each; here both are
+    paid at once, beside the caller's own work. `new_session` waits for the context and reports
+    what went wrong with it.
+
+    writes: the caller is going to write tables.
+    """
+
+    if _running is not None and _running[0] == settings:
+        return
+
+    def work(task: Callable[[SparkSession], Any]) -> None:
+        with contextlib.suppress(Exception):
+            task(new_session(settings))
+
+    def write(session: SparkSession) -> None:
+        path = settings.home / "scratch" / "warm"
+        session.range(1).write.format("delta").mode("overwrite").save(str(path))
+
+    tasks = [lambda session: session.sql("show databases").collect(), *([write] if writes else [])]
+    for task in tasks:
+        threading.Thread(target=work, args=(task,), name="alluvium-start", daemon=True).start()
+
+
 def stop() -> None:
     """Stop the context, if one runs, and let go of its home."""
     with _guard:
         stop_locked()
+
+
+def _at_exit() -> None:
+    # A context that is still starting ends with this process: its standard input closes.
+    if _guard.acquire(blocking=False):
+        try:
+            stop_locked()
+        finally:
+            _guard.release()
 
 
 def stop_locked() -> None:
@@ -77,7 +112,7 @@ def stop_locked() -> None:
             lock.close()
 
 
-atexit.register(stop)
+atexit.register(_at_exit)
 
 
 def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
@@ -85,6 +120,9 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     versions.check()
     for folder in ("warehouse", "metastore", "scratch", "logs"):
         (settings.home / folder).mkdir(parents=True, exist_ok=True)
+    if settings.master.startswith("local"):
+        # Spark's own choice is the first python3 of PATH, which may lack what this one has.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = _lock(settings.home) if settings.embedded_metastore else None
     try:
         paths = jars.resolve(settings.home, packages=list(settings.packages))

@@ -26,6 +26,8 @@ import pandas as pd
 def model(dbt, session):
     dbt.config(materialized="table", greeting="hello")
     ref, source = dbt.ref("numbers"), dbt.source("raw", "numbers")
+    greeting, missing = dbt.config.get("greeting"), dbt.config.get("nothing", "default")
+    owner = dbt.config.meta_get("owner")
     return pd.DataFrame(
         {
             "refs": [ref.count()],
@@ -33,9 +35,9 @@ def model(dbt, session):
             "this": [str(dbt.this)],
             "identifier": [dbt.this.identifier],
             "incremental": [dbt.is_incremental],
-            "greeting": [dbt.config.get("greeting")],
-            "missing": [dbt.config.get("nothing", "default")],
-            "owner": [dbt.config.meta_get("owner")],
+            "greeting": [greeting],
+            "missing": [missing],
+            "owner": [owner],
         }
     )
 """

@@ -30,7 +30,7 @@ seeds:
   - name: tricky
     config:
       quote_columns: true
-      column_types: {price: "decimal(10,2)", n: int}
+      column_types: {price: "decimal(10,2)", n: int, at: timestamp}
   - name: bad
     config:
       column_types: {id: int}

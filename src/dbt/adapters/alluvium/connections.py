@@ -26,6 +26,10 @@ from dbt.adapters.alluvium.session import SessionHandle
 
 logger = AdapterLogger("Alluvium")
 
+# dbt's commands (`flags.WHICH`) that are going to need Spark.
+_READS = ("test", "show", "freshness", "generate")
+_WRITES = ("build", "run", "seed", "snapshot")
+
 
 class AlluviumConnectionManager(SparkConnectionManager):
     TYPE = "alluvium"
@@ -37,21 +41,27 @@ class AlluviumConnectionManager(SparkConnectionManager):
         creds = config.credentials
         creds.home = str((root / creds.home).resolve())  # type: ignore
         streams.locate(root, Path(creds.home))  # type: ignore
+        command = getattr(get_flags(), "WHICH", None)
+        if command in _READS or command in _WRITES:
+            # dbt parses the project next, for seconds: Spark starts meanwhile.
+            engine.start_in_background(self._settings(creds), writes=command in _WRITES)
+
+    @classmethod
+    def _settings(cls, creds: Any) -> engine.Settings:
+        return engine.Settings(
+            home=Path(creds.home),
+            master=creds.master,
+            conf=engine.as_text(creds.spark_conf),
+            packages=tuple(creds.packages),
+        )
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
         """Give this node a session of its own: its SETs and temp views end with it."""
         if connection.state == ConnectionState.OPEN:
             return connection
-        creds = connection.credentials
-        settings = engine.Settings(
-            home=Path(creds.home),
-            master=creds.master,
-            conf=engine.as_text(creds.spark_conf),
-            packages=tuple(creds.packages),
-        )
         try:
-            session = engine.new_session(settings)
+            session = engine.new_session(cls._settings(connection.credentials))
         except Exception as error:
             connection.handle = None
             connection.state = ConnectionState.FAIL  # type: ignore[assignment]
