@@ -20,7 +20,7 @@ from dbt.adapters.alluvium import catalog, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse
-from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
 from dbt.adapters.alluvium.session import SessionHandle, spark_errors
 
 if TYPE_CHECKING:
@@ -155,8 +155,23 @@ class AlluviumAdapter(SparkAdapter):
         method = parsed_model["config"].get("submission_method") or "session"
         python_models.check_submission_method(method)
         source = self._source_file(parsed_model)
-        figures: Figures = python_models.run(self._handle, parsed_model, compiled_code, source)
+        live = self._live_refs(parsed_model)
+        figures: Figures = python_models.run(
+            self._handle, parsed_model, compiled_code, source, live
+        )
         return figures.response()
+
+    def _live_refs(self, parsed_model: dict[str, Any]) -> dict[str, str]:
+        """Parents that keep tombstones: the name that `dbt.ref` knows to the query without them."""
+        found = {}
+        nodes = getattr(self._macro_resolver, "nodes", {})
+        for unique_id in parsed_model["depends_on"]["nodes"]:
+            node = nodes.get(unique_id)
+            for parent in (node, getattr(node, "defer_relation", None)):
+                if parent is not None and keeps_tombstones(parent):
+                    relation = self.Relation.create_from(self.config, parent, limit=None)
+                    found[relation.render()] = str(relation)
+        return found
 
     def _source_file(self, parsed_model: dict[str, Any]) -> Path | None:
         """The file that a node is written in, in the project or in one of its packages."""

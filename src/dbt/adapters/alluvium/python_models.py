@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,16 @@ def check_submission_method(method: str) -> None:
 
 
 def run(
-    handle: SessionHandle, parsed_model: dict[str, Any], code: str, source: Path | None
+    handle: SessionHandle,
+    parsed_model: dict[str, Any],
+    code: str,
+    source: Path | None,
+    live: Mapping[str, str],
 ) -> Figures:
     """Run the model's code, write what it returns, and give the figures of the write.
 
     source: the user's file, if it is known.
+    live: queries that stand for the relations of these names, which hold more than a reader sees.
 
     Raises:
         DbtRuntimeError: the model failed (with the user's file and line) or returned something
@@ -52,7 +58,8 @@ def run(
     scope: dict[str, Any] = {"__name__": "dbt_python_model", "spark": session}
     try:
         exec(compile(code, path, "exec"), scope)
-        returned = scope["model"](scope["dbtObj"](handle.table), session)
+        dbt = scope["dbtObj"](lambda name: handle.table(live.get(name, name)))
+        returned = scope["model"](dbt, session)
         frame = _as_spark(session, returned)
     except Exception as error:
         raise DbtRuntimeError(_explain(path, error)) from error

@@ -1,0 +1,129 @@
+"""The repository's own dbt project, copied, and fed with landing files batch by batch."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+from functional.runner import REPO, Project
+from oracle.flights import KEY, ORDER, Merged, assert_same, parse
+
+METHODS = ("none", "min_max", "gaps", "kmeans")
+# What one batch needs; tests, seeds and marts have their own place.
+FEED = ("flights_events", "flights_batch", "flights_ranges", "flights", "flights_rejected")
+PARTS = (
+    "dbt_project.yml", "macros", "models", "profiles", "python_models", "seeds", "tests/data_tests",
+)  # fmt: skip
+
+
+def copy_repository(root: Path) -> None:
+    """The files of the reference project and nothing that dbt or a person left beside them."""
+    for part in PARTS:
+        source, target = REPO / part, root / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target)
+        else:
+            shutil.copy(source, target)
+
+
+def groups(files: Sequence[Path], number: int, seed: int) -> list[list[Path]]:
+    """`files` in their order, cut into `number` groups of random size, none empty."""
+    cuts = sorted(random.Random(seed).sample(range(1, len(files)), number - 1))
+    return [list(files[a:b]) for a, b in zip([0, *cuts], [*cuts, len(files)], strict=True)]
+
+
+@dataclass
+class Reference(Project):
+    """The copy at `root`; `landed` are the files of the feed that it can see."""
+
+    landed: list[Path] = field(default_factory=list)
+
+    @property
+    def landing(self) -> Path:
+        return self.root / ".alluvium/landing/flights"
+
+    def profile(self, **settings: Any) -> None:
+        """The target `embedded` of the repository's profile, on the home of this test run."""
+        profiles = yaml.safe_load((self.root / "profiles/profiles.yml").read_text())
+        embedded = profiles["alluvium"]["outputs"]["embedded"]
+        embedded |= {"home": str(self.home), "schema": self.schema} | settings
+        self.write({"profiles.yml": yaml.safe_dump(profiles)})
+
+    def plan_by(self, method: str, delete: str | None = None) -> None:
+        """Set the range method, and how the merge deletes, where a user would: in the yml."""
+        ranges = self.root / "python_models/flights/_flights_ranges.yml"
+        text = re.sub(r"(ranges_method: )\w+", rf"\g<1>{method}", ranges.read_text())
+        ranges.write_text(text)
+        merge = self.root / "models/flights/_flights.yml"
+        text = re.sub(r"(            method: )\w+", rf"\g<1>{method}", merge.read_text())
+        text = re.sub(r"          delete: \w+\n", "", text)
+        if delete is not None:
+            when = "          delete_when: op = 'd'\n"
+            assert when in text
+            text = text.replace(when, f"{when}          delete: {delete}\n")
+        merge.write_text(text)
+
+    def land(self, files: Sequence[Path]) -> None:
+        """Let the feed's source see `files`, which lie below some folder `flights`."""
+        for file in files:
+            name = file.relative_to(next(p for p in file.parents if p.name == "flights"))
+            (self.landing / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.landing / name).hardlink_to(file)
+            self.landed.append(self.landing / name)
+
+    def run(self, *args: str) -> None:
+        self.dbt("run", "--quiet", "--select", *FEED, *args)
+
+    def tables(self, schema: str | None = None) -> Merged:
+        """The merged table as Spark reads it: live rows and tombstones."""
+        rows = self.sql(f"select * from {schema or '{s}'}.flights")
+        if "_deleted" not in rows:
+            return Merged(live=rows, tombstones=rows.loc[[], [*KEY, *ORDER]])
+        deleted = rows["_deleted"].eq(True)
+        return Merged(live=rows[~deleted], tombstones=rows.loc[deleted, [*KEY, *ORDER]])
+
+    def check(self, expected: Merged, schema: str | None = None) -> None:
+        actual = self.tables(schema)
+        assert_same(expected.live, actual.live)
+        assert_same(expected.tombstones, actual.tombstones)
+
+    def check_lines(self) -> None:
+        """Every landed line is in bronze once, and rejected where it must be, with its reason."""
+        where = ["_source_partition", "_source_offset"]
+        bronze = self.sql(
+            "select _source_partition, _source_offset, _value from {s}.flights_events"
+        )
+        lines = [
+            (file.relative_to(self.landing).as_posix(), number, line)
+            for file in self.landed
+            for number, line in enumerate(file.read_text().splitlines())
+        ]
+        expected = pd.DataFrame(lines, columns=bronze.columns)
+        pd.testing.assert_frame_equal(_ordered(bronze, where), _ordered(expected, where))
+
+        _, rejected = parse(self.landed)
+        names = [Path(f).relative_to(self.landing).as_posix() for f in rejected["_file"]]
+        expected = pd.DataFrame(
+            {
+                "_source_partition": names,
+                "_source_offset": rejected["_line"],
+                "reject_reason": rejected["reason"],
+                "_value": rejected["value"],
+            }
+        )
+        actual = self.sql(f"select {', '.join(expected.columns)} from {{s}}.flights_rejected")
+        pd.testing.assert_frame_equal(_ordered(actual, where), _ordered(expected, where))
+        parsed = self.sql("select count(*) n from {s}.flights_parsed where reject_reason is null")
+        assert len(bronze) == parsed["n"][0] + len(actual)
+
+
+def _ordered(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    return frame.sort_values(columns, ignore_index=True).astype({"_source_offset": "int64"})

@@ -1,0 +1,2 @@
+-- depends_on: {{ ref('runways_ranges') }}
+select * from {{ ref('runways_batch') }}

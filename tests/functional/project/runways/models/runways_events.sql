@@ -1,0 +1,2 @@
+{{ config(materialized='streaming_table') }}
+select * from {{ source('landing', 'runways') }}

@@ -1,0 +1,66 @@
+"""The reference project, batch after batch, against DuckDB and pandas on the same landed files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functional.project.reference import METHODS, Reference, groups
+from oracle.flights import Delete, replay_duckdb, replay_pandas
+
+pytestmark = pytest.mark.spark
+Make = Callable[..., Reference]
+Replayed = Callable[[int], list[Path]]
+
+
+def methods_used(project: Reference) -> str:
+    return str(project.sql("select max(method) m from {s}.flights_ranges")["m"][0])
+
+
+def test_methods_taking_turns(make_reference: Make, replayed: Replayed) -> None:
+    project = make_reference()
+    files = replayed(4)
+    batches = groups(files, 5, seed=5)
+    turns = ["kmeans", "gaps", "kmeans", "none", "min_max"]
+    expected = zip(replay_duckdb(batches), replay_pandas(batches), strict=True)
+    for batch, method, (one, other) in zip(batches, turns, expected, strict=True):
+        project.plan_by(method)
+        project.land(batch)
+        project.run()
+        project.check(one)
+        project.check(other)
+        if method != "none":
+            assert methods_used(project) == method
+        figures = project.figures("flights")
+        assert figures["method"] == method
+    project.check_lines()
+    assert sum(len(file.read_text().splitlines()) for file in project.landed) > 10_000
+    versions = project.versions("flights")
+    project.run()
+    assert project.versions("flights") == versions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "delete"), [*((method, "soft") for method in METHODS), ("kmeans", "hard")]
+)
+def test_every_batch_of_a_quarter(
+    make_reference: Make, replayed: Replayed, method: str, delete: Delete
+) -> None:
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    project = make_reference()
+    project.plan_by(method, delete)
+    batches = groups(replayed(76), 31, seed)
+    oracle: Any = replay_duckdb if delete == "soft" else replay_pandas
+    for place, (batch, expected) in enumerate(zip(batches, oracle(batches, delete), strict=True)):
+        project.land(batch)
+        project.run()
+        project.check(expected)
+        print(place, project.figures("flights"))
+    project.check_lines()
+    lines = sum(len(file.read_text().splitlines()) for file in project.landed)
+    assert lines >= 200_000

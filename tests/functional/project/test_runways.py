@@ -1,0 +1,47 @@
+"""A real table's 1,476 versions, fed in groups through a project that has the package installed."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from functional.project.reference import METHODS
+from functional.runner import REPO, Project
+from oracle import runways
+
+pytestmark = pytest.mark.spark
+FOLDER = Path(__file__).with_name("runways")
+
+
+@pytest.mark.parametrize("number", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_the_last_version(home: Path, tmp_path: Path, number: int) -> None:
+    schema = f"runways{number}"
+    project = Project(tmp_path / "runways", home, schema)
+    shutil.copytree(FOLDER, project.root)
+    target = {"type": "alluvium", "schema": schema, "home": str(home), "threads": 1}
+    project.write(
+        {
+            "profiles.yml": yaml.safe_dump({"runways": {"target": "t", "outputs": {"t": target}}}),
+            "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
+        }
+    )
+    project.dbt("deps")
+    (project.root / "landing").mkdir()
+    turns = itertools.cycle(reversed(METHODS))
+    for place, (group, method) in enumerate(zip(runways.groups(number), turns, strict=False)):
+        pq.write_table(group, project.root / f"landing/{place:02}.parquet", row_group_size=20_000)
+        project.dbt("run", "--vars", f"{{method: {method}}}")
+        assert project.figures("runways")["method"] == method
+        assert project.figures("runways")["through"] == place + 1
+
+    columns = ", ".join(runways.IMAGE.names)
+    query = (
+        f"select {columns} from {schema}.runways where not coalesce(_deleted, false) order by id"
+    )
+    assert project.session.sql(query).toArrow().cast(runways.IMAGE).equals(runways.final())
+    rows = project.sql("select count(*) n, count(distinct id) ids from {s}.runways")
+    assert rows["n"][0] == rows["ids"][0] == runways.changes()["id"].nunique()
