@@ -30,11 +30,14 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Feed:
     return replay
 
 
-@pytest.fixture
-def make_reference(home: Path, tmp_path: Path) -> Callable[..., Reference]:
+@pytest.fixture(scope="session")
+def make_reference(
+    home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Reference]:
     def make(**profile: object) -> Reference:
         number = next(_names)
-        project = Reference(tmp_path / f"reference{number}", home, f"reference{number}")
+        root = tmp_path_factory.mktemp("reference", numbered=True)
+        project = Reference(root, home, f"reference{number}")
         copy_repository(project.root)
         project.profile(**profile)
         return project

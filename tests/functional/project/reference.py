@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 import pandas as pd
 import yaml
 from functional.runner import REPO, Project
-from oracle.flights import KEY, ORDER, Merged, assert_same, parse
+from oracle.flights import Merged, assert_same, parse
 
 METHODS = ("none", "min_max", "gaps", "kmeans")
 # What one batch needs; tests, seeds and marts have their own place.
@@ -82,33 +83,26 @@ class Reference(Project):
     def run(self, *args: str) -> None:
         self.dbt("run", "--quiet", "--select", *FEED, *args)
 
-    def tables(self, schema: str | None = None) -> Merged:
-        """The merged table as Spark reads it: live rows and tombstones."""
-        rows = self.sql(f"select * from {schema or '{s}'}.flights")
-        if "_deleted" not in rows:
-            return Merged(live=rows, tombstones=rows.loc[[], [*KEY, *ORDER]])
-        deleted = rows["_deleted"].eq(True)
-        return Merged(live=rows[~deleted], tombstones=rows.loc[deleted, [*KEY, *ORDER]])
+    def table(self, name: str) -> pd.DataFrame:
+        return self.sql(f"select * from {{s}}.{name}")
 
-    def check(self, expected: Merged, schema: str | None = None) -> None:
-        actual = self.tables(schema)
-        assert_same(expected.live, actual.live)
-        assert_same(expected.tombstones, actual.tombstones)
+    def check(self, expected: Merged) -> None:
+        """The merged table holds the live rows, and the tombstones, of the oracle."""
+        rows = self.table("flights")
+        deleted = rows["_deleted"].eq(True) if "_deleted" in rows else pd.Series(False, rows.index)
+        assert_same(expected.live, rows[~deleted])
+        assert_same(expected.tombstones, rows[deleted])
 
     def check_lines(self) -> None:
         """Every landed line is in bronze once, and rejected where it must be, with its reason."""
         where = ["_source_partition", "_source_offset"]
-        bronze = self.sql(
-            "select _source_partition, _source_offset, _value from {s}.flights_events"
-        )
         lines = [
             (file.relative_to(self.landing).as_posix(), number, line)
             for file in self.landed
             for number, line in enumerate(file.read_text().splitlines())
         ]
-        expected = pd.DataFrame(lines, columns=bronze.columns)
-        pd.testing.assert_frame_equal(_ordered(bronze, where), _ordered(expected, where))
-
+        expected = pd.DataFrame(lines, columns=[*where, "_value"])
+        _assert_same_lines(self.table("flights_events"), expected)
         _, rejected = parse(self.landed)
         names = [Path(f).relative_to(self.landing).as_posix() for f in rejected["_file"]]
         expected = pd.DataFrame(
@@ -119,11 +113,22 @@ class Reference(Project):
                 "_value": rejected["value"],
             }
         )
-        actual = self.sql(f"select {', '.join(expected.columns)} from {{s}}.flights_rejected")
-        pd.testing.assert_frame_equal(_ordered(actual, where), _ordered(expected, where))
-        parsed = self.sql("select count(*) n from {s}.flights_parsed where reject_reason is null")
-        assert len(bronze) == parsed["n"][0] + len(actual)
+        _assert_same_lines(self.table("flights_rejected"), expected)
 
 
-def _ordered(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    return frame.sort_values(columns, ignore_index=True).astype({"_source_offset": "int64"})
+def _assert_same_lines(actual: pd.DataFrame, expected: pd.DataFrame) -> None:
+    where = ["_source_partition", "_source_offset"]
+    one, other = (
+        frame[list(expected.columns)]
+        .sort_values(where, ignore_index=True)
+        .astype({"_source_offset": "int64"})
+        for frame in (actual, expected)
+    )
+    pd.testing.assert_frame_equal(one, other)
+
+
+def given_seed(test: str) -> int:
+    """A new seed, or the one to repeat a failure with."""
+    seed = int(os.environ.get("ALLUVIUM_TEST_SEED", random.randrange(1 << 32)))
+    print(f"again: ALLUVIUM_TEST_SEED={seed} pytest {test}")
+    return seed

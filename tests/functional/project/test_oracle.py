@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from functional.project.reference import METHODS, Reference, groups
+from functional.project.reference import METHODS, Reference, given_seed, groups
 from oracle.flights import Delete, replay_duckdb, replay_pandas
 
 pytestmark = pytest.mark.spark
@@ -37,10 +36,14 @@ def test_methods_taking_turns(make_reference: Make, replayed: Replayed) -> None:
         figures = project.figures("flights")
         assert figures["method"] == method
     project.check_lines()
-    assert sum(len(file.read_text().splitlines()) for file in project.landed) > 10_000
-    versions = project.versions("flights")
+    kept = project.sql("select count(*) n from {s}.flights_parsed where reject_reason is null")
+    bronze, rejected = project.table("flights_events"), project.table("flights_rejected")
+    assert len(bronze) == kept["n"][0] + len(rejected) > 10_000
+    # Nothing new: no commit.
+    names = ("flights_events", "flights_rejected", "flights")
+    versions = [project.versions(name) for name in names]
     project.run()
-    assert project.versions("flights") == versions
+    assert [project.versions(name) for name in names] == versions
 
 
 @pytest.mark.slow
@@ -50,8 +53,7 @@ def test_methods_taking_turns(make_reference: Make, replayed: Replayed) -> None:
 def test_every_batch_of_a_quarter(
     make_reference: Make, replayed: Replayed, method: str, delete: Delete
 ) -> None:
-    seed = random.randrange(1 << 32)
-    print("seed", seed)
+    seed = given_seed("tests/functional/project/test_oracle.py")
     project = make_reference()
     project.plan_by(method, delete)
     batches = groups(replayed(76), 31, seed)

@@ -43,5 +43,8 @@ def test_the_last_version(home: Path, tmp_path: Path, number: int) -> None:
         f"select {columns} from {schema}.runways where not coalesce(_deleted, false) order by id"
     )
     assert project.session.sql(query).toArrow().cast(runways.IMAGE).equals(runways.final())
+    # `dbt.ref` in a Python model shows no tombstones either.
+    live = project.sql("select id from {s}.runways_live")
+    assert sorted(live["id"]) == runways.final()["id"].to_pylist()
     rows = project.sql("select count(*) n, count(distinct id) ids from {s}.runways")
     assert rows["n"][0] == rows["ids"][0] == runways.changes()["id"].nunique()

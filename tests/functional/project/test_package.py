@@ -1,0 +1,105 @@
+"""The repository as a package of another project, and the feed that the README shows."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from functional.runner import REPO, Project
+
+pytestmark = pytest.mark.spark
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+HEADER = re.compile(r"-- (models/\w+\.sql)\n")
+
+
+def readme_blocks() -> list[tuple[str, str]]:
+    """Language and text of the examples under "Your own feed"."""
+    section = (REPO / "README.md").read_text().split("## Your own feed")[1].split("\n## ")[0]
+    return BLOCK.findall(section)
+
+
+@pytest.fixture(scope="module")
+def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project of the README's files, with the repository as its package."""
+    profile, *sources = [yaml.safe_load(text) for kind, text in readme_blocks() if kind == "yaml"]
+    (name, content), *_ = profile.items()
+    for output in content["outputs"].values():
+        output["home"] = str(home)
+    made = Project(tmp_path_factory.mktemp("package"), home, output["schema"])
+    flags = {"send_anonymous_usage_stats": False}
+    config = {"name": name, "profile": name, "config-version": 2, "version": "1.0", "flags": flags}
+    files = {
+        "dbt_project.yml": yaml.safe_dump(config),
+        "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
+        "profiles.yml": yaml.safe_dump(profile),
+        "models/sources.yml": yaml.safe_dump(*sources),
+    }
+    for kind, text in readme_blocks():
+        if kind == "sql":
+            files[HEADER.match(text)[1]] = text  # type: ignore[index]
+    made.write(files)
+    made.dbt("deps")
+    return made
+
+
+def manifest(project: Project) -> dict[str, Any]:
+    return json.loads((project.root / "target/manifest.json").read_text())
+
+
+def of_package(manifest: dict[str, Any]) -> set[str]:
+    kinds = ("nodes", "sources", "exposures", "unit_tests", "metrics", "semantic_models")
+    return {
+        node["name"]
+        for kind in kinds
+        for node in manifest[kind].values()
+        if node["package_name"] == "alluvium" and node["resource_type"] != "operation"
+    }
+
+
+def test_only_its_macros_appear(project: Project) -> None:
+    project.dbt("parse", "--no-partial-parse", "--warn-error")
+    parsed = manifest(project)
+    assert of_package(parsed) == set()
+    assert "macro.alluvium.new_events" in parsed["macros"]
+    own = [node["name"] for node in parsed["nodes"].values() if node["resource_type"] == "model"]
+    assert sorted(own) == ["orders", "orders_events"]
+    project.dbt("parse", "--no-partial-parse", "--vars", "{alluvium_demo: true}")
+    shown = of_package(manifest(project))
+    assert {"flights", "flights_ranges", "edits", "airlines"} < shown
+
+
+def test_the_feed_of_the_readme(project: Project) -> None:
+    rng = random.Random(7)
+    changes: list[dict[str, Any]] = []
+    for batch in range(3):
+        events = [
+            {
+                "id": (key := rng.randrange(60)),
+                "version": rng.randrange(1000) * 1000 + batch * 100 + place,
+                "created_at": f"2024-{1 + key % 12:02}-{1 + key % 28:02}T{key % 24:02}:00:00Z",
+                "total": f"{rng.randrange(10_000) / 100:.2f}",
+            }
+            for place in range(100)
+        ]
+        changes += events
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        project.write({f"landing/orders/{batch}.json": lines})
+        project.dbt("build")
+        newest = pd.DataFrame(changes).sort_values("version").drop_duplicates("id", keep="last")
+        table = project.sql(
+            "select id, version, date_format(created_at, \"yyyy-MM-dd'T'HH:mm:ss'Z'\") created_at,"
+            " cast(total as string) total from {s}.orders order by id"
+        )
+        pd.testing.assert_frame_equal(
+            table, newest.sort_values("id", ignore_index=True), check_dtype=False
+        )
+        assert project.figures("orders")["events"] == 100
+    assert project.figures("orders")["method"] == "min_max"
+    columns = set(project.sql("select * from {s}.orders limit 0"))
+    assert columns == {"id", "version", "created_at", "total"}
