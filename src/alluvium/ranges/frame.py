@@ -118,7 +118,7 @@ def _plan_values(
         return _exact_ranges(values, spark_type, [])
     kept = values.persist()
     try:
-        points, complete = _distinct_values(kept, spark_type, sample_rows)
+        points, complete = _sample(kept, spark_type, sample_rows)
         if complete:
             return one_each(points).joined(choose_cuts(points, method, k, sample_rows))
         filled = False
@@ -137,11 +137,37 @@ def _plan_values(
         kept.unpersist()
 
 
-def _distinct_values(values: DataFrame, spark_type: str, limit: int) -> tuple[Points, bool]:
-    """Distinct values with their rows, and whether these are all; else `limit` by a hash's pick.
+def _sample(values: DataFrame, spark_type: str, limit: int) -> tuple[Points, bool]:
+    """All distinct values with their rows and True, or about `limit` of them and False.
 
-    A hash of the value gives the same sample however the rows are partitioned.
+    A hash of the value picks them, so the sample is the same however the rows are partitioned.
+    The smallest and the largest value are always among them: outliers decide where gaps are.
     """
+    facts = values.agg(
+        F.min("value").alias("lo"),
+        F.max("value").alias("hi"),
+        F.approx_count_distinct("value").alias("n"),
+    ).toArrow()
+    about = facts["n"][0].as_py()
+    if about <= limit * 1.2:
+        points, complete = _distinct_values(values, spark_type, limit)
+        if complete:
+            return points, True
+    else:
+        # Dropping most values here keeps the grouping of them all out of the shuffle.
+        parts = 2**20
+        picked = F.pmod(F.xxhash64("value"), F.lit(parts)) < int(parts * limit / about)
+        points, _ = _distinct_values(values.where(picked), spark_type, limit)
+    ends = pa.concat_arrays(
+        [facts[end].cast(parse_type(spark_type)).combine_chunks() for end in ("lo", "hi")]
+    )
+    return make_points(
+        pa.concat_arrays([points.values, ends]), np.concatenate([points.counts, [1, 1]])
+    ), False
+
+
+def _distinct_values(values: DataFrame, spark_type: str, limit: int) -> tuple[Points, bool]:
+    """Distinct values with their rows, and whether these are all; else `limit` by a hash's pick."""
     counted = (
         values.where("value is not null")
         .groupBy("value")
@@ -159,16 +185,14 @@ def _distinct_values(values: DataFrame, spark_type: str, limit: int) -> tuple[Po
 def _fill(
     values: DataFrame, spark_type: str, sample: Points, cuts: npt.NDArray[np.int64], limit: int
 ) -> tuple[Points, bool]:
-    """Add what lies outside the sample or between a cut and the value before it, and say if all.
+    """Add the values that lie between a cut and the sample's value before it, and say if all.
 
     Values that the sample lacks next to a cut would widen a range over the gap. They are few: in
     the mean a gap of the sample holds as many as one value of it stands for.
     """
-    ends = _literals(sample.values, np.array([0, len(sample) - 1]), spark_type)
     below = _literals(sample.values, cuts - 1, spark_type)
     above = _literals(sample.values, cuts, spark_type)
-    inside = [f"value < {ends[0]}", f"value > {ends[1]}"]
-    inside += [f"(value > {a} and value < {b})" for a, b in zip(below, above, strict=True)]
+    inside = [f"(value > {a} and value < {b})" for a, b in zip(below, above, strict=True)]
     found, complete = _distinct_values(values.where(" or ".join(inside)), spark_type, limit)
     return make_points(pa.concat_arrays([sample.values, found.values])), complete
 
