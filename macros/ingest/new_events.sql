@@ -6,7 +6,8 @@
     both along, so the merge can record the one and check the other. -#}
 {% macro new_events(events, merged, bronze=none) %}
   {%- set ns = namespace(after=-1, through=-1) -%}
-  {%- if execute -%}
+  {#- `dbt compile --no-introspect` has no connection. -#}
+  {%- if execute and flags.INTROSPECT is not sameas false -%}
     {%- set node = alluvium.find_model(merged) -%}
     {%- if node is none -%}
       {%- do exceptions.raise_compiler_error("alluvium.new_events: there is no model '" ~ merged ~ "'. Accepted: the name of a merged model.") -%}

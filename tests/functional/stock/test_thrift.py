@@ -1,0 +1,211 @@
+"""The reference project on stock dbt-spark over Spark's Thrift server, beside the oracle."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from dbt.cli.main import dbtRunner
+from oracle.flights import COLUMNS, KEY, ORDER, assert_same, parse, replay_duckdb
+
+from alluvium.demo.flights import Delivery, replay_flights
+
+hive = pytest.importorskip(
+    "pyhive.hive", reason="stock dbt-spark talks to a Thrift server with PyHive, which is missing"
+)
+pytestmark = pytest.mark.spark
+
+REPO = Path(__file__).parents[3]
+FEED = ("flights_events", "flights_parsed", "flights_batch", "flights", "flights_rejected")
+
+
+@dataclass
+class Stock:
+    """A schema on the server and a landing folder; `lines` holds what the last run logged."""
+
+    root: Path
+    cursor: Any
+    schema: str
+    environ: pytest.MonkeyPatch
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def landing(self) -> Path:
+        return self.root / "landing"
+
+    def dbt(self, *args: str) -> None:
+        self.environ.setenv("ALLUVIUM_TARGET", "thrift")
+        self.environ.setenv("ALLUVIUM_SCHEMA", self.schema)
+        self.environ.setenv("ALLUVIUM_LANDING", str(self.landing))
+        self.lines = []
+        runner = dbtRunner(callbacks=[lambda event: self.lines.append(event.info.msg)])
+        folders = {
+            "--project-dir": REPO,
+            "--profiles-dir": REPO / "profiles",
+            "--target-path": self.root / "target",
+            "--log-path": self.root / "logs",
+        }
+        result = runner.invoke([*args, *(str(x) for pair in folders.items() for x in pair)])
+        assert result.success, result.exception or "\n".join(self.lines[-30:])
+
+    def said(self, text: str) -> bool:
+        return any(text in line for line in self.lines)
+
+    def query(self, sql: str) -> pd.DataFrame:
+        self.cursor.execute(sql.replace("{s}", self.schema))
+        names = [column[0].split(".")[-1] for column in self.cursor.description]
+        return pd.DataFrame(self.cursor.fetchall(), columns=names)
+
+    def version(self, table: str) -> int:
+        return int(self.query(f"describe history {{s}}.{table} limit 1")["version"][0])
+
+    def bronze(self) -> pd.DataFrame:
+        return self.query("select * from {s}.flights_events").sort_values(
+            ["_source_partition", "_source_offset"], ignore_index=True
+        )
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    home = tmp_path_factory.mktemp("thrift")
+    jars = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPO / ".alluvium/jars"))
+    jars.mkdir(parents=True, exist_ok=True)
+    (home / "jars").symlink_to(jars)
+    command = [sys.executable, str(REPO / "scripts/thrift-server")]
+    started = subprocess.run(
+        [*command, "start", "--home", str(home)], capture_output=True, text=True
+    )
+    try:
+        assert started.returncode == 0, started.stderr
+        yield dict(pair.split("=") for pair in started.stdout.split()[1:])
+    finally:
+        subprocess.run([*command, "stop", "--home", str(home)], check=True)
+
+
+@pytest.fixture
+def stock(
+    server: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Stock]:
+    for name, value in server.items():
+        monkeypatch.setenv(name, value)
+    port = int(server["SPARK_THRIFT_PORT"])
+    with hive.connect("127.0.0.1", port, username="dbt") as connection:
+        (tmp_path / "landing/flights").mkdir(parents=True)
+        yield Stock(tmp_path, connection.cursor(), f"s{tmp_path.name[:20]}", monkeypatch)
+
+
+def land(stock: Stock, day: date) -> list[Path]:
+    before = set(stock.landing.rglob("*.jsonl*"))
+    replay_flights(stock.landing, 1, day, Delivery(malformed_rate=0.01))
+    return sorted(set(stock.landing.rglob("*.jsonl*")) - before)
+
+
+def assert_flights(stock: Stock, batches: list[list[Path]]) -> None:
+    *_, expected = replay_duckdb(batches)
+    table = stock.query("select * from {s}.flights")
+    assert_same(expected.live, table[~table["_deleted"]])
+    assert_same(expected.tombstones, table.loc[table["_deleted"], [*KEY, *ORDER]])
+    assert set(COLUMNS) <= set(table.columns)
+    assert len(expected.live) > 1000
+    assert len(expected.tombstones) > 0
+
+
+def test_flights_equal_the_oracle(stock: Stock) -> None:
+    batches = [land(stock, date(2013, 1, 1))]
+    packed = batches[0][3]
+    batches[0][3] = packed.with_name(packed.name + ".gz")
+    batches[0][3].write_bytes(gzip.compress(packed.read_bytes()))
+    packed.unlink()
+    stock.dbt("build", "--select", "+flights", "flights_rejected")
+    assert_flights(stock, batches)
+    assert stock.said("(gaps)")
+
+    # A file that is in is not opened again.
+    content = batches[0][3].read_bytes()
+    batches[0][3].write_bytes(b"no gzip")
+    batches.append(land(stock, date(2013, 1, 2)))
+    stock.dbt("run", "--select", *FEED)
+    batches[0][3].write_bytes(content)
+    assert_flights(stock, batches)
+
+    events, rejected = parse([file for batch in batches for file in batch])
+    folder = f"{stock.landing}/flights/"
+    lines = pd.concat([events[["_file", "_line"]], rejected[["_file", "_line"]]])
+    places = set(zip(lines["_file"].str.removeprefix(folder), lines["_line"], strict=True))
+    bronze = stock.bronze()
+    assert len(bronze) == len(places)
+    assert set(zip(bronze["_source_partition"], bronze["_source_offset"], strict=True)) == places
+    assert bronze["_batch_id"].nunique() == 2
+    counts = stock.query(
+        "select reject_reason, count(*) as n from {s}.flights_rejected group by reject_reason"
+    )
+    assert dict(zip(counts["reject_reason"], counts["n"], strict=True)) == dict(
+        rejected["reason"].value_counts()
+    )
+
+    versions = {name: stock.version(name) for name in ("flights_events", "flights")}
+    stock.dbt("run", "--select", *FEED)
+    assert stock.said("flights_events: nothing new")
+    assert stock.said("flights: nothing new")
+    assert versions == {name: stock.version(name) for name in versions}
+
+    stock.dbt("run", "--select", "flights_events", "--full-refresh")
+    again = stock.bronze()
+    assert again["_batch_id"].min() > bronze["_batch_id"].max()
+    same = [name for name in bronze.columns if name != "_batch_id"]
+    pd.testing.assert_frame_equal(again[same], bronze[same])
+
+
+def test_bronze_keeps_every_line_of_every_file(stock: Stock) -> None:
+    run = ("run", "--select", "flights_events")
+    stock.dbt(*run)
+    assert stock.bronze().empty
+    folder = stock.landing / "flights"
+    (folder / "a b").mkdir()
+    files = {
+        "a b/it's 100%+1.jsonl": b"one\r\n\n two\nthree",
+        "bad.txt": b"ok\n\xff\xfe\r\nlone\rreturn\n",
+        "empty.jsonl": b"",
+        "_hidden.jsonl": b"not seen\n",
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    stock.dbt(*run, "--empty")
+    assert stock.bronze().empty
+    stock.dbt(*run)
+    bronze = stock.bronze()
+    found = bronze[["_source_partition", "_source_offset", "_value"]]
+    assert [tuple(row) for row in found.itertuples(index=False)] == [
+        ("a b/it's 100%+1.jsonl", 0, "one"),
+        ("a b/it's 100%+1.jsonl", 1, ""),
+        ("a b/it's 100%+1.jsonl", 2, " two"),
+        ("a b/it's 100%+1.jsonl", 3, "three"),
+        ("bad.txt", 0, "ok"),
+        ("bad.txt", 1, "\ufffd\ufffd"),
+        ("bad.txt", 2, "lone\rreturn"),
+    ]
+    raw = stock.query(
+        "select hex(_headers[0].value) as bytes from {s}.flights_events where _headers is not null"
+    )
+    assert raw["bytes"].tolist() == ["FFFE"]
+    assert bronze["_key"].isna().all()
+    assert bronze["_batch_id"].nunique() == 1
+    types = stock.query("describe {s}.flights_events")
+    assert dict(zip(types["col_name"], types["data_type"], strict=True)) == {
+        "_key": "string",
+        "_value": "string",
+        "_headers": "array<struct<key:string,value:binary>>",
+        "_source_partition": "string",
+        "_source_offset": "bigint",
+        "_source_timestamp": "timestamp",
+        "_batch_id": "bigint",
+    }
