@@ -1,0 +1,119 @@
+"""The reference project on dbt-databricks as far as it goes without a workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPO = Path(__file__).parents[3]
+BIN = Path(os.environ.get("ALLUVIUM_TEST_DATABRICKS", REPO / ".venv-databricks")) / "bin"
+GOLDEN = Path(__file__).parent / "golden"
+
+pytestmark = pytest.mark.skipif(
+    not (BIN / "dbt").exists(), reason="dbt-databricks is not installed; make databricks does that"
+)
+
+Call = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("databricks")
+
+
+@pytest.fixture(scope="module")
+def call(target: Path) -> Call:
+    """Run a program of the environment with dbt's arguments, without a workspace; its output."""
+
+    def run(*command: str, landing: str = "/Volumes/main/default/landing") -> str:
+        folders = ["--project-dir", str(REPO), "--profiles-dir", str(REPO / "profiles")]
+        folders += ["--target-path", str(target), "--log-path", str(target)]
+        environ = os.environ | {
+            "ALLUVIUM_TARGET": "databricks",
+            "ALLUVIUM_SCHEMA": "alluvium",
+            "ALLUVIUM_LANDING": landing,
+        }
+        done = subprocess.run(
+            [str(BIN / command[0]), *command[1:], *folders],
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    return run
+
+
+def test_parses_without_python_models(call: Call, target: Path) -> None:
+    output = call("dbt", "parse", "--show-all-deprecations")
+    assert "deprecat" not in output.lower()
+    nodes = json.loads((target / "manifest.json").read_text())["nodes"].values()
+    models = {node["name"]: node for node in nodes if node["resource_type"] == "model"}
+    assert {"flights_events", "flights_batch", "flights", "edits"} <= set(models)
+    assert all(node["language"] == "sql" for node in models.values())
+
+
+def test_compiles_without_a_connection(call: Call, target: Path) -> None:
+    call("dbt", "compile", "--no-introspect", "--no-populate-cache")
+    compiled = target / "compiled/alluvium/models/flights"
+    batch = (compiled / "flights_batch.sql").read_text()
+    assert "-1L as `_batch_through`" in batch
+    assert "from `main`.`alluvium`.`flights_parsed`" in batch
+    marts = (target / "compiled/alluvium/models/marts/destinations.sql").read_text()
+    assert "where not coalesce(`_deleted`, false)" in marts
+
+
+def test_bronze_becomes_a_streaming_table_of_databricks(call: Call) -> None:
+    script = str(Path(__file__).parent / "databricks_statements.py")
+    output = call("python", script, "run", "--select", "flights_events")
+    result: dict[str, Any] = json.loads(output.splitlines()[-1])
+    assert result["success"], result["exception"]
+    create = [sql for sql in result["statements"] if "CREATE STREAMING TABLE" in sql]
+    assert len(create) == 1
+    lines = [line.rstrip() for line in create[0].strip().splitlines()]
+    text = "\n".join(line for line in lines if line) + "\n"
+    path = GOLDEN / "databricks_streaming_table.sql"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        pytest.fail(f"{path.name} did not exist and was written: read it, then run again")
+    assert text == path.read_text()
+
+
+def test_a_landing_folder_of_this_machine_is_refused(call: Call) -> None:
+    script = str(Path(__file__).parent / "databricks_statements.py")
+    output = call("python", script, "run", "--select", "flights_events", landing=".alluvium")
+    result = json.loads(output.splitlines()[-1])
+    assert not result["success"]
+    assert "a path of the workspace" in output
+
+
+def test_says_where_dispatch_is_missing(call: Call, tmp_path: Path, target: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for entry in REPO.iterdir():
+        if entry.name in ("models", "macros", "python_models", "seeds", "profiles"):
+            (project / entry.name).symlink_to(entry)
+    text = (REPO / "dbt_project.yml").read_text()
+    (project / "dbt_project.yml").write_text(
+        text.replace("search_order: [alluvium, dbt]", "search_order: [dbt]")
+    )
+    script = str(Path(__file__).parent / "databricks_statements.py")
+    folders = ["--project-dir", str(project), "--profiles-dir", str(REPO / "profiles")]
+    done = subprocess.run(
+        [str(BIN / "python"), script, "run", *folders, "--target-path", str(tmp_path / "t")],
+        env=os.environ | {"ALLUVIUM_TARGET": "databricks"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=300,
+    )
+    assert "dispatch: get_merge_sql is taken from dbt" in done.stdout, done.stderr
