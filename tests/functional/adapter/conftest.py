@@ -45,9 +45,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     engine.stop()
 
 
+@pytest.fixture(scope="session")
+def alluvium_target(home: Path) -> dict[str, Any]:
+    """One target for all: another `spark_conf` would start Spark anew."""
+    # Thousands of small statements: without the second compiler they take half the CPU time.
+    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    conf = {"spark.driver.extraJavaOptions": options}
+    return {"type": "alluvium", "threads": 2, "home": str(home), "spark_conf": conf}
+
+
 @pytest.fixture(scope="class")
-def dbt_profile_target(home: Path) -> dict[str, Any]:
-    return {"type": "alluvium", "threads": 2, "home": str(home)}
+def dbt_profile_target(alluvium_target: dict[str, Any]) -> dict[str, Any]:
+    return dict(alluvium_target)
 
 
 @pytest.fixture(scope="class")
