@@ -57,11 +57,15 @@ docs: machine $(VENV)/.run jars ## dbt's documentation site, in target/
 .PHONY: setup
 setup: machine $(VENV)/.dev jars ## all that the other targets need, without running anything
 
+.PHONY: bench-run
+bench-run: machine $(VENV)/.bench ## time and memory of the reference project, from a clone
+	$(BIN)/python benchmarks/reference_project.py
+
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
 	@rm -rf $(VENV)-new
 	python=$$(scripts/check-machine python) && "$$python" -m venv $(VENV)-new
-	$(VENV)-new/bin/python -m pip install --quiet -e '.[demo,dev,thrift]'
+	$(VENV)-new/bin/python -m pip install --quiet -e '.[demo,dev,thrift,bench]'
 	@(sed '/^[^#]/d' constraints.txt; $(VENV)-new/bin/python -m pip list --format freeze \
 		| grep -v -E '^(dbt-alluvium|pip|setuptools|wheel)==') > $(VENV)-new/constraints.txt
 	@mv $(VENV)-new/constraints.txt constraints.txt && rm -rf $(VENV)-new
@@ -88,6 +92,10 @@ $(VENV)/.run: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.run
 	@echo "installing the tools of development into $(VENV) (once)"
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,dev,thrift]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.run
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,bench]'
 	@touch $@
 
 # dbt-databricks asks for an older dbt-spark than ours (<1.11): it gets an environment of its own.

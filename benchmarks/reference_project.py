@@ -2,7 +2,7 @@
 
 Run with `make bench-run`. Package downloads are left out: the clone is set up before the clock
 starts. Memory is the summed resident set of the command and all its children (JVM and Python),
-sampled five times a second. Writes benchmarks/results/run.json.
+sampled five times a second. Writes benchmarks/results/run.json and docs/images/run.svg.
 """
 
 from __future__ import annotations
@@ -18,9 +18,16 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results" / "run.json"
+CHART = REPOSITORY / "docs" / "images" / "run.svg"
+# What each case may take at most, in seconds, and all of them in bytes.
+BARS = {"make run, first": 240, "make run, new events": 90, "dbt build, nothing new": 40}
+BAR_BYTES = 4 * 2**30
 
 
 def children(root: int) -> list[int]:
@@ -90,6 +97,24 @@ def one_round(folder: Path) -> dict[str, tuple[float, int]]:
     return {case: step() for case, step in steps.items()}
 
 
+def draw(results: list[dict[str, Any]]) -> None:
+    """Seconds and memory beside their bars."""
+    cases = [result["case"] for result in results]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True)
+    left.barh(cases, [BARS[case] for case in cases], color="#e5e5e5", label="bar")
+    left.barh(cases, [r["seconds"] for r in results], height=0.5, color="#2b6cb0", label="median")
+    left.set_xlabel("seconds")
+    left.legend(frameon=False)
+    right.barh(cases, [BAR_BYTES / 2**30] * len(cases), color="#e5e5e5")
+    right.barh(cases, [r["peak_bytes"] / 2**30 for r in results], height=0.5, color="#2b6cb0")
+    right.set_xlabel("GiB at the peak, JVM and Python")
+    left.invert_yaxis()
+    figure.suptitle(f"The reference project on {results[0]['machine']}", fontsize=10)
+    figure.tight_layout()
+    CHART.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(CHART)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="fresh clones to measure")
@@ -100,23 +125,21 @@ def main() -> None:
             for case, figure in one_round(Path(folder)).items():
                 figures.setdefault(case, []).append(figure)
                 print(f"round {number + 1}: {case}: {figure[0]:.1f} s, {figure[1] / 2**30:.2f} GiB")
-    RESULTS.write_text(
-        json.dumps(
-            [
-                {
-                    "case": case,
-                    "contender": "alluvium",
-                    "seconds": round(statistics.median(seconds for seconds, _ in runs), 1),
-                    "seconds_all": [round(seconds, 1) for seconds, _ in runs],
-                    "peak_bytes": max(peak for _, peak in runs),
-                    "machine": f"{os.cpu_count()} cores, {platform.machine()}",
-                }
-                for case, runs in figures.items()
-            ],
-            indent=2,
-        )
-        + "\n"
-    )
+    results = [
+        {
+            "case": case,
+            "contender": "alluvium",
+            "seconds": round(statistics.median(seconds for seconds, _ in runs), 1),
+            "seconds_all": [round(seconds, 1) for seconds, _ in runs],
+            "bar_seconds": BARS[case],
+            "peak_bytes": max(peak for _, peak in runs),
+            "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        }
+        for case, runs in figures.items()
+    ]
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    draw(results)
 
 
 if __name__ == "__main__":
