@@ -113,16 +113,19 @@ class Cursor:
         Statements before the last one (a model's `sql_header`) run first, in the same session.
         """
         self._rows = None
-        sql = sql.strip().removesuffix(";")
-        streams.provide(self._session, sql)
+        *headers, sql = statements(sql)
         started = time.perf_counter()
-        if bindings:
-            self._frame = self._session.sql(sql, args=list(bindings))
-        else:
-            self._frame = self._session.sql(sql)
-        self._figures = Figures.of_statement(
-            self._session, sql, self._frame, time.perf_counter() - started
-        )
+        with spark_errors():
+            streams.provide(self._session, sql)
+            for header in headers:
+                self._session.sql(header)
+            if bindings:
+                self._frame = self._session.sql(sql, args=list(bindings))
+            else:
+                self._frame = self._session.sql(sql)
+            self._figures = Figures.of_statement(
+                self._session, sql, self._frame, time.perf_counter() - started
+            )
 
     def response(self) -> ModelResponse:
         return self._figures.response() if self._figures else ModelResponse(_message="OK")
