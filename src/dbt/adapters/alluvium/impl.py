@@ -40,6 +40,12 @@ class AlluviumAdapter(SparkAdapter):
     def debug_query(self) -> None:
         self.execute("select 1 as id")
 
+    def parse_describe_extended(
+        self, relation: BaseRelation, raw_rows: Any
+    ) -> list[AlluviumColumn]:
+        found = super().parse_describe_extended(relation, raw_rows)
+        return [AlluviumColumn(**vars(column)) for column in found]
+
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema; SHOW TABLE EXTENDED, dbt-spark's, asks for each."""
         schema = str(schema_relation.schema)

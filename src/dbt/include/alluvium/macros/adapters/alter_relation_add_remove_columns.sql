@@ -5,12 +5,12 @@
     {%- set mapping = properties.rows | selectattr(0, 'equalto', 'delta.columnMapping.mode') | map(attribute=1) | first -%}
     {%- if mapping not in ('name', 'id') -%}
       {% do exceptions.raise_compiler_error(
-          relation ~ ": columns cannot be dropped (" ~ (remove_columns | map(attribute='name') | join(', '))
+          relation.render() ~ ": columns cannot be dropped (" ~ (remove_columns | map(attribute='name') | join(', '))
           ~ "). Delta drops columns of tables with column mapping only: set"
           ~ " `tblproperties: {delta.columnMapping.mode: name}` on the node and build it with --full-refresh,"
           ~ " or use `on_schema_change: append_new_columns`.") %}
     {%- endif -%}
-    {%- do run_query("alter table " ~ relation ~ " drop columns ("
+    {%- do run_query("alter table " ~ relation.render() ~ " drop columns ("
         ~ (remove_columns | map(attribute='quoted') | join(', ')) ~ ")") -%}
   {%- endif -%}
   {%- if add_columns and execute -%}
@@ -18,6 +18,6 @@
     {%- for column in add_columns -%}
       {%- do columns.append(column.quoted ~ ' ' ~ column.data_type) -%}
     {%- endfor -%}
-    {%- do run_query("alter table " ~ relation ~ " add columns (" ~ columns | join(', ') ~ ")") -%}
+    {%- do run_query("alter table " ~ relation.render() ~ " add columns (" ~ columns | join(', ') ~ ")") -%}
   {%- endif -%}
 {% endmacro %}

@@ -4,7 +4,7 @@
 {% macro alluvium__persist_constraints(relation, model) %}
   {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
     {%- for rule in alluvium_constraints(model) -%}
-      {%- do run_query("alter table " ~ relation ~ " add constraint " ~ adapter.quote(rule.name)
+      {%- do run_query("alter table " ~ relation.render() ~ " add constraint " ~ adapter.quote(rule.name)
           ~ " check (" ~ rule.expression ~ ")") -%}
     {%- endfor -%}
   {%- endif -%}

@@ -13,7 +13,7 @@
 {% macro alluvium__alter_column_comment(relation, column_dict) %}
   {%- if not relation.is_view -%}
     {%- set present = {} -%}
-    {%- for row in run_query("describe table " ~ relation).rows -%}
+    {%- for row in run_query("describe table " ~ relation.render()).rows -%}
       {%- do present.setdefault(row[0] | lower, row[2] or '') -%}
     {%- endfor -%}
     {%- set changes = [] -%}
@@ -21,7 +21,7 @@
       {%- do changes.append(adapter.quote(name) ~ " comment " ~ alluvium_literal(column_dict[name]['description'])) -%}
     {%- endfor -%}
     {%- if changes -%}
-      {%- do run_query("alter table " ~ relation ~ " alter column " ~ changes | join(', ')) -%}
+      {%- do run_query("alter table " ~ relation.render() ~ " alter column " ~ changes | join(', ')) -%}
     {%- endif -%}
   {%- endif -%}
 {% endmacro %}
