@@ -9,6 +9,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import log_code_execution
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
+from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtRuntimeError
@@ -40,9 +41,7 @@ class AlluviumAdapter(SparkAdapter):
     def debug_query(self) -> None:
         self.execute("select 1 as id")
 
-    def parse_describe_extended(
-        self, relation: BaseRelation, raw_rows: Any
-    ) -> list[AlluviumColumn]:
+    def parse_describe_extended(self, relation: BaseRelation, raw_rows: Any) -> list[SparkColumn]:
         found = super().parse_describe_extended(relation, raw_rows)
         return [AlluviumColumn(**vars(column)) for column in found]
 
