@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,14 @@ from alluvium.demo.flights import Delivery, replay_flights
 
 _names = itertools.count(1)
 Feed = Callable[..., list[Path]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_usage_stats() -> Iterator[None]:
+    """The repository's own dbt_project.yml leaves them to the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
+        yield
 
 
 @pytest.fixture(scope="session")

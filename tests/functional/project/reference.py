@@ -17,7 +17,7 @@ from functional.runner import REPO, Project
 from oracle.flights import Merged, assert_same, parse
 
 METHODS = ("none", "min_max", "gaps", "kmeans")
-# What one batch needs; tests, seeds and marts have their own place.
+# What one batch needs. dbt takes `flights` for the folder as well, which adds `flights_parsed`.
 FEED = ("flights_events", "flights_batch", "flights_ranges", "flights", "flights_rejected")
 PARTS = (
     "dbt_project.yml", "macros", "models", "profiles", "python_models", "seeds", "tests/data_tests",

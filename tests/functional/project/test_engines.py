@@ -31,6 +31,11 @@ def spark_rows(project: Reference, table: str, where: str = "true") -> list[Any]
     return rows(project.session.sql(query).toArrow())
 
 
+def by_query(table: DeltaTable) -> list[Any]:
+    found = QueryBuilder().register("t", table).execute("select * from t").read_all()
+    return rows(pa.table(found))
+
+
 @pytest.fixture(scope="module")
 def fed(
     make_reference: Callable[..., Reference], replayed: Callable[[int], list[Path]]
@@ -72,8 +77,7 @@ def test_deletion_vectors(fed: Reference) -> None:
     table = DeltaTable(location(fed, "vectors"))
     with pytest.raises(DeltaProtocolError, match="deletionVectors"):
         table.to_pyarrow_table()
-    found = QueryBuilder().register("vectors", table).execute("select * from vectors").read_all()
-    assert rows(pa.table(found)) == expected
+    assert by_query(table) == expected
 
     session.sql(
         f"alter table {schema}.vectors set tblproperties ('delta.enableDeletionVectors' = 'false')"
@@ -82,3 +86,14 @@ def test_deletion_vectors(fed: Reference) -> None:
     session.sql(f"alter table {schema}.vectors drop feature deletionVectors")
     table = DeltaTable(location(fed, "vectors"))
     assert rows(table.to_pyarrow_table()) == spark_rows(fed, "vectors") == expected
+
+
+def test_column_mapping(fed: Reference) -> None:
+    fed.session.sql(
+        f"create table {fed.schema}.mapped using delta"
+        " tblproperties ('delta.columnMapping.mode' = 'name') as select id from range(10)"
+    )
+    table = DeltaTable(location(fed, "mapped"))
+    with pytest.raises(DeltaProtocolError, match="columnMapping"):
+        table.to_pyarrow_table()
+    assert by_query(table) == spark_rows(fed, "mapped") != []

@@ -80,7 +80,7 @@ def test_full_refresh(make_reference: Callable[..., Reference], batches: list[li
         project.run()
     project.check(before)
 
-    refused = project.try_dbt("run", "--full-refresh", "--select", "flights")
+    refused = project.try_dbt("run", "--full-refresh", "--select", "alluvium.flights.flights")
     assert not refused.success
     assert "flights_batch" in str(refused.exception) + "".join(project.lines)
     project.check(before)

@@ -58,7 +58,10 @@ def of_package(manifest: dict[str, Any]) -> set[str]:
         node["name"]
         for kind in kinds
         for node in manifest[kind].values()
-        if node["package_name"] == "alluvium" and node["resource_type"] != "operation"
+        if node["package_name"] == "alluvium"
+        and node["resource_type"] != "operation"
+        # dbt leaves the tests of a model that is not enabled among the nodes.
+        and node.get("config", {}).get("enabled", True)
     }
 
 
