@@ -69,7 +69,7 @@
 {#- A model's SQL with its source() rendered as something else. -#}
 {% macro with_stream(sql, relation, replacement) %}
   {%- set name = modules.re.escape(relation.render()) -%}
-  {{ return(modules.re.sub('(?<![\w`.])' ~ name ~ '(?![\w`.])', replacement.replace('\\', '\\\\'), sql)) }}
+  {{ return(modules.re.sub('(?<![A-Za-z0-9_`.])' ~ name ~ '(?![A-Za-z0-9_`.])', replacement.replace('\\', '\\\\'), sql)) }}
 {% endmacro %}
 
 

@@ -115,7 +115,7 @@ def assert_flights(stock: Stock, batches: list[list[Path]]) -> None:
     assert_same(expected.live, table[~table["_deleted"]])
     assert_same(expected.tombstones, table.loc[table["_deleted"], [*KEY, *ORDER]])
     assert set(COLUMNS) <= set(table.columns)
-    assert len(expected.live) > 1000
+    assert len(expected.live) > 500
     assert len(expected.tombstones) > 0
 
 
