@@ -1,12 +1,21 @@
 """dbt's public adapter suite: catalog."""
 
+from typing import ClassVar
+
 import pytest
 from dbt.tests.adapter.catalog import files
 from dbt.tests.adapter.catalog import relation_types as suite
 
 
 class TestCatalogRelationTypes(suite.CatalogRelationTypes):
-    """Spark has no materialized views, and calls a table a table."""
+    """Spark has no materialized views."""
+
+    skipped: ClassVar = {
+        "test_relation_types_populate_correctly": (
+            "its parameters name the types in PostgreSQL's words, such as BASE TABLE;"
+            " test_relation_types runs its body with Spark's"
+        ),
+    }
 
     @pytest.fixture(scope="class", autouse=True)
     def models(self):
@@ -20,5 +29,5 @@ class TestCatalogRelationTypes(suite.CatalogRelationTypes):
             ("model.test.my_view", "view"),
         ],
     )
-    def test_relation_types_populate_correctly(self, docs, node_name, relation_type):
-        super().test_relation_types_populate_correctly(docs, node_name, relation_type)
+    def test_relation_types(self, docs, node_name, relation_type):
+        self.test_relation_types_populate_correctly(docs, node_name, relation_type)
