@@ -42,6 +42,20 @@ def test_kinds_of_types(dtype: str, kinds: set[str]) -> None:
     assert column.data_type == dtype
 
 
+def test_texts_expand_to_longer_ones_only() -> None:
+    short, long, text = (
+        AlluviumColumn("c", dtype) for dtype in ("varchar(5)", "varchar(9)", "string")
+    )
+    assert short.can_expand_to(long)
+    assert short.can_expand_to(text)
+    assert not long.can_expand_to(short)
+    assert not long.can_expand_to(long)
+    assert not text.can_expand_to(long)
+    assert not short.can_expand_to(AlluviumColumn("c", "int"))
+    assert AlluviumColumn.string_type(9) == "varchar(9)"
+    assert AlluviumColumn.string_type(text.string_size()) == "string"
+
+
 def test_catalog_of_a_described_table() -> None:
     relation = AlluviumRelation.create(schema="s", identifier="t", type="table")
     found = catalog.columns(

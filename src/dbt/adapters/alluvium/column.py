@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
+
+_UNBOUNDED = 2**31 - 1
 
 
 @dataclass
@@ -37,4 +40,16 @@ class AlluviumColumn(SparkColumn):
     def string_size(self) -> int:
         """Characters that fit; a `string` has no bound."""
         bound = self.dtype.partition("(")[2].rstrip(") ")
-        return int(bound) if bound.isdigit() else 2**31 - 1
+        return int(bound) if bound.isdigit() else _UNBOUNDED
+
+    @classmethod
+    def string_type(cls, size: int) -> str:
+        return "string" if size >= _UNBOUNDED else f"varchar({size})"
+
+    def can_expand_to(self, other_column: Column) -> bool:
+        """True if `other_column` holds longer texts than this one; dbt then alters the type."""
+        return (
+            self.is_string()
+            and other_column.is_string()
+            and other_column.string_size() > self.string_size()
+        )
