@@ -53,8 +53,9 @@ def run(
     code = "\n" * _leading_lines(source) + code.lstrip()
     linecache.cache[path] = (len(code), None, code.splitlines(keepends=True), path)
     handle.cursor()  # names the job group, so that Ctrl-C reaches the model's jobs too
-    # pandas-on-Spark asks for the active session of the thread.
+    # pandas-on-Spark asks for the active session: of the thread in the JVM, of the process here.
     SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
+    SparkSession._activeSession = session
     scope: dict[str, Any] = {"__name__": "dbt_python_model", "spark": session}
     try:
         exec(compile(code, path, "exec"), scope)
@@ -64,14 +65,16 @@ def run(
     except Exception as error:
         raise DbtRuntimeError(_explain(path, error)) from error
     view, sql = scope[_VIEW], scope[_SQL]
+    # A frame of pandas-on-Spark may belong to another session of this process, and its view with it.
+    owner = frame.sparkSession
     frame.createOrReplaceTempView(view)
     try:
-        result = session.sql(sql)
+        result = owner.sql(sql)
     except (PySparkException, Py4JJavaError) as error:
         # Lazy frames fail here, possibly in a user's function: Spark's text holds its traceback.
         raise DbtRuntimeError(f"Python model {path} failed while writing: {error}") from error
     finally:
-        session.catalog.dropTempView(view)
+        owner.catalog.dropTempView(view)
     return Figures.of_statement(session, sql, result, time.perf_counter() - started)
 
 
