@@ -25,7 +25,7 @@ run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights and HOURS (
 	$(BIN)/dbt build
 
 .PHONY: test
-test: machine $(VENV)/.dev jars ## the tests that guard behaviour: unit and functional
+test: machine $(VENV)/.dev jars databricks ## the tests that guard behaviour: unit and functional
 	$(PYTEST) -m "not slow"
 
 .PHONY: test-unit
@@ -33,7 +33,7 @@ test-unit: machine $(VENV)/.dev ## the tests that start no Spark: seconds
 	$(PYTEST) tests/unit -m "not slow"
 
 .PHONY: test-full
-test-full: machine $(VENV)/.dev jars ## all tests, the long ones too
+test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too
 	$(PYTEST)
 
 .PHONY: lint
@@ -55,7 +55,7 @@ docs: machine $(VENV)/.run jars ## dbt's documentation site, in target/
 	$(BIN)/dbt docs generate
 
 .PHONY: setup
-setup: machine $(VENV)/.dev jars ## all that the other targets need, without running anything
+setup: machine $(VENV)/.dev jars databricks ## all that the other targets need, without running anything
 
 .PHONY: bench-run
 bench-run: machine $(VENV)/.bench ## time and memory of the reference project, from a clone
@@ -102,7 +102,8 @@ $(VENV)/.bench: $(VENV)/.run
 .venv-databricks/.done: Makefile
 	@test -x .venv-databricks/bin/python || \
 		{ python=$$(scripts/check-machine python) && "$$python" -m venv .venv-databricks; }
-	.venv-databricks/bin/python -m pip install --quiet 'dbt-databricks==1.11.8'
+	@echo "installing dbt-databricks into .venv-databricks (once)"
+	@.venv-databricks/bin/python -m pip install --quiet 'dbt-databricks==1.11.8'
 	@touch $@
 
 .PHONY: clean-data
