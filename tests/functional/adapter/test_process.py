@@ -27,15 +27,14 @@ def model(dbt, session):
 @pytest.fixture
 def folder(tmp_path: Path, home: Path) -> Path:
     """A project with nothing but its models; its home has the jars."""
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "one.sql").write_text(
-        "{{ config(materialized='table') }} select 1 as id"
-    )
-    (tmp_path / "dbt_project.yml").write_text(PROJECT)
-    (tmp_path / "profiles.yml").write_text(PROFILE)
-    (tmp_path / ".alluvium").mkdir()
-    (tmp_path / ".alluvium" / "jars").symlink_to((home / "jars").resolve())
-    return tmp_path
+    path = tmp_path / "my project"
+    (path / "models").mkdir(parents=True)
+    (path / "models" / "one.sql").write_text("{{ config(materialized='table') }} select 1 as id")
+    (path / "dbt_project.yml").write_text(PROJECT)
+    (path / "profiles.yml").write_text(PROFILE)
+    (path / ".alluvium").mkdir()
+    (path / ".alluvium" / "jars").symlink_to((home / "jars").resolve())
+    return path
 
 
 def start(folder: Path, *args: str, **env: str) -> subprocess.Popen[str]:

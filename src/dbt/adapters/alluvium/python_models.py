@@ -65,7 +65,7 @@ def run(
     except Exception as error:
         raise DbtRuntimeError(_explain(path, error)) from error
     view, sql = scope[_VIEW], scope[_SQL]
-    # A frame of pandas-on-Spark may belong to another session of this process, and its view with it.
+    # A pandas-on-Spark frame may belong to another session of this process, its view with it.
     owner = frame.sparkSession
     frame.createOrReplaceTempView(view)
     try:
