@@ -18,6 +18,12 @@
       {%- set ns.after = progress if progress is not none else -1 -%}
     {%- endif -%}
     {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
+    {#- Numbers that start again would be taken for batches that were merged long ago. -#}
+    {%- if newest is not none and newest | int < ns.after -%}
+      {%- do exceptions.raise_compiler_error(merged ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
+          ~ (bronze or events) ~ ' is ' ~ newest ~ ': that table was started anew, and its events would be passed over. Run '
+          ~ merged ~ ' and the model that stages its batch with --full-refresh.') -%}
+    {%- endif -%}
     {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
   {%- endif -%}
 (

@@ -139,3 +139,16 @@ def test_clone_goes_on_where_its_source_stopped(project: Any) -> None:
     assert project.figures("items")["events"] == 1
     assert live(project, branch) == [1, 3, 4, 5, 6, 7, 8]
     assert live(project) == [1, 3, 4, 5, 6, 7]
+
+
+def test_bronze_started_anew_is_no_silent_gap(feed: Callable[..., Any]) -> None:
+    made = feed("anew", {"order_by": "lsn"})
+    made.append_events(4, (1, "c", 1, DAY.format(1), "a"))
+    made.dbt("build")
+    made.session.sql(f"delete from {made.schema}.events")
+    made.append_events(0, (2, "c", 2, DAY.format(2), "b"))
+    assert not made.try_dbt("build").success
+    assert made.said("items has merged event batches up to 4, but the newest in")
+    made.dbt("build", "--full-refresh")
+    assert made.sql("select id from {s}.items")["id"].tolist() == [2]
+    assert recorded(made) == [0]
