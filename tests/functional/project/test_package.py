@@ -91,7 +91,7 @@ def test_the_feed_of_the_readme(project: Project) -> None:
             for place in range(100)
         ]
         changes += events
-        lines = "".join(json.dumps(event) + "\n" for event in events)
+        lines = "".join(json.dumps(event) + "\n" for event in events) + "no order\n"
         project.write({f"landing/orders/{batch}.json": lines})
         project.dbt("build")
         newest = pd.DataFrame(changes).sort_values("version").drop_duplicates("id", keep="last")
