@@ -8,12 +8,15 @@ a kill is the same files or offsets and the same epoch, so Delta skips it where 
 from __future__ import annotations
 
 import json
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -347,6 +350,12 @@ class _Run:
             self.error = error
             raise
 
+    def failure(self) -> Exception | None:
+        """What a micro-batch failed with; Java's long trace as one line of its causes."""
+        if isinstance(self.error, Py4JJavaError):
+            return StreamError(f"{self._target.name}: {_causes(self.error.java_exception)}")
+        return self.error
+
     def figures(self) -> Figures:
         """The run's sums."""
         return Figures(
@@ -424,15 +433,39 @@ def _stream(session: SparkSession, run: _Run) -> None:
     list_in_few_tasks(session)
     writer = run.source.stream(session).writeStream.foreachBatch(run)
     writer = writer.option("checkpointLocation", run.place.location)
-    query = writer.trigger(availableNow=True).start()
+    with _unlogged_callback():
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+        except PySparkException as error:
+            raise (run.failure() or error) from error
+        finally:
+            query.stop()
+
+
+@contextmanager
+def _unlogged_callback() -> Iterator[None]:
+    """Keep py4j from logging an error of the micro-batch: the caller gets it."""
+
+    def other(record: logging.LogRecord) -> bool:
+        return "executing the Python Proxy" not in record.getMessage()
+
+    logger = logging.getLogger("py4j.clientserver")
+    logger.addFilter(other)
     try:
-        query.awaitTermination()
-    except PySparkException as error:
-        if run.error is not None:
-            raise run.error from error
-        raise
+        yield
     finally:
-        query.stop()
+        logger.removeFilter(other)
+
+
+def _causes(error: Any) -> str:
+    """The first lines of a Java exception and of its causes."""
+    lines: dict[str, None] = {}
+    while error is not None:
+        message = str(error.getMessage() or error.getClass().getSimpleName())
+        lines[message.strip().splitlines()[0]] = None
+        error = error.getCause()
+    return "; ".join(lines)
 
 
 def _first_line(error: Exception) -> str:

@@ -216,6 +216,27 @@ def test_refused_targets(make_bronze: Make, target: dict[str, Any], message: str
         make_bronze(target=target).run()
 
 
+def test_damaged_file_stops_the_run_until_it_is_whole_or_gone(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    bronze.land("1.txt", b"a\n")
+    whole = gzip.compress(b"b\nc\n" * 2000)
+    bronze.land("2.txt.gz", whole[:-30])
+    with pytest.raises(stream.StreamError, match=r"2\.txt\.gz.*Unexpected end") as failed:
+        bronze.run()
+    assert "\n" not in str(failed.value)
+    assert bronze.rows() == []
+    bronze.land("2.txt.gz", whole)
+    assert bronze.run().rows == 4001
+    bronze.check()
+    bronze.land("3.txt.gz", b"no gzip")
+    with pytest.raises(stream.StreamError, match=r"3\.txt\.gz"):
+        bronze.run()
+    (bronze.landing / "3.txt.gz").unlink()
+    bronze.land("4.txt", b"d\n")
+    assert bronze.run().rows == 1
+    bronze.check()
+
+
 def test_lost_checkpoint_of_a_table_without_system_columns(make_bronze: Make) -> None:
     bronze = make_bronze(sql=f"select _value from `{VIEW}`")
     bronze.land("1.txt", b"a\n")
