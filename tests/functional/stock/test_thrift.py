@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -84,11 +85,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     started = subprocess.run(
         [*command, "start", "--home", str(home)], capture_output=True, text=True
     )
-    try:
-        assert started.returncode == 0, started.stderr
-        yield dict(pair.split("=") for pair in started.stdout.split()[1:])
-    finally:
-        subprocess.run([*command, "stop", "--home", str(home)], check=True)
+    assert started.returncode == 0, started.stderr
+    server = dict(pair.split("=") for pair in started.stdout.split()[1:])
+    yield server
+    # ps takes the terminal's width from here; the server's command line is far longer.
+    stopping = os.environ | {"COLUMNS": "80"}
+    subprocess.run([*command, "stop", "--home", str(home)], check=True, env=stopping)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", int(server["SPARK_THRIFT_PORT"]))) != 0
 
 
 @pytest.fixture
