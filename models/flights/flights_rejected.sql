@@ -4,12 +4,10 @@ select
     _source_partition,
     _source_offset,
     _source_timestamp,
-    _batch_id
-from {{ ref('flights_parsed') }} as parsed
-where
-    reject_reason is not null
-    {#- `dbt compile --no-introspect` has nothing to ask whether the table exists. #}
-    {% if flags.INTROSPECT is not sameas false and is_incremental() %}
-        and parsed._batch_id
-        > (select coalesce(max(rejected._batch_id), -1) from {{ this }} as rejected)
-    {% endif %}
+    _batch_id,
+    _batch_after,
+    _batch_through
+from {{
+    alluvium.new_events(ref('flights_parsed'), 'flights_rejected', bronze=ref('flights_events'))
+}} as events
+where reject_reason is not null
