@@ -9,6 +9,12 @@
     of the table would be a commit, and its cost, for nothing. -#}
 {% macro rewrites() %}
   {%- if not alluvium.maintains() -%}{{ return(false) }}{%- endif -%}
-  {%- set ran = load_result('main') if 'alluvium_merge' in (config.get('meta') or {}) else none -%}
-  {{ return(ran is none or ran.response.rows_affected != 0) }}
+  {%- if 'alluvium_merge' not in (config.get('meta') or {}) -%}{{ return(true) }}{%- endif -%}
+  {%- if target.type == 'alluvium' -%}
+    {%- set ran = load_result('main') -%}
+    {{ return(ran is none or ran.response.rows_affected != 0) }}
+  {%- endif -%}
+  {#- Elsewhere the merge is a statement of its own, which is not sent for nothing. -#}
+  {%- set merged = load_result('alluvium_merge') -%}
+  {{ return(merged is not none and (merged.table.rows[0]['num_affected_rows'] | int if merged.table.rows else 0) != 0) }}
 {% endmacro %}

@@ -118,7 +118,7 @@ def assert_flights(stock: Stock, batches: list[list[Path]]) -> None:
     table = stock.query("select * from {s}.flights")
     assert_same(expected.live, table[~table["_deleted"]])
     assert_same(expected.tombstones, table.loc[table["_deleted"], [*KEY, *ORDER]])
-    assert set(COLUMNS) <= set(table.columns)
+    assert set(table.columns) == {*COLUMNS, "op", "_deleted"}
     assert len(expected.live) > 500
     assert len(expected.tombstones) > 0
 

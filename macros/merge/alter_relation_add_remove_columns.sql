@@ -1,0 +1,33 @@
+{#- `on_schema_change` compares the batch with the table. On stock targets the control columns of a
+    batch must not be added for that, nor the tombstones' column be dropped. -#}
+{% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
+  {%- set changes = alluvium.stored_columns(add_columns, remove_columns) -%}
+  {%- if changes.add or changes.remove -%}
+    {%- do dbt.spark__alter_relation_add_remove_columns(relation, changes.add, changes.remove) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{% macro databricks__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
+  {%- set changes = alluvium.stored_columns(add_columns, remove_columns) -%}
+  {%- if changes.add or changes.remove -%}
+    {%- do dbt.databricks__alter_relation_add_remove_columns(relation, changes.add, changes.remove) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- dbt looks through a package for Spark's macro before it comes to the adapter's own. -#}
+{% macro alluvium__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
+  {{ return(dbt.alluvium__alter_relation_add_remove_columns(relation, add_columns, remove_columns)) }}
+{% endmacro %}
+
+
+{% macro stored_columns(add_columns, remove_columns) %}
+  {%- set add = add_columns or [] -%}
+  {%- set remove = remove_columns or [] -%}
+  {%- if model.resource_type == 'model' and alluvium.merge_settings(model) is not none -%}
+    {%- set add = add | rejectattr('name', 'in', ['_batch_through', '_batch_after']) | list -%}
+    {%- set remove = remove | rejectattr('name', 'equalto', '_deleted') | list -%}
+  {%- endif -%}
+  {{ return({'add': add, 'remove': remove}) }}
+{% endmacro %}
