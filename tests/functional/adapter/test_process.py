@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
+# The list of databases that dbt shows leaves out packages that are installed editable.
+CHOICE = "from dbt.task.init import InitTask as T; T.ask_for_adapter_choice = lambda _: 'alluvium'"
+INIT = [sys.executable, "-c", f"{CHOICE}; from dbt.cli.main import cli; cli()"]
 PROJECT = "name: p\nprofile: p\nflags: {send_anonymous_usage_stats: false}\n"
 PROFILE = "p: {target: dev, outputs: {dev: {type: alluvium, schema: s}}}\n"
 
@@ -46,6 +49,8 @@ def start(folder: Path, *args: str, **env: str) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # A shell's background job ignores the interrupt, and so would all that it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -131,10 +136,10 @@ def test_init_writes_a_profile_that_works(tmp_path: Path, home: Path) -> None:
     profiles = tmp_path / "profiles"
     profiles.mkdir()
     process = subprocess.run(
-        [*DBT, "init", "fresh", "--profiles-dir", str(profiles)],
+        [*INIT, "init", "fresh", "--profiles-dir", str(profiles)],
         cwd=tmp_path,
         env={**os.environ, "DBT_PROFILES_DIR": str(profiles)},
-        input="1\nmy_schema\n3\n",
+        input="my_schema\n3\n",
         capture_output=True,
         text=True,
         timeout=300,
