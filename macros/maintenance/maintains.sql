@@ -15,6 +15,6 @@
     {{ return(ran is none or ran.response.rows_affected != 0) }}
   {%- endif -%}
   {#- Elsewhere the merge is a statement of its own, which is not sent for nothing. -#}
-  {%- set merged = load_result('alluvium_merge') -%}
+  {%- set merged = alluvium.merge_result() -%}
   {{ return(merged is not none and (merged.table.rows[0]['num_affected_rows'] | int if merged.table.rows else 0) != 0) }}
 {% endmacro %}

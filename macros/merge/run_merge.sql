@@ -85,7 +85,18 @@
   {%- set metadata = dict(figures, table=alluvium.table_id(target)) -%}
   {%- do run_query('set spark.databricks.delta.commitInfo.userMetadata=' ~ tojson({'alluvium_merge': metadata}, sort_keys=true)) -%}
   {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ sql }}{%- endcall -%}
-  {%- set rows = load_result('alluvium_merge').table.rows -%}
+  {%- set rows = alluvium.merge_result().table.rows -%}
   {%- do run_query('reset spark.databricks.delta.commitInfo.userMetadata') -%}
   {{ return(rows[0]['num_affected_rows'] | int if rows else 0) }}
+{% endmacro %}
+
+
+{#- What the merge's own statement gave, none if it was not sent. dbt forgets a result once it is read,
+    and the hooks after the merge ask again. -#}
+{% macro merge_result() %}
+  {%- set result = load_result('alluvium_merge') -%}
+  {%- if result is not none -%}
+    {%- do store_result('alluvium_merge', response=result.response, agate_table=result.table) -%}
+  {%- endif -%}
+  {{ return(result) }}
 {% endmacro %}
