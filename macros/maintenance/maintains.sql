@@ -14,7 +14,9 @@
     {%- set ran = load_result('main') -%}
     {{ return(ran is none or ran.response.rows_affected != 0) }}
   {%- endif -%}
-  {#- Elsewhere the merge is a statement of its own, which is not sent for nothing. -#}
-  {%- set merged = alluvium.merge_result() -%}
-  {{ return(merged is not none and (merged.table.rows[0]['num_affected_rows'] | int if merged.table.rows else 0) != 0) }}
+  {#- Elsewhere `execute_merge` notes the rows; dbt hands a note out once, so it is put back. -#}
+  {%- set merged = load_result('alluvium_merged') -%}
+  {%- if merged is none -%}{{ return(false) }}{%- endif -%}
+  {%- do store_result('alluvium_merged', response=merged.response) -%}
+  {{ return(merged.response | int != 0) }}
 {% endmacro %}

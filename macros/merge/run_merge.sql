@@ -87,7 +87,9 @@
   {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ sql }}{%- endcall -%}
   {%- set rows = alluvium.merge_result().table.rows -%}
   {%- do run_query('reset spark.databricks.delta.commitInfo.userMetadata') -%}
-  {{ return(rows[0]['num_affected_rows'] | int if rows else 0) }}
+  {%- set affected = rows[0]['num_affected_rows'] | int if rows else 0 -%}
+  {%- do store_result('alluvium_merged', response=affected | string) -%}
+  {{ return(affected) }}
 {% endmacro %}
 
 
