@@ -1,4 +1,4 @@
-"""One embedded home, and so one Spark context, for the tests of a folder that asks for it."""
+"""One embedded home, and so one Spark context, for all tests that run dbt in this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from functional.runner import add_jars
+from functional.runner import add_jars, new_session
+from pyspark.sql import SparkSession
 
 from alluvium.engine import session as engine
 
@@ -15,3 +16,8 @@ from alluvium.engine import session as engine
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield add_jars(tmp_path_factory.mktemp("home"))
     engine.stop()
+
+
+@pytest.fixture(scope="module")
+def spark(home: Path) -> SparkSession:
+    return new_session(home)

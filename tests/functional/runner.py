@@ -26,6 +26,11 @@ def add_jars(home: Path) -> Path:
     return home
 
 
+def new_session(home: Path) -> SparkSession:
+    """A session on the context that a target with this `home` and nothing more starts."""
+    return engine.new_session(engine.Settings(home=home))
+
+
 @dataclass
 class Project:
     """A project folder, and what its last run said."""
@@ -62,7 +67,7 @@ class Project:
 
     @property
     def session(self) -> SparkSession:
-        return engine.new_session(engine.Settings(home=self.home, conf={}))
+        return new_session(self.home)
 
     def sql(self, query: str) -> pd.DataFrame:
         """The rows of a query in which `{s}` stands for the schema."""

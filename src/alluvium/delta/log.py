@@ -28,6 +28,8 @@ def _jvm(session: SparkSession) -> Any:
 
 
 def _delta_log(session: SparkSession, table: str) -> Any:
+    # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
+    SparkSession._get_j_spark_session_class(_jvm(session)).setActiveSession(session._jsparkSession)
     name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
     return _jvm(session).org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, name)
 
@@ -75,8 +77,6 @@ def commit_transactions(session: SparkSession, table: str, versions: Mapping[str
     for app_id, version in versions.items():
         actions.add(delta.actions.SetTransaction(app_id, version, now))
     none = jvm.scala.Option.empty()
-    # What Delta does behind a commit asks for the thread's session; SQL sets it, this does not.
-    SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
     transaction = _delta_log(session, table).startTransaction(none, none)
     manual = _scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
     scala_list = jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()

@@ -89,6 +89,10 @@ def flights_file() -> Path:
     raise ReplayError("the flights data is not installed: run pip install 'dbt-alluvium[demo]'")
 
 
+def _schedule(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, usecols=[*TEXTS, *NUMBERS])
+
+
 class FlightsFeed:
     """All events of the year as arrays, in landing order, and the lines of any slice of them."""
 
@@ -109,7 +113,7 @@ class FlightsFeed:
         return _day(int(self.land_ms[-1]))
 
     def _read_flights(self) -> None:
-        frame = pd.read_csv(flights_file(), usecols=[*TEXTS, *NUMBERS])
+        frame = _schedule(flights_file())
         self.integers: dict[str, I64] = {}
         self.texts: dict[str, NDArray[np.object_]] = {}
         for name in TEXTS:

@@ -1,4 +1,4 @@
-"""One Spark context and one embedded home serve every test here, in one process."""
+"""dbt's own test fixtures on the embedded home that all tests share."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's own test fixtures
-
-from alluvium.engine import session as engine
 
 SUITE = Path(__file__).parent / "suite"
 
@@ -34,29 +32,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The embedded home of this test run; its jars are the checkout's own, resolved once."""
-    path = tmp_path_factory.mktemp("home")
-    jars = Path(os.environ.get("ALLUVIUM_TEST_JARS", Path(__file__).parents[3] / ".alluvium/jars"))
-    jars.mkdir(parents=True, exist_ok=True)
-    (path / "jars").symlink_to(jars)
-    yield path
-    engine.stop()
-
-
-@pytest.fixture(scope="session")
-def alluvium_target(home: Path) -> dict[str, Any]:
-    """One target for all: another `spark_conf` would start Spark anew."""
-    # Thousands of small statements: without the second compiler they take half the CPU time.
-    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    conf = {"spark.driver.extraJavaOptions": options}
-    return {"type": "alluvium", "threads": 2, "home": str(home), "spark_conf": conf}
-
-
 @pytest.fixture(scope="class")
-def dbt_profile_target(alluvium_target: dict[str, Any]) -> dict[str, Any]:
-    return dict(alluvium_target)
+def dbt_profile_target(home: Path) -> dict[str, Any]:
+    return {"type": "alluvium", "threads": 2, "home": str(home)}
 
 
 @pytest.fixture(scope="class")

@@ -2,58 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import yaml
-from dbt.cli.main import dbtRunner, dbtRunnerResult
-from pyspark.sql import SparkSession
+from functional.runner import REPO, Project
 
-from alluvium.engine import session as engine
-
-REPO = Path(__file__).parents[3]
 PACKAGE = {"name": "alluvium", "version": "0.1.0", "config-version": 2, "macro-paths": ["macros"]}
 
 
 @dataclass
-class Project:
-    """A project folder, and what its runs said."""
-
-    root: Path
-    home: Path
-    schema: str
-    lines: list[str] = field(default_factory=list)
-
-    def write(self, files: dict[str, str]) -> None:
-        for name, text in files.items():
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-
-    def remove(self, *names: str) -> None:
-        for name in names:
-            (self.root / name).unlink(missing_ok=True)
-
-    def try_dbt(self, *args: str) -> dbtRunnerResult:
-        """Run dbt in this project; `lines` then holds what it logged."""
-        self.lines = []
-        runner = dbtRunner(callbacks=[lambda event: self.lines.append(event.info.msg)])
-        folder = ["--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        return runner.invoke([*args, *folder])
-
-    def dbt(self, *args: str) -> dbtRunnerResult:
-        result = self.try_dbt(*args)
-        assert result.success, result.exception or "\n".join(self.lines[-30:])
-        return result
-
-    def said(self, text: str) -> list[str]:
-        return [line for line in self.lines if text in line]
+class MergeProject(Project):
+    """A project whose bronze the tests write."""
 
     def append_events(self, batch_id: int, *rows: tuple[Any, ...]) -> None:
         """Add bronze rows (id, op, lsn, at, v) under one `_batch_id`."""
@@ -69,25 +32,6 @@ class Project:
             "id", "op", "lsn", "cast(at as timestamp)", "v", f"{batch_id}L as _batch_id"
         )
         frame.coalesce(1).writeTo(f"{self.schema}.events").append()
-
-    @property
-    def session(self) -> SparkSession:
-        return engine.new_session(engine.Settings(home=self.home, conf={}))
-
-    def sql(self, query: str) -> pd.DataFrame:
-        return self.session.sql(query.replace("{s}", self.schema)).toPandas()
-
-    def versions(self, table: str) -> int:
-        return len(self.sql(f"describe history {{s}}.{table}"))
-
-    def run_sql(self, model: str) -> str:
-        """The statement that the last run sent for a model."""
-        return (self.root / f"target/run/{self.schema}/models/{model}.sql").read_text()
-
-    def figures(self, model: str) -> dict[str, Any]:
-        """`adapter_response` of the last run's model."""
-        results = json.loads((self.root / "target/run_results.json").read_text())["results"]
-        return next(r["adapter_response"] for r in results if r["unique_id"].endswith(f".{model}"))
 
 
 SOURCES = """
@@ -120,10 +64,12 @@ def merged(
 
 
 @pytest.fixture(scope="session")
-def feed(make_project: Callable[[str, dict[str, str]], Project]) -> Callable[..., Project]:
+def feed(
+    make_project: Callable[[str, dict[str, str]], MergeProject],
+) -> Callable[..., MergeProject]:
     """A project of a feed: bronze `events`, a staged `batch`, the merged `items`."""
 
-    def make(name: str, meta: dict[str, Any], **config: Any) -> Project:
+    def make(name: str, meta: dict[str, Any], **config: Any) -> MergeProject:
         return make_project(
             name,
             {
@@ -137,26 +83,15 @@ def feed(make_project: Callable[[str, dict[str, str]], Project]) -> Callable[...
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The embedded home of this test run; its jars are the checkout's own, resolved once."""
-    path = tmp_path_factory.mktemp("home")
-    jars = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPO / ".alluvium/jars"))
-    jars.mkdir(parents=True, exist_ok=True)
-    (path / "jars").symlink_to(jars)
-    yield path
-    engine.stop()
-
-
-@pytest.fixture(scope="session")
 def make_project(
     home: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, dict[str, str]], Project]:
-    def make(name: str, files: dict[str, str]) -> Project:
+) -> Callable[[str, dict[str, str]], MergeProject]:
+    def make(name: str, files: dict[str, str]) -> MergeProject:
         root = tmp_path_factory.mktemp(name)
         target = {"type": "alluvium", "schema": name, "home": str(home), "threads": 1}
         # dbt-spark's own adapter on the same context: what a stock target does.
         stock = {"type": "spark", "method": "session", "host": "NA", "schema": f"{name}_stock"}
-        project = Project(root, home, name)
+        project = MergeProject(root, home, name)
         # The package's macros without the reference project's models.
         package = root / "dbt_packages/alluvium"
         package.mkdir(parents=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
-from alluvium.engine import session as engine
 from alluvium.merge import execute, progress
 
 pytestmark = pytest.mark.spark
@@ -22,10 +19,9 @@ MERGE = (
 
 
 @pytest.fixture(scope="module")
-def session(home: Path) -> SparkSession:
-    session = engine.new_session(engine.Settings(home=home, conf={}))
-    session.sql("create schema if not exists lib")
-    return session
+def session(spark: SparkSession) -> SparkSession:
+    spark.sql("create schema if not exists lib")
+    return spark
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from alluvium import stream
 
-REPO = Path(__file__).parents[3]
 VIEW = "landing__feed"
 
 

@@ -13,7 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from functional.stream.bronze import REPO, read_lines
+from functional.runner import add_jars
+from functional.stream.bronze import read_lines
 
 pytestmark = pytest.mark.spark
 WORKER = Path(__file__).with_name("worker.py")
@@ -24,10 +25,7 @@ class Feed:
 
     def __init__(self, root: Path):
         self.root = root
-        self.home = root / "home"
-        self.home.mkdir()
-        jars = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPO / ".alluvium/jars"))
-        (self.home / "jars").symlink_to(jars)
+        self.home = add_jars(root / "home")
         self._landed = 0
 
     def land(self, files: int) -> None:

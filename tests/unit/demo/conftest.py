@@ -1,20 +1,17 @@
-"""The oracle is helper code of the tests: `from oracle.flights import …`."""
+"""One reading of the data for all tests."""
 
-import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
 import pytest
 
 from alluvium.demo import flights
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 
 @pytest.fixture(scope="package", autouse=True)
 def _read_the_year_once() -> Iterator[None]:
     """Reading the year takes a second: keep the feeds of the last two sets of options."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flights, "_schedule", lru_cache(flights._schedule))
         patch.setattr(flights, "FlightsFeed", lru_cache(maxsize=2)(flights.FlightsFeed))
         yield

@@ -10,8 +10,8 @@ class TestSimpleCopyUppercase(test_copy_uppercase.BaseSimpleCopyUppercase):
     """The profile is PostgreSQL's, with a database in mixed case."""
 
     @pytest.fixture(scope="class")
-    def dbt_profile_target(self, alluvium_target):
-        return {**alluvium_target, "threads": 4}
+    def dbt_profile_target(self, home):
+        return {"type": "alluvium", "threads": 4, "home": str(home)}
 
 
 class TestSimpleCopy(test_simple_copy.SimpleCopyBase):
