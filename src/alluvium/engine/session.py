@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
@@ -117,8 +119,28 @@ def stop_locked() -> None:
         _running = None
         with contextlib.suppress(Exception):
             session.stop()
+        _end_jvm()
         if lock is not None:
             lock.close()
+
+
+def _end_jvm() -> None:
+    """End the JVM with its context.
+
+    Its threads keep their connection to the metastore they first used, so a context over another
+    home would find the old home's tables; and Java options count only where a JVM starts.
+    """
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is not None:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+        # PySpark's JVM lives as long as its standard input is open.
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
 
 
 atexit.register(_at_exit)

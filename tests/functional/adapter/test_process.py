@@ -154,3 +154,33 @@ def test_init_writes_a_profile_that_works(tmp_path: Path, home: Path) -> None:
     jars.symlink_to((home / "jars").resolve())
     out = dbt(tmp_path / "fresh", "debug", "--no-use-colors", DBT_PROFILES_DIR=str(profiles))
     assert "All checks passed!" in out
+
+
+@pytest.mark.slow
+def test_another_home_in_one_process(tmp_path: Path, home: Path) -> None:
+    """Every thread sees the tables of the home that was asked for last."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "jars").symlink_to((home / "jars").resolve())
+    code = """
+import sys, threading
+from pathlib import Path
+from alluvium.engine.session import Settings, new_session
+
+def schemas(name):
+    session = new_session(Settings(home=Path(sys.argv[1], name)))
+    session.sql(f"create schema if not exists {name}")
+    found.append([row[0] for row in session.sql("show schemas").collect()])
+
+found = []
+schemas("one")
+thread = threading.Thread(target=schemas, args=("two",))
+thread.start()
+thread.join()
+schemas("two")
+print(found)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    one, two = ["default", "one"], ["default", "two"]
+    assert done.stdout.strip() == str([one, two, two])
