@@ -8,6 +8,11 @@
   {%- set ns = namespace(after=-1, through=-1) -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
+    {#- Progress passes over what a filter leaves out, for ever. -#}
+    {%- for read in [events, bronze or events] if read.event_time_filter -%}
+      {%- do exceptions.raise_compiler_error("alluvium.new_events: " ~ read.render() ~ " is filtered by event time (--sample, or a microbatch model). "
+          ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
+    {%- endfor -%}
     {%- set node = alluvium.find_model(merged) -%}
     {%- if node is none -%}
       {%- do exceptions.raise_compiler_error("alluvium.new_events: there is no model '" ~ merged ~ "'. Accepted: the name of a merged model.") -%}

@@ -92,13 +92,16 @@ class Figures:
     def line(self, model: str) -> str:
         """One sentence for the console."""
         if self.waiting:
-            return f"{model}: {self.waiting:,} events wait for more in {self.seconds:.1f} s"
+            return f"{model}: {_count(self.waiting, 'event')} wait for more in {self.seconds:.1f} s"
         if self.batch_id is None:
             return f"{model}: nothing new in {self.seconds:.1f} s"
-        files = f" from {self.files:,} files" if self.files else ""
-        return (
-            f"{model}: {self.rows:,} events{files} → batch {self.batch_id} in {self.seconds:.1f} s"
-        )
+        events = _count(self.rows, "event")
+        files = f" from {_count(self.files, 'file')}" if self.files else ""
+        return f"{model}: {events}{files} → batch {self.batch_id} in {self.seconds:.1f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def create_empty(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> None:

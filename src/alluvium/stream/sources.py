@@ -11,11 +11,13 @@ import uuid
 from dataclasses import dataclass
 from typing import Protocol
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from alluvium.stream.files import Files
-from alluvium.stream.spec import LINE_FORMATS, LISTING_OPTIONS, Feed
+from alluvium.stream.spec import LINE_FORMATS, LISTING_OPTIONS, Feed, SpecError, StreamSpec
 
 EVENT_DDL = (
     "_key string, _value string, _headers array<struct<key:string,value:binary>>, "
@@ -146,6 +148,23 @@ def _event(
         offset.cast("bigint").alias("_source_offset"),
         timestamp.cast("timestamp").alias("_source_timestamp"),
     ]
+
+
+def check_schema(spec: StreamSpec) -> None:
+    """Let Spark read the schema before anything else does; a context must be running.
+
+    Raises:
+        SpecError: The schema is no list of columns.
+    """
+    if spec.schema is not None:
+        try:
+            StructType.fromDDL(spec.schema)
+        except PySparkException as error:
+            reason = " ".join(str(error).partition("== SQL")[0].split())
+            raise SpecError(
+                spec.source,
+                [f"schema: {spec.schema!r}; accepted: columns and types ({reason})"],
+            ) from error
 
 
 def _parsed(events: DataFrame, feed: Feed) -> DataFrame:

@@ -75,7 +75,7 @@ def test_streaming_table(home: Path, tmp_path: Path) -> None:
     assert not checkpoints.exists()
     project.write({"landing/1.txt": "a\nb\r\n\n"})
     project.dbt("build")
-    assert any("events: 3 events from 1 files → batch 1 in" in line for line in project.lines)
+    assert any("events: 3 events from 1 file → batch 1 in" in line for line in project.lines)
     response = project.figures("events")
     assert response["rows_affected"] == 3
     assert (response["source_files"], response["batch_id"], response["files"]) == (1, 1, 1)
@@ -95,12 +95,21 @@ def test_streaming_table(home: Path, tmp_path: Path) -> None:
     project.write({"models/events.sql": "{{ config(materialized='streaming_table') }} select 1 a"})
     assert not project.try_dbt("run").success
     assert any("exactly one source()" in line for line in project.lines)
-    wrong = json.loads(json.dumps(SOURCE))
-    wrong["tables"][0]["config"]["meta"]["alluvium_stream"] = {"format": "xml", "foo": 1}
-    project.write({"models/s.yml": sources_yml(wrong)})
     sql = (
         "{{ config(materialized='streaming_table') }} select * from {{ source('landing', 'feed') }}"
     )
     project.write({"models/events.sql": sql})
-    assert not project.try_dbt("run").success
-    assert any("foo: unknown key" in line and "'xml'" in line for line in project.lines)
+    for block, complaints in (
+        ({"format": "xml", "foo": 1}, ["foo: unknown key", "'xml'"]),
+        (
+            {"format": "json", "path": "landing", "schema": "id bigynt"},
+            ["source landing.feed: meta.alluvium_stream is wrong", "schema: 'id bigynt'", "BIGYNT"],
+        ),
+    ):
+        wrong = json.loads(json.dumps(SOURCE))
+        wrong["tables"][0]["config"]["meta"]["alluvium_stream"] = block
+        project.write({"models/s.yml": sources_yml(wrong)})
+        assert not project.try_dbt("run").success
+        for complaint in complaints:
+            assert project.said(complaint), project.lines
+        assert not project.said("Unhandled error")

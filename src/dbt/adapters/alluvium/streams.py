@@ -21,7 +21,8 @@ from dbt.adapters.alluvium.figures import ModelResponse
 META = "alluvium_stream"
 
 _guard = threading.Lock()
-_specs: dict[str, stream.StreamSpec] = {}
+# A block with mistakes is listed with all others before a run, and raised if its stream is read.
+_specs: dict[str, stream.StreamSpec | stream.SpecError] = {}
 _project = Path()
 _home = Path()
 
@@ -61,11 +62,13 @@ def declare(source: Any) -> str | None:
     block = _block(source)
     if block is None:
         return None
-    view = f"{source.source_name}__{source.name}"
+    # Two packages may each have a source of one name.
+    view = f"{source.package_name}__{source.source_name}__{source.name}"
+    spec: stream.StreamSpec | stream.SpecError
     try:
         spec = stream.parse_spec(f"{source.source_name}.{source.name}", block)
     except stream.SpecError as error:
-        raise DbtRuntimeError(str(error)) from error
+        spec = error
     with _guard:
         _specs[view] = spec
     return view
@@ -166,8 +169,12 @@ def _mentioned(sql: str) -> list[str]:
 
 
 def _feed(view: str) -> stream.Feed:
+    spec = _specs[view]
     try:
-        return _specs[view].resolve(_project, _home)
+        if isinstance(spec, stream.SpecError):
+            raise spec
+        stream.check_schema(spec)
+        return spec.resolve(_project, _home)
     except stream.SpecError as error:
         raise DbtRuntimeError(str(error)) from error
 
