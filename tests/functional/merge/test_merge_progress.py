@@ -152,3 +152,15 @@ def test_bronze_started_anew_is_no_silent_gap(feed: Callable[..., Any]) -> None:
     made.dbt("build", "--full-refresh")
     assert made.sql("select id from {s}.items")["id"].tolist() == [2]
     assert recorded(made) == [0]
+
+
+def test_a_sample_of_bronze_is_refused(feed: Callable[..., Any]) -> None:
+    """Its progress would pass over the events that the sample leaves out."""
+    made = feed("sampled", {"order_by": "lsn"})
+    sources = made.root / "models/sources.yml"
+    sources.write_text(sources.read_text().rstrip() + "\n        config: {event_time: at}\n")
+    made.append_events(1, (1, "c", 1, DAY.format(1), "a"))
+    assert not made.try_dbt("build", "--sample", "1 day").success
+    assert made.said("is filtered by event time (--sample, or a microbatch model)")
+    made.dbt("build")
+    assert made.sql("select id from {s}.items")["id"].tolist() == [1]

@@ -26,13 +26,26 @@ def model(dbt, session):
                meta={"alluvium_merge": {"order_by": "lsn", "delete_when": "op = 'd'"}})
     return session.table(f"{dbt.this.schema}.pending")
 """
+LANDING = """
+version: 2
+sources:
+  - name: landing
+    tables:
+      - name: feed
+        config: {meta: {alluvium_stream: {format: xml, path: landing}}}
+"""
+HOOKS = ["VACUUM END", "VACUUM START", "OPTIMIZE"]  # as the history shows them, newest first
 MODELS = {
     "hard.sql": model(CDC + ", 'delete': 'hard'}"),
     "ignored.sql": model("{'on_match': 'ignore', 'order_by': 'lsn'}"),
     "some_columns.sql": model(CDC + "}", merge_update_columns=["op"]),
     "hooked.sql": model(
         CDC + ", 'ranges': {'column': 'id'}}",
-        post_hook=["{{ alluvium.zorder(this) }}", "{{ alluvium.optimize(this) }}"],
+        post_hook=[
+            "{{ alluvium.zorder(this) }}",
+            "{{ alluvium.optimize(this) }}",
+            "{{ alluvium.vacuum(this) }}",
+        ],
     ),
     "growing.sql": model(CDC + "}", on_schema_change="append_new_columns"),
     "pythonic.py": PYTHON,
@@ -68,7 +81,7 @@ def test_first_batch(project: Any) -> None:
     # Of a deduplicated key the first event stays.
     assert table(project, "ignored")[0] == (1, "c", 1, "a")
     operations = project.sql("describe history {s}.hooked")["operation"].tolist()
-    assert operations[:2] == ["OPTIMIZE", "MERGE"]  # Z-order; nothing is left to compact
+    assert operations[:4] == [*HOOKS, "MERGE"]  # Z-order; nothing is left to compact
 
 
 def test_second_batch(project: Any) -> None:
@@ -86,16 +99,18 @@ def test_second_batch(project: Any) -> None:
     assert len(table(project, "ignored")) == 4
     assert project.said("ignored: 4 events → 1 of 1 files (100.0 %) → 1 insert, 3 known")
     operations = project.sql("describe history {s}.hooked")["operation"].tolist()
-    assert operations[:2] == ["MERGE", "OPTIMIZE"]  # the hooks are off
+    assert operations[:4] == ["MERGE", *HOOKS]  # the hooks are off
 
 
 def test_hooks_sort_what_was_merged(project: Any) -> None:
     stage(project, "(5, 'c', 9L, 'v')")
     project.dbt("run", "--select", "hooked")
-    last = project.sql("describe history {s}.hooked").iloc[0]
-    assert last["operation"] == "OPTIMIZE"
-    assert dict(last["operationParameters"])["zOrderBy"] == '["id"]'
-    assert last["userMetadata"] is None
+    history = project.sql("describe history {s}.hooked")
+    assert history["operation"].tolist()[:3] == HOOKS
+    assert dict(history["operationParameters"][2])["zOrderBy"] == '["id"]'
+    assert history["userMetadata"][2] is None
+    project.dbt("show", "--select", "hooked")
+    assert project.versions("hooked") == len(history)
     project.dbt("run", "--select", "hooked", "--empty")
 
 
@@ -124,11 +139,20 @@ def test_unfit_batches_are_refused(project: Any, rows: str, columns: str, said: 
     assert project.versions("some_columns") == before
 
 
-def test_mistake_stops_the_run_before_any_statement(project: Any) -> None:
-    project.write({"models/wrong.sql": model("{'order_by': 'lsn', 'on_match': 'skip'}")})
+def test_mistakes_stop_the_run_before_any_statement(project: Any) -> None:
+    wrong = {
+        "models/wrong.sql": model("{'order_by': 'lsn', 'on_match': 'skip'}"),
+        "models/reads.sql": "{{ config(materialized='streaming_table') }}"
+        " select * from {{ source('landing', 'feed') }}",
+        "models/landing.yml": LANDING,
+    }
+    project.write(wrong)
     before = project.versions("hard")
     result = project.try_dbt("run")
-    project.remove("models/wrong.sql")
+    project.remove(*wrong)
     assert not result.success
-    assert 'meta.alluvium_merge.on_match: "skip" is not accepted' in str(result.exception)
+    said = str(result.exception)
+    assert "2 mistakes in the settings of alluvium, nothing was run" in said
+    assert 'meta.alluvium_merge.on_match: "skip" is not accepted' in said
+    assert "source landing.feed: alluvium_stream.format: 'xml'" in said
     assert project.versions("hard") == before
