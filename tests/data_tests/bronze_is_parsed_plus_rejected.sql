@@ -1,11 +1,22 @@
 {{ config(enabled=var('alluvium_demo', project_name == 'alluvium')) }}
--- Every line of bronze is either an event or rejected with a reason, and neither twice.
+-- Every line of the newest batch of bronze is either an event or rejected with a reason, and neither
+-- twice. Batches before it were counted when they were the newest, by the parser of their day.
+{%- set newest = run_query('select max(_batch_id) from ' ~ ref('flights_events')).rows[0][0] if execute %}
 with counts as (
 
     select
-        (select count(*) from {{ ref('flights_events') }}) as bronze,
-        (select count(*) from {{ ref('flights_parsed') }} where reject_reason is null) as parsed,
-        (select count(*) from {{ ref('flights_rejected') }}) as rejected
+        (
+            select count(*) from {{ ref('flights_events') }}
+            where _batch_id = {{ newest or 0 }}
+        ) as bronze,
+        (
+            select count(*) from {{ ref('flights_parsed') }}
+            where reject_reason is null and _batch_id = {{ newest or 0 }}
+        ) as parsed,
+        (
+            select count(*) from {{ ref('flights_rejected') }}
+            where _batch_id = {{ newest or 0 }}
+        ) as rejected
 
 )
 

@@ -24,16 +24,20 @@ from pyspark.sql import SparkSession
 
 from alluvium.engine import EngineError, jars, java, versions
 
+_MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
 
-# Ten times the JVM's defaults.
-_TIER_4 = (
-    "InvocationThreshold=50000",
-    "MinInvocationThreshold=6000",
-    "CompileThreshold=150000",
-    "BackEdgeThreshold=400000",
+# A dbt run is short: most of its CPU time is loading and compiling what runs once. So the
+# optimising compiler waits for what is really hot (a hundred times the JVM's defaults; a loop over
+# a few million rows gets there), and the heap starts large enough to be collected rarely.
+_SHORT_RUN = (
+    "-XX:Tier4InvocationThreshold=500000",
+    "-XX:Tier4MinInvocationThreshold=60000",
+    "-XX:Tier4CompileThreshold=1500000",
+    "-XX:Tier4BackEdgeThreshold=4000000",
 )
+_HEAP, _START_OF_HEAP = "2g", ("-Xms1g", "-Xmn384m")
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={home / 'metastore' / 'db'};create=true"
     if settings.master.startswith("local"):
         conf |= {
-            "spark.driver.memory": "2g",
+            _MEMORY: _HEAP,
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(home / "scratch"),
@@ -220,9 +224,9 @@ def _java_options(settings: Settings) -> str:
     options.append(f'"-Dlog4j2.configurationFile={_log4j(home)}"')
     theirs = settings.conf.get("spark.driver.extraJavaOptions", "")
     if settings.master.startswith("local"):
-        # A dbt run is short: most of its CPU time is compiling what runs once. The optimising
-        # compiler waits for what is really hot, and a small heap needs no concurrent collector.
-        options += (f"-XX:Tier4{name}" for name in _TIER_4)
+        options += _SHORT_RUN
+        if _MEMORY not in settings.conf:
+            options += _START_OF_HEAP
         if not re.search(r"-XX:\+Use\w+GC", theirs):
             options.append("-XX:+UseSerialGC")
     return " ".join((*options, theirs)).strip()

@@ -148,6 +148,8 @@ def _sample(values: DataFrame, spark_type: str, limit: int) -> tuple[Points, boo
         F.max("value").alias("hi"),
         F.approx_count_distinct("value").alias("n"),
     ).toArrow()
+    if not facts["lo"][0].is_valid:
+        return make_points(facts["lo"][:0].cast(parse_type(spark_type))), True
     about = facts["n"][0].as_py()
     if about <= limit * 1.2:
         points, complete = _distinct_values(values, spark_type, limit)

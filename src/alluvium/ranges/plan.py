@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alluvium.ranges.errors import RangeError
-from alluvium.ranges.kmeans import kmeans_cuts
 from alluvium.ranges.points import Points, make_points, positions
 
 METHODS = ("none", "min_max", "gaps", "kmeans")
@@ -96,6 +95,8 @@ def choose_cuts(points: Points, method: str, k: int, sample_rows: int) -> npt.ND
         return np.arange(1, len(points))
     if method == "gaps":
         return widest_gaps(one_each(points), k)
+    from alluvium.ranges.kmeans import kmeans_cuts  # scikit-learn takes a second to import
+
     return kmeans_cuts(points, k, sample_rows)
 
 
