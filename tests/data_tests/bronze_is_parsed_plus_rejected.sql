@@ -1,21 +1,29 @@
 {{ config(enabled=var('alluvium_demo', project_name == 'alluvium')) }}
 -- Every line of the newest batch of bronze is either an event or rejected with a reason, and neither
 -- twice. Batches before it were counted when they were the newest, by the parser of their day.
-{%- set newest = run_query('select max(_batch_id) from ' ~ ref('flights_events')).rows[0][0] if execute %}
-with counts as (
+with newest as (
+
+    select max(_batch_id) as batch_id from {{ ref('flights_events') }}
+
+),
+
+counts as (
 
     select
         (
-            select count(*) from {{ ref('flights_events') }}
-            where _batch_id = {{ newest or 0 }}
+            select count(*)
+            from {{ ref('flights_events') }}
+            where _batch_id = (select batch_id from newest)
         ) as bronze,
         (
-            select count(*) from {{ ref('flights_parsed') }}
-            where reject_reason is null and _batch_id = {{ newest or 0 }}
+            select count(*)
+            from {{ ref('flights_parsed') }}
+            where reject_reason is null and _batch_id = (select batch_id from newest)
         ) as parsed,
         (
-            select count(*) from {{ ref('flights_rejected') }}
-            where _batch_id = {{ newest or 0 }}
+            select count(*)
+            from {{ ref('flights_rejected') }}
+            where _batch_id = (select batch_id from newest)
         ) as rejected
 
 )
