@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
+from alluvium.engine.causes import causes
 from alluvium.stream import checkpoint as checkpoints
 from alluvium.stream.checkpoint import Checkpoint
 from alluvium.stream.files import Files
@@ -356,7 +357,9 @@ class _Run:
     def failure(self) -> Exception | None:
         """What a micro-batch failed with; Java's long trace as one line of its causes."""
         if isinstance(self.error, Py4JJavaError):
-            return StreamError(f"{self._target.name}: {_causes(self.error.java_exception)}")
+            return StreamError(
+                f"{self._target.name}: {'; '.join(causes(self.error.java_exception))}"
+            )
         return self.error
 
     def figures(self) -> Figures:
@@ -459,16 +462,6 @@ def _unlogged_callback() -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(other)
-
-
-def _causes(error: Any) -> str:
-    """The first lines of a Java exception and of its causes."""
-    lines: dict[str, None] = {}
-    while error is not None:
-        message = str(error.getMessage() or error.getClass().getSimpleName())
-        lines[message.strip().splitlines()[0]] = None
-        error = error.getCause()
-    return "; ".join(lines)
 
 
 def _first_line(error: Exception) -> str:

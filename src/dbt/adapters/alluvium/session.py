@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
+from alluvium.engine.causes import causes
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
 
@@ -57,7 +58,9 @@ def spark_errors() -> Iterator[None]:
     except PySparkException as error:
         raise DbtDatabaseError(str(error).strip()) from error
     except Py4JJavaError as error:
-        raise DbtDatabaseError(str(error.java_exception)) from error
+        deeper = causes(error.java_exception)[1:]
+        said = [str(error.java_exception).strip(), *(f"caused by: {line}" for line in deeper)]
+        raise DbtDatabaseError("\n  ".join(said)) from error
 
 
 class SessionHandle:
