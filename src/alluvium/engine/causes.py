@@ -12,7 +12,8 @@ def causes(error: Any) -> list[str]:
     """
     lines: dict[str, None] = {}
     while error is not None:
-        message = str(error.getMessage() or error.getClass().getSimpleName()).strip().splitlines()
+        message = str(error.getMessage() or "").strip().splitlines()
+        message = message or [str(error.getClass().getSimpleName())]
         # A Python traceback ends with its reason.
         lines[message[-1] if message[0].startswith("Traceback") else message[0]] = None
         error = error.getCause()

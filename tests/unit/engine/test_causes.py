@@ -34,7 +34,7 @@ def test_one_line_of_each_cause() -> None:
 
 
 def test_an_empty_message_is_the_class() -> None:
-    assert causes(Thrown("")) == ["Thrown"]
+    assert causes(Thrown(" ")) == ["Thrown"]
 
 
 def test_no_exception_no_line() -> None:
