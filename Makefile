@@ -21,7 +21,6 @@ help: ## list the targets
 run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights and HOURS (6) of edits, then dbt build
 	$(BIN)/alluvium-replay flights --days $(DAYS) --landing $(ENGINE)/landing
 	$(BIN)/alluvium-replay edits --hours $(HOURS) --landing $(ENGINE)/landing
-	@if [ -f packages.yml ] && [ ! -d dbt_packages ]; then $(BIN)/dbt deps; fi
 	$(BIN)/dbt build
 
 .PHONY: test

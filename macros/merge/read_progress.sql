@@ -12,9 +12,10 @@
 
 {% macro default__read_progress(target, model_id) %}
   {%- set table = alluvium.table_id(target) -%}
-  {#- The newest commits usually hold it; the whole history is a long read. -#}
+  {#- The newest commits usually hold it; the whole history is a long read. A MERGE that failed may
+      leave its metadata to the connection's next statement, so only that of a MERGE counts. -#}
   {%- for limit in (' limit 20', '') -%}
-    {%- for row in run_query('describe history ' ~ target.render() ~ limit).rows if row['userMetadata'] -%}
+    {%- for row in run_query('describe history ' ~ target.render() ~ limit).rows if row['operation'] == 'MERGE' and row['userMetadata'] -%}
       {%- set merged = alluvium.merge_metadata(row['userMetadata']) -%}
       {%- if merged.get('model') == model_id and merged.get('table') == table and merged.get('through') is not none -%}
         {{ return(merged.through | int) }}

@@ -22,9 +22,7 @@
         plan.prune, wrapped, plan.profile.events > plan.profile.key_count
     ) -%}
     {%- do figures.update(alluvium.files_kept(target, plan.prune)) -%}
-    {%- do figures.update({
-        'affected': alluvium.execute_merge(target, sql, plan.through, figures), 'sql': sql
-    }) -%}
+    {%- do figures.update({'sql': sql}, **alluvium.execute_merge(target, sql, plan.through, figures)) -%}
   {%- endif -%}
   {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
   {%- do log(alluvium.merge_line(model.name, figures), info=true) -%}
@@ -69,7 +67,8 @@
 {% endmacro %}
 
 
-{#- Runs the statement with its progress in the same commit; gives the rows it changed. -#}
+{#- Runs the statement with its progress in the same commit; gives the rows it changed under `affected`,
+    and on an alluvium target `files_written` and `bytes_written`. -#}
 {% macro execute_merge(target, sql, through, figures) %}
   {{ return(adapter.dispatch('execute_merge', 'alluvium')(target, sql, through, figures)) }}
 {% endmacro %}
@@ -89,7 +88,7 @@
   {%- do run_query('reset spark.databricks.delta.commitInfo.userMetadata') -%}
   {%- set affected = rows[0]['num_affected_rows'] | int if rows else 0 -%}
   {%- do store_result('alluvium_merged', response=affected | string) -%}
-  {{ return(affected) }}
+  {{ return({'affected': affected}) }}
 {% endmacro %}
 
 

@@ -3,7 +3,7 @@
 {% macro sql_literal(value, type) %}
   {%- set fullmatch = modules.re.fullmatch -%}
   {%- set number = '-?[0-9]+([.][0-9]+)?' -%}
-  {%- set day = '([+]?[0-9]{4,6}|-[0-9]{4,6})-[0-9]{2}-[0-9]{2}' -%}
+  {%- set day = '([+]?[0-9]{4,7}|-[0-9]{4,7})-[0-9]{2}-[0-9]{2}' -%}
   {%- set moment = day ~ ' [0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}' -%}
   {%- set whole = {'tinyint': 'Y', 'smallint': 'S', 'int': '', 'bigint': 'L'} -%}
   {%- set real = {'float': 'F', 'double': 'D'} -%}

@@ -49,7 +49,10 @@ def test_first_run_merges_like_any_other(project: Any) -> None:
         "_deleted",
     ]
     assert project.said("items: 6 events → 1 range (min_max) →")
-    assert project.figures("items")["deletes"] == 2
+    figures = project.figures("items")
+    assert figures["deletes"] == 2
+    assert figures["files"] == 1
+    assert figures["bytes"] > 0
 
 
 def test_older_events_change_nothing(project: Any) -> None:

@@ -12,7 +12,6 @@ from functional.project.reference import Reference
 from functional.runner import REPO
 
 pytestmark = pytest.mark.spark
-CALLED = re.compile(r"(?:\{[{%]\s+|run-operation .*?|`)alluvium\.(\w+)(?=[(\s`])")
 
 
 def artifact(project: Reference, name: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ EXPECTED = f"""
 def test_edits_are_merged_once(make_reference: Callable[..., Reference]) -> None:
     project = make_reference()
     landing = project.root / ".alluvium/landing"
+    known = 0
     for hours in (12, None):
         replay_edits(landing, hours, duplicate_rate=0.05)
         project.dbt("run", "--select", "edits_events", "edits")
@@ -45,5 +46,9 @@ def test_edits_are_merged_once(make_reference: Callable[..., Reference]) -> None
         lines = sum(len(path.read_bytes().splitlines()) for path in landing.rglob("*.jsonl"))
         assert project.sql("select count(*) as n from {s}.edits_events")["n"][0] == lines
         assert len(edits) < lines
+        # What was known already is no upsert.
+        figures = project.figures("edits")
+        assert figures["upserts"] == figures["rows_affected"] == len(edits) - known
+        known = len(edits)
     metrics = project.sql("describe history {s}.edits")["operationMetrics"][0]
     assert dict(metrics)["numTargetFilesRemoved"] == "0"

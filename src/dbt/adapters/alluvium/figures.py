@@ -52,13 +52,16 @@ class MergeResponse(ModelResponse):
     @classmethod
     def of(cls, figures: Mapping[str, Any]) -> MergeResponse:
         changed = int(figures["affected"])
+        ignores = figures["on_match"] == "ignore"
         return cls(
             _message=f"OK {changed:,} rows",
             code="OK",
             rows_affected=changed,
+            files=figures.get("files_written"),
+            bytes=figures.get("bytes_written"),
             seconds=round(float(figures["seconds"]), 3),
             events=figures["events"],
-            upserts=figures["key_count"] - figures["deletes"],
+            upserts=changed if ignores else figures["key_count"] - figures["deletes"],
             deletes=figures["deletes"],
             ranges=figures["ranges"],
             method=figures["method"],
@@ -104,6 +107,12 @@ class Figures:
             bytes=self.bytes,
             seconds=self.seconds,
         )
+
+
+def written(session: SparkSession, table: str) -> dict[str, int | None]:
+    """Files and bytes that the table's newest commit wrote; None where it does not say."""
+    metrics = _last_commit(session, table)
+    return {"files_written": _first(metrics, _FILES), "bytes_written": _first(metrics, _BYTES)}
 
 
 def _last_commit(session: SparkSession, table: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from alluvium.merge import progress
 from dbt.adapters.alluvium import catalog, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
-from dbt.adapters.alluvium.figures import Figures, MergeResponse
+from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
 from dbt.adapters.alluvium.session import SessionHandle, spark_errors
 
@@ -257,10 +257,13 @@ class AlluviumAdapter(SparkAdapter):
     @available.parse_none
     def run_merge(
         self, table: str, sql: str, model_id: str, through: int | None, figures: dict[str, Any]
-    ) -> int:
+    ) -> dict[str, Any]:
+        """Run the MERGE; gives `affected` rows and, where there are any, what was written."""
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the merge
+        session = self._handle.session
         with spark_errors():
-            return merge.run(self._handle.session, table, sql, model_id, through, figures)
+            affected = merge.run(session, table, sql, model_id, through, figures)
+        return {"affected": affected, **(written(session, table) if affected else {})}
 
     @available.parse_none
     def merge_response(self, figures: dict[str, Any]) -> AdapterResponse:
