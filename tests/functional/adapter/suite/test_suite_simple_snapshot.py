@@ -1,5 +1,7 @@
 """dbt's public adapter suite: simple_snapshot."""
 
+from typing import ClassVar
+
 import pytest
 from dbt.tests.adapter.simple_snapshot import (
     fixtures,
@@ -100,7 +102,11 @@ class TestSnapshotInvalidColumnNames(
 class TestSnapshotDbtValidToCurrent(
     ActualSnapshot, test_various_configs.BaseSnapshotDbtValidToCurrent
 ):
-    pass
+    skipped: ClassVar = {
+        "test_valid_to_current": (
+            "the test takes rows by their place in PostgreSQL's heap; a Delta table has no order"
+        ),
+    }
 
 
 class TestSnapshotMultiUniqueKey(test_various_configs.BaseSnapshotMultiUniqueKey):

@@ -2,6 +2,7 @@
 
 import pytest
 from dbt.tests.adapter.utils import (
+    fixture_get_intervals_between,
     test_any_value,
     test_array_append,
     test_array_concat,
@@ -185,7 +186,22 @@ class TestGenerateSeries(test_generate_series.BaseGenerateSeries):
 
 
 class TestGetIntervalsBetween(test_get_intervals_between.BaseGetIntervalsBetween):
-    pass
+    """The dates are written as PostgreSQL reads them."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        sql = """
+        select {{ get_intervals_between("'2023-09-01'", "'2023-09-12'", "day") }} as intervals,
+               11 as expected
+        """
+        return {
+            "test_get_intervals_between.yml": (
+                fixture_get_intervals_between.models__test_get_intervals_between_yml
+            ),
+            "test_get_intervals_between.sql": self.interpolate_macro_namespace(
+                sql, "get_intervals_between"
+            ),
+        }
 
 
 class TestGetPowersOfTwo(test_get_powers_of_two.BaseGetPowersOfTwo):
