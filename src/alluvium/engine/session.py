@@ -37,7 +37,7 @@ _SHORT_RUN = (
     "-XX:Tier4CompileThreshold=1500000",
     "-XX:Tier4BackEdgeThreshold=4000000",
 )
-_HEAP, _START_OF_HEAP = "2g", ("-Xms1g", "-Xmn384m")
+_START_OF_HEAP = ("-Xms1g", "-Xmn384m")
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={home / 'metastore' / 'db'};create=true"
     if settings.master.startswith("local"):
         conf |= {
-            _MEMORY: _HEAP,
+            _MEMORY: "2g",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(home / "scratch"),
@@ -228,6 +228,7 @@ def _java_options(settings: Settings) -> str:
         if _MEMORY not in settings.conf:
             options += _START_OF_HEAP
         if not re.search(r"-XX:\+Use\w+GC", theirs):
+            # A small heap needs no concurrent collector.
             options.append("-XX:+UseSerialGC")
     return " ".join((*options, theirs)).strip()
 

@@ -190,10 +190,8 @@ class TestGetIntervalsBetween(test_get_intervals_between.BaseGetIntervalsBetween
 
     @pytest.fixture(scope="class")
     def models(self):
-        sql = """
-        select {{ get_intervals_between("'2023-09-01'", "'2023-09-12'", "day") }} as intervals,
-               11 as expected
-        """
+        sql = fixture_get_intervals_between.models__test_get_intervals_between_sql
+        sql = sql.replace("09/01/2023", "2023-09-01").replace("09/12/2023", "2023-09-12")
         return {
             "test_get_intervals_between.yml": (
                 fixture_get_intervals_between.models__test_get_intervals_between_yml

@@ -3,8 +3,7 @@
     the clone reads its events again, which changes nothing. -#}
 {% macro alluvium__create_or_replace_clone(this_relation, defer_relation) %}
   {#- `dbt clone --full-refresh`: Delta replaces no table that has rows by a clone. -#}
-  {%- set existing = load_cached_relation(this_relation) -%}
-  {%- if existing is not none -%}{%- do adapter.drop_relation(existing) -%}{%- endif -%}
+  {%- do drop_relation_if_exists(load_cached_relation(this_relation)) -%}
   {%- if 'alluvium_merge' in (model.config.get('meta') or {}) -%}
     {%- call statement('alluvium_clone') -%}
       {{ dbt.spark__create_or_replace_clone(this_relation, defer_relation) }}
