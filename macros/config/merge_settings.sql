@@ -11,6 +11,9 @@
       'order_by': order_by,
       'delete_when': given.get('delete_when'),
       'on_match': given.get('on_match') or 'update',
+      'null_keys': given.get('null_keys') or 'reject',
+      'verify': given.get('verify') or false,
+      'tombstone_time': given.get('tombstone_time'),
       'soft': given.get('delete_when') is not none and delete == 'soft',
       'ranges': none if not ranges else {
           'column': ranges.get('column'),

@@ -21,6 +21,7 @@
   {%- if merged -%}
     {%- do alluvium.validate_dispatch(mistakes) -%}
   {%- endif -%}
+  {%- do alluvium.validate_backfill(mistakes) -%}
   {%- if not mistakes -%}
     {%- for node in merged -%}
       {%- do alluvium.validate_full_refresh(node, mistakes) -%}
@@ -66,6 +67,12 @@
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a column, or a list of columns') -%}
     {%- elif rule == 'mapping' and value is not mapping -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a mapping') -%}
+    {%- elif rule == 'number' and (value is boolean or value is not integer or value < 0) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number') -%}
+    {%- elif rule == 'moment' and not modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?', value | string) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a date, or a date and time in UTC (2024-01-31 18:00)') -%}
+    {%- elif rule == 'flag' and value is not boolean -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: true, false') -%}
     {%- elif rule == 'count' and (value is boolean or value is not integer or value < 1 or value > 256) -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number from 1 to 256') -%}
     {%- endif -%}
@@ -89,6 +96,9 @@
       'delete_when': 'text',
       'on_match': ['update', 'ignore'],
       'delete': ['soft', 'hard'],
+      'null_keys': ['reject', 'match', 'insert'],
+      'verify': 'flag',
+      'tombstone_time': 'text',
       'ranges': 'any',
   }, mistakes) -%}{{ return('') }}{%- endif -%}
 
@@ -113,6 +123,13 @@
   {%- endif -%}
   {%- if given.get('delete') is not none and given.get('delete_when') is none -%}
     {%- do mistakes.append(where ~ '.delete: nothing is deleted without delete_when; accepted: both or neither') -%}
+  {%- endif -%}
+
+  {%- if given.get('tombstone_time') is not none and not alluvium.merge_settings(node).soft -%}
+    {%- do mistakes.append(where ~ '.tombstone_time: nothing keeps tombstones; accepted: with delete_when and delete: soft') -%}
+  {%- endif -%}
+  {%- if given.get('null_keys') == 'insert' and given.get('delete_when') is not none -%}
+    {%- do mistakes.append(where ~ '.null_keys: insert adds every event with NULL in the key as a row, and a delete is none; accepted: reject, match') -%}
   {%- endif -%}
 
   {%- set ranges = given.get('ranges') -%}

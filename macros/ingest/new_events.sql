@@ -6,6 +6,7 @@
     both along, so the merge can record the one and check the other. -#}
 {% macro new_events(events, merged, bronze=none) %}
   {%- set ns = namespace(after=-1, through=-1) -%}
+  {%- set backfill = alluvium.backfill(merged) -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
     {#- Progress passes over what a filter leaves out, for ever. -#}
@@ -17,20 +18,33 @@
     {%- if node is none -%}
       {%- do exceptions.raise_compiler_error("alluvium.new_events: there is no model '" ~ merged ~ "'. Accepted: the name of a merged model.") -%}
     {%- endif -%}
-    {%- set relation = alluvium.existing_relation(node) -%}
-    {%- if relation is not none and relation.type == 'table' and not alluvium.is_rebuilt(node) -%}
-      {%- set progress = alluvium.read_progress(relation, node.unique_id) -%}
-      {%- set ns.after = progress if progress is not none else -1 -%}
+    {%- if not backfill -%}
+      {%- set relation = alluvium.existing_relation(node) -%}
+      {%- if relation is not none and relation.type == 'table' and not alluvium.is_rebuilt(node) -%}
+        {%- set progress = alluvium.read_progress(relation, node.unique_id) -%}
+        {%- set ns.after = progress if progress is not none else -1 -%}
+      {%- endif -%}
+      {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
+      {#- Numbers that start again would be taken for batches that were merged long ago. -#}
+      {%- if newest is not none and newest | int < ns.after -%}
+        {%- do exceptions.raise_compiler_error(merged ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
+            ~ (bronze or events) ~ ' is ' ~ newest ~ ': that table was started anew, and its events would be passed over. Run '
+            ~ merged ~ ' and the model that stages its batch with --full-refresh.') -%}
+      {%- endif -%}
+      {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}
-    {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
-    {#- Numbers that start again would be taken for batches that were merged long ago. -#}
-    {%- if newest is not none and newest | int < ns.after -%}
-      {%- do exceptions.raise_compiler_error(merged ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
-          ~ (bronze or events) ~ ' is ' ~ newest ~ ': that table was started anew, and its events would be passed over. Run '
-          ~ merged ~ ' and the model that stages its batch with --full-refresh.') -%}
-    {%- endif -%}
-    {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
   {%- endif -%}
+{%- if backfill %}
+(
+    -- Merged before, so that it is neither progress nor a gap.
+    select
+        *,
+        cast(null as bigint) as `_batch_through`,
+        cast(null as bigint) as `_batch_after`
+    from {{ events }}
+    where {{ backfill }}
+)
+{%- else %}
 (
     select
         *,
@@ -39,6 +53,7 @@
     from {{ events }}
     where `_batch_id` > {{ ns.after }}L and `_batch_id` <= {{ ns.through }}L
 )
+{%- endif %}
 {%- endmacro %}
 
 

@@ -2,8 +2,9 @@
 {% macro merge_line(name, figures) %}
   {%- set took = ' in %.1f s' | format(figures.seconds) -%}
   {%- set n = alluvium.thousands -%}
+  {%- set rejected = ', ' ~ n(figures.rejected) ~ ' rejected (NULL in the key)' if figures.rejected else '' -%}
   {%- if not figures.affected and not figures.get('files_total') and figures.sql == '-- nothing new' -%}
-    {{ return(name ~ ': nothing new' ~ took) }}
+    {{ return(name ~ ': nothing new' ~ rejected ~ took) }}
   {%- endif -%}
   {%- set parts = [alluvium.counted(figures.events, 'event')] -%}
   {%- if figures.method != 'none' -%}
@@ -20,7 +21,7 @@
     {%- set outcome = alluvium.counted(figures.key_count - figures.deletes, 'upsert') ~ ', ' ~ alluvium.counted(figures.deletes, 'delete')
         ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
   {%- endif -%}
-  {%- do parts.append(outcome ~ took) -%}
+  {%- do parts.append(outcome ~ rejected ~ took) -%}
   {{ return(name ~ ': ' ~ parts | join(' → ')) }}
 {% endmacro %}
 

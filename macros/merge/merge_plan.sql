@@ -30,10 +30,12 @@
   {%- set through = profile.get('_batch_through') -%}
   {%- set after = profile.get('_batch_after') -%}
 
-  {%- if profile.null_keys -%}
-    {%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ profile.null_keys ~ ' of ' ~ profile.events
-        ~ ' events have NULL in the unique_key (' ~ settings.unique_key | join(', ')
-        ~ '). NULL matches nothing, so they would be inserted by every run: keep them out of the model.') -%}
+  {%- set null_keys = profile.null_keys if settings.null_keys != 'match' else 0 -%}
+  {%- if null_keys -%}
+    {#- NULL equals nothing: such an event finds no row and needs no range. -#}
+    {%- set without_key = alluvium.events_by_key(source, settings.unique_key, whole=false) -%}
+    {%- set source = alluvium.events_by_key(source, settings.unique_key, whole=true) -%}
+    {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, []) -%}
   {%- endif -%}
   {%- if not settings.order_by and settings.on_match == 'update' and profile.events > profile.key_count -%}
     {%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ profile.events ~ ' events for ' ~ profile.key_count
@@ -66,7 +68,13 @@
     {%- set ranges = [] -%}
   {%- endif -%}
 
+  {%- set inserted = null_keys if settings.null_keys == 'insert' else 0 -%}
+  {%- do profile.update({'events': profile.events + inserted, 'key_count': profile.key_count + inserted}) -%}
+
   {{ return({
+      'source': source,
+      'without_key': without_key,
+      'null_keys': null_keys,
       'settings': settings,
       'types': types,
       'source_types': source_types,
@@ -78,6 +86,14 @@
       'prune': alluvium.prune_predicate(settings, ranges, profile, types, box),
       'pending': profile.events > 0 and (through is none or through > progress),
   }) }}
+{% endmacro %}
+
+
+{#- Subquery of the events whose key is whole, or of those that lack a part of it. -#}
+{% macro events_by_key(source, unique_key, whole) %}
+  {%- set present = [] -%}
+  {%- for key in unique_key -%}{%- do present.append(alluvium.quote(key) ~ ' is not null') -%}{%- endfor -%}
+  {{ return('(select * from ' ~ source ~ ' where ' ~ ('' if whole else 'not ') ~ '(' ~ present | join(' and ') ~ '))') }}
 {% endmacro %}
 
 
@@ -106,7 +122,10 @@
           'hi': alluvium.canonical_text(profile.get('k' ~ place ~ '_hi'), type),
       } -%}
       {%- set within = alluvium.range_predicate([row], key, d) -%}
-      {%- if within != 'true' -%}{%- do bounds.append(within) -%}{%- endif -%}
+      {%- if within != 'true' -%}
+        {%- if settings.null_keys == 'match' -%}{%- set within = '(' ~ within ~ ' or ' ~ d ~ '.' ~ alluvium.quote(key) ~ ' is null)' -%}{%- endif -%}
+        {%- do bounds.append(within) -%}
+      {%- endif -%}
     {%- endfor -%}
     {%- if not bounds -%}{{ return(none) }}{%- endif -%}
     {%- do terms.append('(' ~ bounds | join(' and ') ~ ')') -%}

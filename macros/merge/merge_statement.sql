@@ -3,18 +3,22 @@
     target, source: rendered names; settings: `merge_settings`; columns: those to store, in the
     target's order, without `_deleted`; updates: those that an update may set; prune: predicate on
     the target or none; predicates: the model's own incremental_predicates; dedup: whether the
-    source may hold a key twice. -#}
-{% macro merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true) %}
+    source may hold a key twice; null_keys: further rows, with NULL in the key, each of them inserted. -#}
+{% macro merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true, null_keys=none) %}
   {%- set s = 'DBT_INTERNAL_SOURCE' -%}
   {%- set d = 'DBT_INTERNAL_DEST' -%}
   {%- set ignore = settings.on_match == 'ignore' -%}
   {%- set deletes = settings.delete_when is not none -%}
   {%- set from = alluvium.newest(source, settings.unique_key, settings.order_by, first=ignore) if dedup else source -%}
+  {%- if null_keys -%}
+    {%- set from = alluvium.with_rows(from, null_keys) -%}
+  {%- endif -%}
+  {%- set equals = ' <=> ' if settings.null_keys == 'match' else ' = ' -%}
   {%- set on = [] -%}
   {%- if prune -%}{%- do on.append(prune) -%}{%- endif -%}
   {%- do on.extend(predicates) -%}
   {%- for key in settings.unique_key -%}
-    {%- do on.append(s ~ '.' ~ alluvium.quote(key) ~ ' = ' ~ d ~ '.' ~ alluvium.quote(key)) -%}
+    {%- do on.append(s ~ '.' ~ alluvium.quote(key) ~ equals ~ d ~ '.' ~ alluvium.quote(key)) -%}
   {%- endfor -%}
   {%- set newer = alluvium.newer_than_target(settings.order_by) -%}
   {%- set and_newer = ' and ' ~ newer if newer else '' %}
@@ -64,6 +68,15 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
     {{ s }}.`__alluvium_delete`
     {%- endif %}
 )
+{%- endmacro %}
+
+
+{% macro with_rows(first, second) -%}
+(
+        select * from {{ first }}
+        union all
+        select * from {{ second }}
+    )
 {%- endmacro %}
 
 

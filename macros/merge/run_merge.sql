@@ -8,6 +8,9 @@
     {%- do run_query('alter table ' ~ target.render() ~ ' add columns (`_deleted` boolean)') -%}
   {%- endif -%}
   {%- set figures = alluvium.merge_figures(plan) -%}
+  {%- if figures.rejected -%}
+    {%- do alluvium.keep_rejected(target, plan.without_key, plan.source_types) -%}
+  {%- endif -%}
   {%- if not plan.pending -%}
     {%- do figures.update({'affected': 0, 'sql': '-- nothing new'}) -%}
   {%- else -%}
@@ -18,9 +21,13 @@
       {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- set sql = alluvium.merge_statement(
-        target.render(), source.render(), settings, columns, alluvium.merge_updates(columns),
-        plan.prune, wrapped, plan.profile.events > plan.profile.key_count
+        target.render(), plan.source, settings, columns, alluvium.merge_updates(columns),
+        plan.prune, wrapped, plan.profile.events > plan.profile.key_count,
+        plan.without_key if settings.null_keys == 'insert' else none
     ) -%}
+    {%- if settings.verify -%}
+      {%- do alluvium.verify_merge(target, plan) -%}
+    {%- endif -%}
     {%- do figures.update(alluvium.files_kept(target, plan.prune)) -%}
     {%- do figures.update({'sql': sql}, **alluvium.execute_merge(target, sql, plan.through, figures)) -%}
   {%- endif -%}
@@ -48,6 +55,7 @@
       'on_match': plan.settings.on_match,
       'method': plan.method,
       'ranges': plan.ranges | length,
+      'rejected': plan.null_keys if plan.settings.null_keys == 'reject' else 0,
   }) }}
 {% endmacro %}
 

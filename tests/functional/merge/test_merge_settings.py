@@ -125,7 +125,6 @@ def test_new_column_is_added_and_control_columns_are_not(project: Any) -> None:
 @pytest.mark.parametrize(
     ("rows", "columns", "said"),
     [
-        ("(cast(null as int), 'c', 1L, 'v')", "id, op, lsn, v", "1 of 1 events have NULL in"),
         ("(1, 'c', 1L)", "id, op, lsn", "no longer selects v, which the table has"),
         ("(1, 'c', 'v')", "id, op, v", "order_by: the model does not select lsn"),
         ("(1, 'c', 1L, 'v', true)", "id, op, lsn, v, _deleted", "keeps its own column _deleted"),

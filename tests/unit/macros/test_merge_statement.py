@@ -34,6 +34,33 @@ def test_update_columns_and_no_dedup(macros: Any, node: Any, golden: Any) -> Non
     golden("merge_update_columns", sql)
 
 
+def test_events_without_a_key(macros: Any, node: Any, golden: Any) -> None:
+    settings = macros.merge_settings(
+        node({"order_by": "lsn", "null_keys": "insert"}, unique_key=["id", "carrier"])
+    )
+    whole, without = (
+        macros.events_by_key("src", settings["unique_key"], whole=whole) for whole in (True, False)
+    )
+    sql = macros.merge_statement("t", whole, settings, COLUMNS, ["v"], None, [], True, without)
+    golden("merge_null_keys_insert", sql)
+
+
+def test_null_keys_that_match(macros: Any, node: Any) -> None:
+    settings = macros.merge_settings(node({"order_by": "lsn", "null_keys": "match"}))
+    sql = macros.merge_statement("t", "src", settings, ["id", "lsn"], ["lsn"], None, [], False)
+    assert "DBT_INTERNAL_SOURCE.`id` <=> DBT_INTERNAL_DEST.`id`" in sql
+
+
+def test_rejected_events(macros: Any, golden: Any) -> None:
+    golden("keep_rejected", macros.keep_rejected_sql("s.items__rejected", "src", ["`id`", "`v`"]))
+
+
+def test_verify(macros: Any, node: Any, golden: Any) -> None:
+    settings = macros.merge_settings(node({"ranges": {"column": "at"}}, unique_key=["id", "b"]))
+    plan = {"settings": settings, "source": "src", "prune": "(DBT_INTERNAL_DEST.`at` = 1)"}
+    golden("verify", macros.verify_merge_sql("s.items", plan))
+
+
 def test_profile(macros: Any, node: Any, golden: Any) -> None:
     settings = macros.merge_settings(
         node(CDC | {"ranges": {"column": "at"}}, unique_key=["id", "carrier"])

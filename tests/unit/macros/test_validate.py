@@ -45,6 +45,10 @@ def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> 
         ({"ranges": {"column": "a", "k": "3"}}, {}, "accepted: a whole number from 1 to 256"),
         ({"ranges": {"column": "a", "method": "kmeans"}}, {}, "planned by a Python model"),
         ({"ranges": {"column": "a", "model": "nope"}}, {}, "there is no model nope"),
+        ({"null_keys": "keep"}, {}, "accepted: reject, match, insert"),
+        ({"null_keys": "insert", "delete_when": "d"}, {}, "a delete is none; accepted: reject"),
+        ({"verify": "yes"}, {}, 'verify: "yes" is not accepted; accepted: true, false'),
+        ({"tombstone_time": "at"}, {}, "nothing keeps tombstones"),
         ({}, {"materialized": "table"}, "materialized as table; accepted: incremental"),
         ({}, {"incremental_strategy": "append"}, "incremental_strategy is append; accepted: merge"),
         ({}, {"unique_key": None}, "the model has no unique_key"),
@@ -152,3 +156,50 @@ def test_stock_targets_say_whose_macro_wins(
             macros.validate()
     else:
         macros.validate()
+
+
+@pytest.mark.parametrize(
+    ("backfill", "meta", "said"),
+    [
+        ([3], {"order_by": "a"}, "[3] is not a mapping"),
+        ({"nope": {"from_batch": 1}}, {"order_by": "a"}, "there is no model nope with meta"),
+        ({"items": {}}, {"order_by": "a"}, "says no window; accepted: from_batch, through_batch"),
+        ({"items": {"from_batch": "1 or true"}}, {"order_by": "a"}, "accepted: a whole number"),
+        ({"items": {"from_time": "' or true"}}, {"order_by": "a"}, "a date and time in UTC"),
+        ({"items": {"since": 1}}, {"order_by": "a"}, "unknown key since; accepted: from_batch"),
+        ({"items": {"from_batch": 1}}, {}, "without order_by an old event would replace"),
+        (
+            {"items": {"from_batch": 1}},
+            {"on_match": "ignore", "null_keys": "insert"},
+            "insert would add events without a key once more",
+        ),
+    ],
+)
+def test_backfills_that_are_refused(
+    macros: Any, node: Any, stop: Any, backfill: Any, meta: Any, said: str
+) -> None:
+    macros.context["var"] = lambda name, default=None: backfill
+    assert said in mistakes(macros, stop, node(meta))
+
+
+def test_a_backfill_and_a_rebuild_are_refused(macros: Any, node: Any, stop: Any) -> None:
+    macros.context["var"] = lambda name, default=None: {"items": {"from_batch": 1}}
+    macros.context["flags"].FULL_REFRESH = True
+    macros.context["selected_resources"] = ["model.root.items"]
+    try:
+        said = mistakes(macros, stop, node({"order_by": "a"}))
+    finally:
+        macros.context["flags"].FULL_REFRESH = False
+    assert "a full refresh would keep the window alone" in said
+
+
+def test_a_backfill_reads_its_window(macros: Any, node: Any) -> None:
+    window = {"from_batch": 3, "through_batch": 5, "from_time": "2024-01-31"}
+    macros.context["var"] = lambda name, default=None: {"items": window}
+    use(macros, node({"order_by": "a"}))
+    assert macros.backfill("items") == (
+        "`_batch_id` >= 3L and `_batch_id` <= 5L"
+        " and `_source_timestamp` >= timestamp'2024-01-31 00:00:00 UTC'"
+    )
+    assert macros.backfill("others") is None
+    assert macros.moment_text("2024-01-31T18:05") == "2024-01-31 18:05:00 UTC"

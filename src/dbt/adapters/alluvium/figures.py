@@ -44,6 +44,7 @@ class MergeResponse(ModelResponse):
     events: int | None = None
     upserts: int | None = None
     deletes: int | None = None
+    rejected: int | None = None
     ranges: int | None = None
     method: str | None = None
     files_kept: int | None = None
@@ -63,6 +64,7 @@ class MergeResponse(ModelResponse):
             events=figures["events"],
             upserts=changed if ignores else figures["key_count"] - figures["deletes"],
             deletes=figures["deletes"],
+            rejected=figures["rejected"],
             ranges=figures["ranges"],
             method=figures["method"],
             files_kept=figures.get("files_kept"),

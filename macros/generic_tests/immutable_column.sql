@@ -1,0 +1,23 @@
+{% test immutable_column(model, column_name, unique_key, events=none, sample=0.01) %}
+  {%- set column = adapter.quote(column_name) -%}
+  {%- set quoted = [] -%}
+  {%- for key in ([unique_key] if unique_key is string else unique_key) -%}
+    {%- do quoted.append(adapter.quote(key)) -%}
+  {%- endfor -%}
+  {%- set keys = quoted | join(', ') %}
+select
+    {{ keys }},
+    min({{ column }}) as first_value,
+    max({{ column }}) as last_value
+from (
+    {%- for relation in [model, events] if relation is not none %}
+    {{ 'union all' if not loop.first }}
+    select {{ keys }}, {{ column }}
+    from {{ relation }} as audited
+    where pmod(xxhash64({{ keys }}), 1000000) < {{ (sample * 1000000) | int }}
+    {%- endfor %}
+) as sampled
+where {{ column }} is not null
+group by {{ keys }}
+having min({{ column }}) != max({{ column }})
+{% endtest %}

@@ -1,0 +1,56 @@
+{#- Condition on bronze for the events that the var `alluvium_backfill` asks to merge once more into
+    the model; none where it asks for nothing. See docs/merge.md. -#}
+{% macro backfill(merged) %}
+  {%- set window = (var('alluvium_backfill', none) or {}).get(merged) -%}
+  {%- if not window -%}{{ return(none) }}{%- endif -%}
+  {%- set terms = [] -%}
+  {%- for key, value in window.items() -%}
+    {%- if key == 'from_batch' -%}{%- do terms.append('`_batch_id` >= ' ~ value | int ~ 'L') -%}
+    {%- elif key == 'through_batch' -%}{%- do terms.append('`_batch_id` <= ' ~ value | int ~ 'L') -%}
+    {%- elif key == 'from_time' -%}{%- do terms.append('`_source_timestamp` >= timestamp' ~ alluvium.text_literal(alluvium.moment_text(value))) -%}
+    {%- elif key == 'before_time' -%}{%- do terms.append('`_source_timestamp` < timestamp' ~ alluvium.text_literal(alluvium.moment_text(value))) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(terms | join(' and ')) }}
+{% endmacro %}
+
+
+{#- A date, or a date and time to the minute or second, as the text of a timestamp literal. -#}
+{% macro moment_text(value) %}
+  {%- set text = value | string | replace('T', ' ') -%}
+  {{ return(text ~ ' 00:00:00'[text | length - 10:] ~ ' UTC') }}
+{% endmacro %}
+
+
+{#- Mistakes in the var: a backfill of a table that cannot take an event twice, or of no model. -#}
+{% macro validate_backfill(mistakes) %}
+  {%- set given = var('alluvium_backfill', none) -%}
+  {%- if given is none -%}{{ return('') }}{%- endif -%}
+  {%- set where = 'var alluvium_backfill' -%}
+  {%- if given is not mapping -%}
+    {%- do mistakes.append(where ~ ': ' ~ given ~ ' is not a mapping; accepted: {model: {from_batch: 3, through_batch: 5}}') -%}
+    {{ return('') }}
+  {%- endif -%}
+  {%- for name, window in given.items() -%}
+    {%- set node = alluvium.find_model(name) -%}
+    {%- set settings = alluvium.merge_settings(node) if node else none -%}
+    {%- if settings is none -%}
+      {%- do mistakes.append(where ~ ': there is no model ' ~ name ~ ' with meta.alluvium_merge') -%}
+    {%- elif alluvium.validate_mapping(where ~ '.' ~ name, window, {
+        'from_batch': 'number', 'through_batch': 'number', 'from_time': 'moment', 'before_time': 'moment',
+    }, mistakes) -%}
+      {%- if not window -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': says no window; accepted: from_batch, through_batch, from_time, before_time') -%}
+      {%- endif -%}
+      {%- if settings.on_match == 'update' and not settings.order_by -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': without order_by an old event would replace a newer row; accepted: a model with order_by, or on_match: ignore') -%}
+      {%- endif -%}
+      {%- if settings.null_keys == 'insert' -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': null_keys: insert would add events without a key once more; accepted: reject, match') -%}
+      {%- endif -%}
+      {%- if alluvium.is_rebuilt(node) -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': a full refresh would keep the window alone; accepted: one of the two') -%}
+      {%- endif -%}
+    {%- endif -%}
+  {%- endfor -%}
+{% endmacro %}

@@ -1,0 +1,41 @@
+{#- dbt run-operation alluvium.purge_tombstones --args '{model: flights, older_than: 30 days, dry_run: false}'
+
+    Deletes the tombstones of a merged model that are older than `older_than`, by its `tombstone_time`. An
+    update older than a purged delete brings the row back: keep them longer than events can be late. -#}
+{% macro purge_tombstones(model, older_than='30 days', dry_run=true) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.validate() -%}
+  {%- set node = alluvium.find_model(model) -%}
+  {%- set settings = alluvium.merge_settings(node) if node else none -%}
+  {%- if settings is none or not settings.soft -%}
+    {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
+        ~ "' is no model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
+  {%- endif -%}
+  {%- if not modules.re.fullmatch('[1-9][0-9]{0,5} (hour|day|week)s?', older_than | string) -%}
+    {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: older_than is '" ~ older_than
+        ~ "'; accepted: a number of hours, days or weeks, such as 30 days.") -%}
+  {%- endif -%}
+  {%- set relation = alluvium.existing_relation(node) -%}
+  {%- if relation is none -%}
+    {%- do log(model ~ ': no table yet', info=true) -%}
+    {{ return('') }}
+  {%- endif -%}
+  {%- set table = relation.render() -%}
+  {%- set moment = settings.tombstone_time or (alluvium.quote(settings.order_by[0]) if settings.order_by else 'null') -%}
+  {%- set type = run_query('select typeof((' ~ moment ~ ')) as `type` from (select * from ' ~ table ~ ' limit 0) right join (select 1) on true').rows[0]['type'] -%}
+  {%- if type not in ('timestamp', 'timestamp_ntz', 'date') -%}
+    {%- do exceptions.raise_compiler_error('alluvium.purge_tombstones: ' ~ model ~ ' does not say when a tombstone was made: ' ~ moment ~ ' is ' ~ type
+        ~ '; accepted: meta.alluvium_merge.tombstone_time, SQL over its columns that gives a timestamp or a date.') -%}
+  {%- endif -%}
+  {%- set old = '`_deleted` and (' ~ moment ~ ') < current_timestamp() - interval ' ~ older_than -%}
+  {%- set found = run_query('select count_if(`_deleted`) as `all`, count_if(' ~ old ~ ') as `old` from ' ~ table).rows[0] -%}
+  {%- set said = alluvium.thousands(found['old'] | int) ~ ' of ' ~ alluvium.counted(found['all'] | int, 'tombstone') ~ ' older than ' ~ older_than -%}
+  {%- if dry_run -%}
+    {%- do log(model ~ ': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)', info=true) -%}
+  {%- else -%}
+    {%- if found['old'] | int -%}
+      {%- do run_query('delete from ' ~ table ~ ' where ' ~ old) -%}
+    {%- endif -%}
+    {%- do log(model ~ ': deleted ' ~ said, info=true) -%}
+  {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,31 @@
+{#- Keep events that cannot be merged in the table `<merged table>__rejected`, each content once.
+
+    This runs before the merge and finds what a killed run had kept, so nothing is lost or doubled. -#}
+{% macro keep_rejected(target, events, source_types) %}
+  {%- set rejected = target.incorporate(path={'identifier': target.identifier ~ '__rejected'}) -%}
+  {%- set columns = [] -%}
+  {%- for column in source_types if column not in ('_batch_through', '_batch_after') -%}
+    {%- do columns.append(alluvium.quote(column)) -%}
+  {%- endfor -%}
+  {%- do run_query(
+      'create table if not exists ' ~ rejected ~ ' (reason string, event string, event_hash string, rejected_at timestamp) using delta'
+  ) -%}
+  {%- do run_query(alluvium.keep_rejected_sql(rejected, events, columns)) -%}
+{% endmacro %}
+
+
+{% macro keep_rejected_sql(rejected, events, columns) %}
+merge into {{ rejected }} as `kept`
+using (
+    select distinct
+        event,
+        sha2(event, 256) as event_hash
+    from (
+        select to_json(struct({{ columns | join(', ') }})) as event
+        from {{ events }}
+    )
+) as `found`
+on `kept`.event_hash = `found`.event_hash
+when not matched then insert (reason, event, event_hash, rejected_at)
+values ('null_key', `found`.event, `found`.event_hash, current_timestamp())
+{%- endmacro %}

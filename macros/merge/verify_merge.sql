@@ -1,0 +1,32 @@
+{#- `verify: true`: before the merge, look in the files that it leaves unread for keys of the batch. One that
+    is there has changed its range column, and the merge would insert it a second time. -#}
+{% macro verify_merge(target, plan) %}
+  {%- if not plan.prune -%}{{ return('') }}{%- endif -%}
+  {%- set found = run_query(alluvium.verify_merge_sql(target, plan)) -%}
+  {%- set rows = found.rows[0]['missed'] | int -%}
+  {%- if rows -%}
+    {%- do exceptions.raise_compiler_error(model.name ~ ': ' ~ alluvium.counted(rows, 'row') ~ ' of the table whose key is in the batch'
+        ~ (' lie' if rows != 1 else ' lies') ~ ' outside its ranges, for example ' ~ found.rows[0]['example']
+        ~ '. The column ' ~ plan.settings.ranges.column ~ ' is not immutable for its key: nothing was merged. Accepted: a column that'
+        ~ ' never changes, or `ranges: false`.') -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{% macro verify_merge_sql(target, plan) %}
+  {%- set same = [] -%}
+  {%- set names = [] -%}
+  {%- set equals = ' <=> ' if plan.settings.null_keys == 'match' else ' = ' -%}
+  {%- for key in plan.settings.unique_key | map('lower') -%}
+    {%- set name = alluvium.quote(key) -%}
+    {%- do same.append('DBT_INTERNAL_SOURCE.' ~ name ~ equals ~ 'DBT_INTERNAL_DEST.' ~ name) -%}
+    {%- do names.append('DBT_INTERNAL_DEST.' ~ name) -%}
+  {%- endfor -%}
+select
+    count(*) as missed,
+    min(to_json(struct({{ names | join(', ') }}))) as example
+from {{ target }} as DBT_INTERNAL_DEST
+left semi join {{ plan.source }} as DBT_INTERNAL_SOURCE
+    on {{ same | join(' and ') }}
+where not coalesce({{ plan.prune }}, false)
+{%- endmacro %}

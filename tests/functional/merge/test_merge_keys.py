@@ -1,0 +1,141 @@
+"""Events without a key, a range column that changes after all, and tombstones that are purged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+def model(**meta: Any) -> str:
+    meta = {"order_by": "lsn", "ranges": {"column": "at"}} | meta
+    return (
+        "{{ config(materialized='incremental', incremental_strategy='merge',"
+        f" unique_key=['id', 'part'], meta={{'alluvium_merge': {meta}}}) }}}}\n"
+        "select * from {{ target.schema }}.pending"
+    )
+
+
+TESTS = """
+version: 2
+models:
+  - name: verified
+    columns:
+      - name: at
+        data_tests:
+          - alluvium.immutable_column:
+              arguments:
+                unique_key: [id, part]
+                events: source('raw', 'pending')
+                sample: 1
+sources:
+  - name: raw
+    schema: "{{ target.schema }}"
+    tables: [{name: pending}]
+"""
+MODELS = {
+    "rejecting.sql": model(),
+    "matching.sql": model(null_keys="match"),
+    "inserting.sql": model(null_keys="insert"),
+    "verified.sql": model(verify=True),
+    "deleting.sql": model(
+        delete_when="op = 'd'", null_keys="match", tombstone_time="timestamp_seconds(lsn)"
+    ),
+    "tests.yml": TESTS,
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Any]) -> Any:
+    made = make_project("keys", {f"models/{name}": text for name, text in MODELS.items()})
+    made.session.sql("create schema if not exists keys")
+    return made
+
+
+def stage(project: Any, *rows: str) -> None:
+    project.session.sql(
+        f"create or replace table {project.schema}.pending using delta as select"
+        " cast(id as int) as id, cast(part as string) as part, op, cast(lsn as bigint) as lsn,"
+        " cast(day as date) as at"
+        f" from values {', '.join(rows)} as t(id, part, op, lsn, day)"
+    )
+
+
+def table(project: Any, name: str) -> list[tuple[Any, ...]]:
+    rows = project.session.sql(f"select id, part, lsn from {project.schema}.{name}").collect()
+    return sorted((tuple(row) for row in rows), key=str)
+
+
+def test_keys_with_null(project: Any) -> None:
+    stage(
+        project,
+        "(1, 'a', 'c', 1, '2024-01-01')",
+        "(1, null, 'c', 2, '2024-01-02')",
+        "(1, null, 'u', 3, '2024-01-02')",
+        "(null, null, 'c', 4, null)",
+    )
+    project.dbt("run")
+    whole = [(1, "a", 1)]
+    assert table(project, "rejecting") == whole
+    assert project.said(", 3 rejected (NULL in the key)")
+    assert project.figures("rejecting")["rejected"] == 3
+    assert table(project, "matching") == [(1, "a", 1), (1, None, 3), (None, None, 4)]
+    assert table(project, "inserting") == [
+        (1, "a", 1), (1, None, 2), (1, None, 3), (None, None, 4),
+    ]  # fmt: skip
+
+
+def test_they_match_again(project: Any) -> None:
+    stage(project, "(1, null, 'u', 5, null)", "(null, null, 'u', 6, null)")
+    project.dbt("run")
+    assert table(project, "rejecting") == [(1, "a", 1)]
+    assert project.said("rejecting: nothing new, 2 rejected (NULL in the key)")
+    assert table(project, "matching") == [(1, "a", 1), (1, None, 5), (None, None, 6)]
+    assert len(table(project, "inserting")) == 6
+
+
+def test_rejected_events_are_kept_once(project: Any) -> None:
+    project.dbt("run", "--select", "rejecting")  # the same batch again, as after a kill
+    kept = project.sql("select reason, event from {s}.rejecting__rejected")
+    assert set(kept["reason"]) == {"null_key"}
+    assert sorted(json.loads(event)["lsn"] for event in kept["event"]) == [2, 3, 4, 5, 6]
+
+
+def test_a_range_column_that_changes_is_found(project: Any) -> None:
+    project.dbt("test", "--select", "verified")
+    stage(project, "(1, 'a', 'u', 7, '2024-05-05')")
+    before = project.versions("verified")
+    assert not project.try_dbt("run", "--select", "verified").success
+    assert project.said("1 row of the table whose key is in the batch lies outside its ranges")
+    assert project.said('{"id":1,"part":"a"}')
+    assert project.versions("verified") == before
+    assert not project.try_dbt("test", "--select", "verified").success
+
+
+def test_old_tombstones_are_purged(project: Any) -> None:
+    stage(project, "(2, 'b', 'd', 8, null)", "(3, 'c', 'd', unix_seconds(now()), null)")
+    project.dbt("run", "--select", "deleting")
+    purge = ("run-operation", "alluvium.purge_tombstones", "--args")
+    before = table(project, "deleting")
+    project.dbt(*purge, "{model: deleting, older_than: 2 days}")
+    assert project.said("deleting: would delete 1 of 2 tombstones older than 2 days (dry run;")
+    assert table(project, "deleting") == before
+    project.dbt(*purge, "{model: deleting, older_than: 2 days, dry_run: false}")
+    assert table(project, "deleting") == [row for row in before if row[0] != 2]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("{model: matching}", "is no model that keeps tombstones"),
+        ("{model: deleting, older_than: 2 days or true}", "a number of hours, days or weeks"),
+    ],
+)
+def test_purges_that_are_refused(project: Any, args: str, said: str) -> None:
+    operation = ("run-operation", "alluvium.purge_tombstones", "--args", args)
+    assert not project.try_dbt(*operation).success
+    assert project.said(said)

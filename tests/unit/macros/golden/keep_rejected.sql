@@ -1,0 +1,13 @@
+merge into s.items__rejected as `kept`
+using (
+    select distinct
+        event,
+        sha2(event, 256) as event_hash
+    from (
+        select to_json(struct(`id`, `v`)) as event
+        from src
+    )
+) as `found`
+on `kept`.event_hash = `found`.event_hash
+when not matched then insert (reason, event, event_hash, rejected_at)
+values ('null_key', `found`.event, `found`.event_hash, current_timestamp())
