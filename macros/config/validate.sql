@@ -5,7 +5,7 @@
   {%- set merged = [] -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
-    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_merge'], mistakes) -%}
+    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_merge', 'alluvium_tier'], mistakes) -%}
     {%- if 'alluvium_merge' in meta -%}
       {%- do merged.append(node) -%}
       {%- do alluvium.validate_merge(node, meta.alluvium_merge, mistakes) -%}
@@ -22,6 +22,7 @@
     {%- do alluvium.validate_dispatch(mistakes) -%}
   {%- endif -%}
   {%- do alluvium.validate_backfill(mistakes) -%}
+  {%- do alluvium.validate_tiers(mistakes) -%}
   {%- if not mistakes -%}
     {%- for node in merged -%}
       {%- do alluvium.validate_full_refresh(node, mistakes) -%}
@@ -71,6 +72,8 @@
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number') -%}
     {%- elif rule == 'moment' and not modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?', value | string) -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a date, or a date and time in UTC (2024-01-31 18:00)') -%}
+    {%- elif rule == 'duration' and not alluvium.is_duration(value) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a number of minutes, hours, days or weeks, such as 15 minutes') -%}
     {%- elif rule == 'flag' and value is not boolean -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: true, false') -%}
     {%- elif rule == 'count' and (value is boolean or value is not integer or value < 1 or value > 256) -%}

@@ -11,9 +11,9 @@
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
         ~ "' is no model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
   {%- endif -%}
-  {%- if not modules.re.fullmatch('[1-9][0-9]{0,5} (hour|day|week)s?', older_than | string) -%}
+  {%- if not alluvium.is_duration(older_than) -%}
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: older_than is '" ~ older_than
-        ~ "'; accepted: a number of hours, days or weeks, such as 30 days.") -%}
+        ~ "'; accepted: a number of minutes, hours, days or weeks, such as 30 days.") -%}
   {%- endif -%}
   {%- set relation = alluvium.existing_relation(node) -%}
   {%- if relation is none -%}

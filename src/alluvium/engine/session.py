@@ -195,6 +195,8 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # A table that names no format (a hook's, say) is Delta's, as a model's is.
         "spark.sql.sources.default": "delta",
+        # Nodes that run side by side share the cores; their tiers say how.
+        "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -132,7 +132,10 @@ def test_old_tombstones_are_purged(project: Any) -> None:
     ("args", "said"),
     [
         ("{model: matching}", "is no model that keeps tombstones"),
-        ("{model: deleting, older_than: 2 days or true}", "a number of hours, days or weeks"),
+        (
+            "{model: deleting, older_than: 2 days or true}",
+            "a number of minutes, hours, days or weeks",
+        ),
     ],
 )
 def test_purges_that_are_refused(project: Any, args: str, said: str) -> None:

@@ -203,3 +203,31 @@ def test_a_backfill_reads_its_window(macros: Any, node: Any) -> None:
     )
     assert macros.backfill("others") is None
     assert macros.moment_text("2024-01-31T18:05") == "2024-01-31 18:05:00 UTC"
+
+
+def in_tier(node: Any, tier: str) -> Any:
+    made = node()
+    made["config"]["meta"] = {"alluvium_tier": tier}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("tiers", "said"),
+    [
+        ({}, "accepted: a mapping of names to tiers"),
+        ({"hot": {"weight": 0}}, "alluvium_tiers.hot.weight: 0 is not accepted"),
+        ({"hot": {"slo": "1 day or true"}}, "accepted: a number of minutes, hours, days or weeks"),
+        ({"hot": {"share": 1}}, "unknown key share; accepted: weight, min_share, slo, spark_conf"),
+        ({"cold": {"weight": 1}}, 'items: meta.alluvium_tier: "hot" is not a tier; accepted: cold'),
+    ],
+)
+def test_tiers_that_are_refused(macros: Any, node: Any, stop: Any, tiers: Any, said: str) -> None:
+    macros.context["var"] = lambda name, default=None: (
+        tiers if name == "alluvium_tiers" else default
+    )
+    assert said in mistakes(macros, stop, in_tier(node, "hot"))
+
+
+def test_a_tier_of_the_default_ones(macros: Any, node: Any) -> None:
+    use(macros, in_tier(node, "realtime"))
+    macros.validate()

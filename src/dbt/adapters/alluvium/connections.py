@@ -20,6 +20,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from alluvium.engine import pools
 from alluvium.engine import session as engine
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.session import SessionHandle
@@ -62,6 +63,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
             return connection
         try:
             session = engine.new_session(cls._settings(connection.credentials))
+            pools.leave(session)  # the thread's last node may have had a tier
         except Exception as error:
             connection.handle = None
             connection.state = ConnectionState.FAIL  # type: ignore[assignment]

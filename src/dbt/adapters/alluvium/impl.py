@@ -14,8 +14,11 @@ from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
 
 from alluvium.delta import log
+from alluvium.engine import pools
+from alluvium.engine.session import as_text
 from alluvium.merge import execute as merge
 from alluvium.merge import progress
 from dbt.adapters.alluvium import catalog, python_models, seeds, streams
@@ -105,12 +108,23 @@ class AlluviumAdapter(SparkAdapter):
         dbt-spark's materializations read `file_format` and take its absence for parquet: a table
         would be dropped before it is rebuilt, a snapshot refused. Its MERGE fails on a column that
         the batch no longer has, whatever `on_schema_change` says, unless Delta may evolve; the
-        setting ends with the node's session.
+        setting ends with the node's session. A node of a tier enters it.
         """
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
+        session = self._handle.session
         if config.get("on_schema_change") in ("append_new_columns", "sync_all_columns"):
-            self._handle.session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+            session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+        tier = (config.get("meta") or {}).get("alluvium_tier")
+        if tier is not None:
+            self._enter_tier(session, tier)
+
+    def _enter_tier(self, session: SparkSession, name: str) -> None:
+        """Run this node in its tier's pool and with its Spark settings; both end with the node."""
+        tier = self.execute_macro("tiers", project="alluvium").get(name) or {}
+        pools.use(session, name, tier.get("weight", 1), tier.get("min_share", 0))
+        for key, value in as_text(tier.get("spark_conf") or {}).items():
+            session.conf.set(key, value)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
         stored = relation.stored if isinstance(relation, AlluviumRelation) else relation
@@ -140,14 +154,14 @@ class AlluviumAdapter(SparkAdapter):
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
             self.execute_macro("validate", project="alluvium")
             return
-        merged = sorted(
+        ours = sorted(
             node.name
             for node in getattr(self._macro_resolver, "nodes", {}).values()
-            if "alluvium_merge" in (getattr(node.config, "meta", None) or {})
+            if {"alluvium_merge", "alluvium_tier"} & set(getattr(node.config, "meta", None) or {})
         )
-        if merged:
+        if ours:
             raise DbtRuntimeError(
-                f"meta.alluvium_merge of {', '.join(merged)} needs the dbt package `alluvium`:"
+                f"meta.alluvium_* of {', '.join(ours)} needs the dbt package `alluvium`:"
                 " add it to packages.yml and run `dbt deps`."
             )
 
