@@ -4,6 +4,7 @@
   {%- if given is none -%}{{ return(none) }}{%- endif -%}
   {%- set order_by = alluvium.as_list(given.get('order_by')) -%}
   {%- set ranges = given.get('ranges') or none -%}
+  {%- set prunes = given.get('ranges') is not sameas false and (not ranges or ranges.get('method') != 'none') -%}
   {%- if ranges and ranges.get('method', 'min_max') == 'none' -%}{%- set ranges = none -%}{%- endif -%}
   {%- set delete = given.get('delete') or ('soft' if order_by else 'hard') -%}
   {{ return({
@@ -15,6 +16,7 @@
       'verify': given.get('verify') or false,
       'tombstone_time': given.get('tombstone_time'),
       'soft': given.get('delete_when') is not none and delete == 'soft',
+      'prunes': prunes,
       'ranges': none if not ranges else {
           'column': ranges.get('column'),
           'method': ranges.get('method') or 'min_max',

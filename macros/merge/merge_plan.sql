@@ -10,10 +10,10 @@
   {%- endfor -%}
   {%- do alluvium.check_merge_columns(node, settings, source_types, types) -%}
 
-  {#- A key narrows the target for rows without the range column only where both sides compare it
+  {#- A key narrows the target only where both sides compare it
       as it is: a cast in the ON clause may match what bounds of another type exclude. -#}
   {%- set box = [] -%}
-  {%- for key in settings.unique_key | map('lower') if alluvium.can_range(types[key]) and types[key] == source_types[key] -%}
+  {%- for key in settings.unique_key | map('lower') if settings.prunes and alluvium.can_range(types[key]) and types[key] == source_types[key] -%}
     {%- do box.append(key) -%}
   {%- endfor -%}
   {%- if settings.ranges and not alluvium.can_range(types[settings.ranges.column | lower]) -%}
@@ -98,12 +98,22 @@
 
 
 {#- Predicate on the target that holds for every row that an event of the batch may match; none
-    where nothing is known. Three kinds of rows: those whose range column lies in the ranges; those
-    that lack it (tombstones of events that carried the key only); and, for events that lack it,
-    those whose key lies between the bounds of these events' keys. -#}
+    where nothing is known. Two things hold for such a row, and both are asked for: its key lies
+    between the bounds of the batch's keys; and its range column lies in the ranges, or is NULL (a
+    tombstone of an event that carried the key only), or the event lacks the column, and then the
+    key lies between the bounds of the keys of such events. -#}
 {% macro prune_predicate(settings, ranges, profile, types, box) %}
+  {%- set terms = alluvium.key_bounds(settings, profile, types, box, 'key') -%}
+  {%- if settings.ranges -%}
+    {%- set column = alluvium.range_term(settings, ranges, profile, types, box) -%}
+    {%- if column is not none -%}{%- do terms.insert(0, column) -%}{%- endif -%}
+  {%- endif -%}
+  {{ return('(' ~ terms | join(' and ') ~ ')' if terms else none) }}
+{% endmacro %}
+
+
+{% macro range_term(settings, ranges, profile, types, box) %}
   {%- set d = 'DBT_INTERNAL_DEST' -%}
-  {%- if not settings.ranges -%}{{ return(none) }}{%- endif -%}
   {%- set terms = [] -%}
   {%- if profile.get('lo') is not none -%}
     {%- set inside = alluvium.range_predicate(ranges, settings.ranges.column, d) -%}
@@ -112,25 +122,35 @@
     {%- do terms.append(d ~ '.' ~ alluvium.quote(settings.ranges.column) ~ ' is null') -%}
   {%- endif -%}
   {%- if profile.lacking -%}
-    {%- set bounds = [] -%}
-    {%- for key in settings.unique_key if key | lower in box -%}
-      {%- set type = types[key | lower] -%}
-      {%- set place = settings.unique_key.index(key) -%}
-      {%- set row = {
-          'column_type': type,
-          'lo': alluvium.canonical_text(profile.get('k' ~ place ~ '_lo'), type),
-          'hi': alluvium.canonical_text(profile.get('k' ~ place ~ '_hi'), type),
-      } -%}
-      {%- set within = alluvium.range_predicate([row], key, d) -%}
-      {%- if within != 'true' -%}
-        {%- if settings.null_keys == 'match' -%}{%- set within = '(' ~ within ~ ' or ' ~ d ~ '.' ~ alluvium.quote(key) ~ ' is null)' -%}{%- endif -%}
-        {%- do bounds.append(within) -%}
-      {%- endif -%}
-    {%- endfor -%}
+    {%- set bounds = alluvium.key_bounds(settings, profile, types, box, 'lacking') -%}
     {%- if not bounds -%}{{ return(none) }}{%- endif -%}
     {%- do terms.append('(' ~ bounds | join(' and ') ~ ')') -%}
   {%- endif -%}
   {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
+{% endmacro %}
+
+
+{#- For each key column that can, what its values lie between: those of all events (`key`), or of
+    those that lack the range column (`lacking`). -#}
+{% macro key_bounds(settings, profile, types, box, which) %}
+  {%- set bounds = [] -%}
+  {%- for key in settings.unique_key if key | lower in box -%}
+    {%- set type = types[key | lower] -%}
+    {%- set place = settings.unique_key.index(key) -%}
+    {%- set row = {
+        'column_type': type,
+        'lo': alluvium.canonical_text(profile.get(which ~ place ~ '_lo'), type),
+        'hi': alluvium.canonical_text(profile.get(which ~ place ~ '_hi'), type),
+    } -%}
+    {%- set within = alluvium.range_predicate([row], key, 'DBT_INTERNAL_DEST') -%}
+    {%- if within != 'true' -%}
+      {%- if settings.null_keys == 'match' -%}
+        {%- set within = '(' ~ within ~ ' or DBT_INTERNAL_DEST.' ~ alluvium.quote(key) ~ ' is null)' -%}
+      {%- endif -%}
+      {%- do bounds.append(within) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(bounds) }}
 {% endmacro %}
 
 

@@ -37,12 +37,16 @@ select to_json(named_struct(
     {%- if planned %},
     'outside', sum(`outside`)
     {%- endif %}
+    {%- endif %}
     {%- for key in keys if key in box %}
     {%- set place = keys.index(key) %},
-    'k{{ place }}_lo', {{ alluvium.text_of('min(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }},
-    'k{{ place }}_hi', {{ alluvium.text_of('max(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }}
-    {%- endfor %}
+    'key{{ place }}_lo', {{ alluvium.text_of('min(`k' ~ place ~ '`)', types[key]) }},
+    'key{{ place }}_hi', {{ alluvium.text_of('max(`k' ~ place ~ '`)', types[key]) }}
+    {%- if column %},
+    'lacking{{ place }}_lo', {{ alluvium.text_of('min(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }},
+    'lacking{{ place }}_hi', {{ alluvium.text_of('max(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }}
     {%- endif %}
+    {%- endfor %}
 )) as `profile`
 from (
     select

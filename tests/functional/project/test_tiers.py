@@ -32,6 +32,7 @@ def model(dbt, session):
     partitions = session.conf.get("spark.sql.shuffle.partitions")
     return session.createDataFrame([(pool, partitions)], "pool string, partitions string")
 """
+BROKEN = "{{ config(materialized='table') }} select raise_error('this feed is broken') as it"
 SCHEMA = """
 models:
   - name: slow
@@ -68,7 +69,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
             "selectors.yml": (REPO / "selectors.yml").read_text(),
             "models/slow.py": SLOW,
             "models/quick.py": QUICK,
-            "models/broken.sql": "{{ config(materialized='table') }} select raise_error('this feed is broken') as it",
+            "models/broken.sql": BROKEN,
             "models/behind.sql": "select * from {{ ref('broken') }}",
             "models/schema.yml": SCHEMA,
         }

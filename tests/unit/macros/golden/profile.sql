@@ -8,10 +8,14 @@ select to_json(named_struct(
     'lo', cast(unix_micros(min(`lo`)) as string),
     'hi', cast(unix_micros(max(`hi`)) as string),
     'outside', sum(`outside`),
-    'k0_lo', cast(min(if(`lacking` > 0, `k0`, null)) as string),
-    'k0_hi', cast(max(if(`lacking` > 0, `k0`, null)) as string),
-    'k1_lo', cast(min(if(`lacking` > 0, `k1`, null)) as string),
-    'k1_hi', cast(max(if(`lacking` > 0, `k1`, null)) as string)
+    'key0_lo', cast(min(`k0`) as string),
+    'key0_hi', cast(max(`k0`) as string),
+    'lacking0_lo', cast(min(if(`lacking` > 0, `k0`, null)) as string),
+    'lacking0_hi', cast(max(if(`lacking` > 0, `k0`, null)) as string),
+    'key1_lo', cast(min(`k1`) as string),
+    'key1_hi', cast(max(`k1`) as string),
+    'lacking1_lo', cast(min(if(`lacking` > 0, `k1`, null)) as string),
+    'lacking1_hi', cast(max(if(`lacking` > 0, `k1`, null)) as string)
 )) as `profile`
 from (
     select

@@ -1,0 +1,78 @@
+"""The models of docs/recipes.md, run from the page: CDC or not, append, upsert and delete."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from functional.runner import REPO
+
+pytestmark = pytest.mark.spark
+
+PAGE = (REPO / "docs/recipes.md").read_text()
+RECIPES = dict(re.findall(r"```sql\n-- (models/\w+\.sql)\n(.*?)```", PAGE, re.DOTALL))
+ACCOUNTS = "id int, op string, lsn bigint, balance int, _batch_id bigint"
+ORDERS = "order_id int, updated_at string, status string, _batch_id bigint"
+BATCHES = [
+    (
+        # An account that is opened, changed and closed; an event that comes twice.
+        [(1, "c", 1, 10), (1, "u", 2, 20), (2, "c", 3, 5), (2, "c", 3, 5), (3, "c", 4, 7)],
+        [(1, "02", "new"), (2, "02", "new"), (1, "03", "packed"), (1, "03", "packed")],
+    ),
+    (
+        # A delete by key alone, an update that comes late, and what came before once more.
+        [(2, "d", 6, None), (2, "u", 5, 6), (3, "u", 7, 8), (1, "u", 2, 20), (4, "c", 8, 1)],
+        [(1, "04", "shipped"), (2, "01", "draft"), (3, "02", "new"), (1, "03", "packed")],
+    ),
+]
+EXPECTED = {
+    "accounts_log": [(1, 1), (1, 2), (2, 3), (2, 5), (2, 6), (3, 4), (3, 7), (4, 8)],
+    "accounts_seen": [(1, 2), (2, 5), (3, 7), (4, 8)],
+    "accounts": [(1, 2), (3, 7), (4, 8)],
+    "orders_log": [(1, "new"), (1, "packed"), (1, "shipped"), (2, "draft"), (2, "new"), (3, "new")],
+    "orders": [(1, "shipped"), (2, "new"), (3, "new")],
+    "open_orders": [(2, "new"), (3, "new")],
+}
+
+
+BRONZE = "{{ config(materialized='view') }} select * from {{ target.schema }}.landed_%s"
+# `ref` hides tombstones.
+LIVE = "{{ config(materialized='table') }} select a.* from {{ ref('accounts') }} as a"
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Any]) -> Any:
+    made = make_project(
+        "recipes",
+        {
+            **RECIPES,
+            "models/accounts_events.sql": BRONZE % "accounts",
+            "models/orders_events.sql": BRONZE % "orders",
+            "models/live_accounts.sql": LIVE,
+        },
+    )
+    made.session.sql("create schema if not exists recipes")
+    for number, (accounts, orders) in enumerate(BATCHES):
+        land(made, "accounts", ACCOUNTS, [(*row, number) for row in accounts])
+        land(made, "orders", ORDERS, [(i, f"2024-01-{day}", s, number) for i, day, s in orders])
+        made.dbt("run")
+    return made
+
+
+def land(project: Any, feed: str, schema: str, rows: list[tuple[Any, ...]]) -> None:
+    frame = project.session.createDataFrame(rows, schema)
+    frame.coalesce(1).write.mode("append").saveAsTable(f"recipes.landed_{feed}")
+
+
+def test_the_page_has_six() -> None:
+    assert {path.removeprefix("models/").removesuffix(".sql") for path in RECIPES} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_recipe(project: Any, name: str) -> None:
+    table = "live_accounts" if name == "accounts" else name
+    columns = "id, lsn" if "accounts" in name else "order_id, status"
+    rows = project.session.sql(f"select {columns} from recipes.{table}").collect()
+    assert sorted(tuple(row) for row in rows) == EXPECTED[name]
