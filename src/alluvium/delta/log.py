@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,26 @@ def skipping(session: SparkSession, table: str, predicate: str | None) -> Skippi
         bytes=_number(scan.scanned().bytesCompressed()),
         bytes_total=_number(scan.total().bytesCompressed()),
     )
+
+
+def fragments(session: SparkSession, table: str, column: str) -> pa.Table:
+    """The data files of `table`, newest snapshot, with what the log says of a top-level column.
+
+    Returns:
+        A row per file: `size` (bytes), `lo` and `hi` (the column's type; bounds that may be wider
+        than the values), `nulls` (rows that lack it). NULL where the log does not say.
+    """
+    snapshot = _snapshot(session, table)
+    jvm = _jvm(session)
+    as_seq = jvm.scala.jdk.javaapi.CollectionConverters.asScala
+    path = as_seq([column]).toSeq()
+    stats = [
+        snapshot.getStatsColumnOrNullLiteral(kind, path).alias(name)
+        for name, kind in {"lo": "minValues", "hi": "maxValues", "nulls": "nullCount"}.items()
+    ]
+    size = jvm.org.apache.spark.sql.functions.col("size")
+    files = snapshot.withStats().select(as_seq([size, *stats]).toSeq())
+    return DataFrame(files, session).toArrow()
 
 
 def _number(option: Any) -> int:
