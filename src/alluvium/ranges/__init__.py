@@ -1,15 +1,24 @@
 """Ranges: where the values of one column of a batch lie. See docs/ranges.md."""
 
+from alluvium.ranges.cost import COST, CostModel
 from alluvium.ranges.errors import RangeError
+from alluvium.ranges.fragments import Fragments, Kept
 from alluvium.ranges.frame import plan_frame
+from alluvium.ranges.intervals import Ranges
 from alluvium.ranges.literal import canonical_texts, typed_literal
-from alluvium.ranges.plan import METHODS, Ranges, plan
+from alluvium.ranges.plan import METHODS, Plan, cover_runs, plan
 
 __all__ = [
+    "COST",
     "METHODS",
+    "CostModel",
+    "Fragments",
+    "Kept",
+    "Plan",
     "RangeError",
     "Ranges",
     "canonical_texts",
+    "cover_runs",
     "plan",
     "plan_frame",
     "typed_literal",

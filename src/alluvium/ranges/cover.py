@@ -1,19 +1,40 @@
-"""The ranges that leave the fewest bytes of a table to read."""
+"""The ranges that leave the fewest bytes of a table to read, and how many are worth their cost.
+
+A fragment can be skipped exactly if it lies within a gap between two neighbouring values of the
+batch, and then within one only. So what each gap saves does not depend on the other gaps, and the
+best choice of gaps is that of the best gaps: an exchange of one for another never gains.
+"""
 
 import numpy as np
+import numpy.typing as npt
 
-from alluvium.ranges.fragments import Located, Places
+from alluvium.ranges.cost import CostModel
+from alluvium.ranges.fragments import Located
+from alluvium.ranges.intervals import Places
 
 
 def cover_cuts(located: Located, k: int) -> Places:
-    """Indices of the values that open a new range, rising; at most `k` - 1.
+    """Indices of the ranges that open a new one of at most `k` that keep the fewest bytes; rising.
 
-    A fragment can be skipped exactly if it lies within a gap between two neighbouring values, and
-    then within one only. So the `k` - 1 gaps with the most bytes are the best choice of `k` ranges,
-    whatever the ranges: an exchange of one gap for another never gains. Gaps without a fragment
-    gain nothing and stay closed.
+    Gaps without a fragment gain nothing and stay closed.
     """
-    inner = located.gap_bytes()[1:-1]
+    return _best(located.gap_sums(located.sizes)[1:-1], k - 1, 0)
+
+
+def auto_cuts(located: Located, most: int, cost: CostModel) -> Places | None:
+    """The cuts of the cheapest of all choices of at most `most` ranges; None if it is no range.
+
+    Costs are linear, so a gap is worth opening exactly if it saves more seconds than one range
+    costs. With the first range the fragments before the first value and behind the last are saved.
+    """
+    saved = located.gap_sums(cost.weights(located.sizes))
+    one = cost.one_range(len(located.sizes))
+    cuts = _best(saved[1:-1], most - 1, one)
+    gain = saved[0] + saved[-1] + saved[cuts].sum() - (1 + len(cuts)) * one
+    return cuts if located.ranges and gain > 0 else None
+
+
+def _best(inner: npt.NDArray[np.int64 | np.float64], most: int, above: float) -> Places:
     # Stable, so that equal gaps are chosen in the order of the values.
-    widest = np.argsort(-inner, kind="stable")[: k - 1]
-    return np.sort(widest[inner[widest] > 0]) + 1
+    widest = np.argsort(-inner, kind="stable")[:most]
+    return np.sort(widest[inner[widest] > above]) + 1

@@ -13,14 +13,13 @@ from pyspark.sql import functions as F
 
 from alluvium.ranges.column_type import parse_type
 from alluvium.ranges.errors import RangeError
+from alluvium.ranges.intervals import Ranges, one_each
 from alluvium.ranges.literal import canonical_texts, typed_literal
 from alluvium.ranges.plan import (
     DEFAULT_K,
     DEFAULT_SAMPLE_ROWS,
-    Ranges,
     check_request,
     choose_cuts,
-    one_each,
     plan,
     widest_gaps,
 )

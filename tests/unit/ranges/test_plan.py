@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.ranges.columns import TYPES, key
 
-from alluvium.ranges import METHODS, RangeError, Ranges, plan
-from alluvium.ranges.plan import MAX_K
+from alluvium.ranges import METHODS, Plan, RangeError, plan
+from alluvium.ranges.plan import MAX_K, ON_FRAGMENTS
 from alluvium.ranges.points import make_points, positions
 
 COLUMNS = st.sampled_from(sorted(TYPES)).flatmap(
@@ -25,7 +25,11 @@ COLUMNS = st.sampled_from(sorted(TYPES)).flatmap(
 )
 
 
-def intervals(ranges: Ranges) -> list[tuple[Any, Any, int]]:
+WITHOUT_TABLE = [method for method in METHODS if method not in ON_FRAGMENTS]
+
+
+def intervals(found: Plan) -> list[tuple[Any, Any, int]]:
+    ranges = found.ranges
     return list(
         zip(ranges.lo.to_pylist(), ranges.hi.to_pylist(), ranges.row_count.tolist(), strict=True)
     )
@@ -52,9 +56,10 @@ def test_every_value_lies_in_one_range(
     method: str, column: tuple[pa.DataType, list[Any]], k: int
 ) -> None:
     kind, values = column
-    ranges = plan(pa.array(values, kind, from_pandas=False), method, k)
+    found = plan(pa.array(values, kind, from_pandas=False), method, k)
+    ranges = found.ranges
     stored = pa.array(values, kind, from_pandas=False).to_pylist()
-    check_sound(intervals(ranges), stored)
+    check_sound(intervals(found), stored)
     distinct = {key(value) for value in stored if value is not None}
     if method == "min_max":
         assert len(ranges) == min(1, len(distinct))
@@ -149,24 +154,27 @@ def test_chunks_and_slices() -> None:
     assert intervals(plan(whole.slice(1), "gaps", 2)) == [(2, 3, 2), (50, 51, 2)]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WITHOUT_TABLE)
 def test_no_values_no_ranges(method: str) -> None:
     for values in ([], [None, None]):
-        assert len(plan(pa.array(values, pa.int64()), method)) == 0
+        assert len(plan(pa.array(values, pa.int64()), method).ranges) == 0
 
 
 def test_none_plans_nothing() -> None:
-    assert len(plan(pa.array([1, 2]), "none")) == 0
+    assert len(plan(pa.array([1, 2]), "none").ranges) == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"method": "k_means"}, "'k_means': accepted are none, min_max, gaps, kmeans"),
+        ({"method": "k_means"}, "'k_means': accepted are none, min_max, gaps, kmeans, cover, auto"),
         ({"k": 0}, f"k is 0: accepted is a whole number from 1 to {MAX_K}"),
         ({"k": MAX_K + 1}, f"from 1 to {MAX_K}"),
         ({"k": 2.5}, "k is 2.5"),
         ({"k": True}, "k is True"),
+        ({"max_ranges": 0}, "max_ranges is 0: accepted is a whole number from 1"),
+        ({"method": "cover"}, "method cover needs the table's fragments"),
+        ({"method": "auto"}, "method auto needs the table's fragments"),
         ({"k": 9, "sample_rows": 8}, "sample_rows is 8: accepted is a whole number from k = 9"),
     ],
 )
