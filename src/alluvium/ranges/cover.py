@@ -7,9 +7,10 @@ best choice of gaps is that of the best gaps: an exchange of one for another nev
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from alluvium.ranges.cost import CostModel
-from alluvium.ranges.fragments import Located
+from alluvium.ranges.fragments import Fragments, Located
 from alluvium.ranges.intervals import Places
 
 
@@ -32,6 +33,16 @@ def auto_cuts(located: Located, most: int, cost: CostModel) -> Places | None:
     cuts = _best(saved[1:-1], most - 1, one)
     gain = saved[0] + saved[-1] + saved[cuts].sum() - (1 + len(cuts)) * one
     return cuts if located.ranges and gain > 0 else None
+
+
+def worth_a_look(fragments: Fragments, or_null: bool, cost: CostModel) -> bool:
+    """Whether any ranges at all may save more than it costs to learn a batch's values."""
+    known = np.asarray(pc.and_(fragments.lo.is_valid(), fragments.hi.is_valid()))
+    may_go = known | ~fragments.has_value
+    if or_null:
+        may_go &= ~fragments.has_null
+    most = cost.weights(fragments.sizes[may_go]).sum()
+    return bool(most > cost.planning + cost.one_range(len(fragments)))
 
 
 def _best(inner: npt.NDArray[np.int64 | np.float64], most: int, above: float) -> Places:

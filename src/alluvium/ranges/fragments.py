@@ -46,9 +46,13 @@ class Fragments:
     def read(files: pa.Table, version: int | None = None) -> "Fragments":
         """From the columns size, rows, lo, hi and nulls, as `alluvium.delta.log` reads them."""
         rows, nulls = (_numbers(files[name], -1) for name in ("rows", "nulls"))
-        lo, hi = (files[name].combine_chunks() for name in ("lo", "hi"))
         return Fragments(
-            lo, hi, _numbers(files["size"], 0), nulls != 0, (nulls < 0) | (nulls != rows), version
+            lo=_bounds(files["lo"]),
+            hi=_bounds(files["hi"]),
+            sizes=_numbers(files["size"], 0),
+            has_null=nulls != 0,
+            has_value=(nulls < 0) | (nulls != rows),
+            version=version,
         )
 
 
@@ -135,9 +139,14 @@ def string_width(*bounds: pa.Array) -> int:
 
 def measure(fragments: Fragments, kept: Flags) -> Kept:
     """Count the kept fragments."""
-    return Kept(
-        int(kept.sum()), len(fragments), int(fragments.sizes[kept].sum()), int(fragments.sizes.sum())
-    )
+    sizes = fragments.sizes
+    return Kept(int(kept.sum()), len(fragments), int(sizes[kept].sum()), int(sizes.sum()))
+
+
+def _bounds(values: pa.ChunkedArray) -> pa.Array:
+    # Spark writes instants in the session's zone, which is no part of their value.
+    zoned = pa.types.is_timestamp(values.type) and values.type.tz is not None
+    return (values.cast(pa.timestamp("us", tz="UTC")) if zoned else values).combine_chunks()
 
 
 def _numbers(values: pa.ChunkedArray, otherwise: int) -> npt.NDArray[np.int64]:

@@ -13,6 +13,7 @@ from alluvium.ranges.cover import auto_cuts, cover_cuts
 from alluvium.ranges.errors import RangeError
 from alluvium.ranges.fragments import Fragments, Kept, locate, measure
 from alluvium.ranges.intervals import Places, Ranges, one_each
+from alluvium.ranges.kmeans import Fit, fit_sklearn, kmeans_cuts
 from alluvium.ranges.points import Points, make_points, positions
 
 METHODS = ("none", "min_max", "gaps", "kmeans", "cover", "auto")
@@ -149,17 +150,20 @@ def check_request(
         raise RangeError(f"method {method} needs the table's fragments; without a table none is it")
 
 
-def choose_cuts(points: Points, method: str, k: int, sample_rows: int) -> npt.NDArray[np.int64]:
-    """Indices of the values that open a new range, rising, without 0; at most k - 1."""
+def choose_cuts(
+    points: Points, method: str, k: int, sample_rows: int, fit: Fit | None = None
+) -> npt.NDArray[np.int64]:
+    """Indices of the values that open a new range, rising, without 0; at most k - 1.
+
+    fit: what `kmeans` is fitted with; scikit-learn if not given.
+    """
     if method == "min_max" or k == 1:
         return np.array([], dtype=np.int64)
     if len(points) <= k:
         return np.arange(1, len(points))
     if method == "gaps":
         return widest_gaps(one_each(points), k)
-    from alluvium.ranges.kmeans import kmeans_cuts  # scikit-learn takes a second to import
-
-    return kmeans_cuts(points, k, sample_rows)
+    return kmeans_cuts(points, k, sample_rows, fit or fit_sklearn)
 
 
 def widest_gaps(ranges: Ranges, k: int) -> npt.NDArray[np.int64]:

@@ -118,14 +118,10 @@ def test_no_ranges_keep_fewer_bytes_than_cover(case: Any, k: int, or_null: bool)
 
 @given(case=cases(), most=st.integers(1, 5), or_null=st.booleans(), cost=COSTS)
 @settings(max_examples=200)
-def test_nothing_is_cheaper_than_auto(
-    case: Any, most: int, or_null: bool, cost: CostModel
-) -> None:
+def test_nothing_is_cheaper_than_auto(case: Any, most: int, or_null: bool, cost: CostModel) -> None:
     kind, values, table = case
     batch, files_of = column(kind, values), fragments(kind, table)
-    found = plan(
-        batch, "auto", fragments=files_of, max_ranges=most, or_null=or_null, cost=cost
-    )
+    found = plan(batch, "auto", fragments=files_of, max_ranges=most, or_null=or_null, cost=cost)
     if not batch.drop_null():
         assert found.kept == counted(table, [False] * len(table))
         return
@@ -234,3 +230,18 @@ def test_a_million_values_and_a_hundred_thousand_files() -> None:
     assert found.kept.files == 5040
     # Far above what it takes, so that a busy machine does not fail the test.
     assert found.seconds < 10
+
+
+def test_files_behind_the_batch_are_saved_too() -> None:
+    table = plain(pa.int64(), [(10 * i, 10 * i + 9, 100_000_000) for i in range(1000)])
+    found = plan(pa.array([1, 2]), "auto", fragments=table)
+    assert (found.method, found.kept) == ("min_max", Kept(1, 1000, 10**8, 10**11))
+
+
+@pytest.mark.parametrize(("value", "files"), [("ab", 1), ("aba", 0), ("ab\x00", 0), ("a", 0)])
+def test_a_string_that_goes_on_beyond_the_bounds(value: str, files: int) -> None:
+    found = plan(
+        pa.array([value, "z"]), "cover", 2, fragments=plain(pa.string(), [("ab", "ab", 5)])
+    )
+    assert found.kept is not None
+    assert found.kept.files == files
