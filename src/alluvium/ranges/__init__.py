@@ -7,19 +7,26 @@ from alluvium.ranges.frame import plan_frame
 from alluvium.ranges.intervals import Ranges
 from alluvium.ranges.literal import canonical_texts, typed_literal
 from alluvium.ranges.plan import METHODS, Plan, cover_runs, plan
+from alluvium.ranges.predicate import Combined, Group, Predicate, Term, group_rows, plan_predicate
 
 __all__ = [
     "COST",
     "METHODS",
+    "Combined",
     "CostModel",
     "Fragments",
+    "Group",
     "Kept",
     "Plan",
+    "Predicate",
     "RangeError",
     "Ranges",
+    "Term",
     "canonical_texts",
     "cover_runs",
+    "group_rows",
     "plan",
     "plan_frame",
+    "plan_predicate",
     "typed_literal",
 ]

@@ -88,6 +88,10 @@ class Located:
         np.add.at(found, self.gap[within], weights[within])
         return found
 
+    def among(self, chosen: Flags) -> "Located":
+        """The same with nothing to be saved on the other fragments."""
+        return Located(np.where(chosen, self.gap, -1), self.sizes, self.ranges)
+
     def kept(self, cuts: Places) -> Flags:
         """Which fragments the ranges between these cuts leave to read.
 
