@@ -6,11 +6,29 @@ None of it is reachable over Spark Connect or Thrift.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """The data files of one version of a table.
+
+    Attributes:
+        version: of the table.
+        columns: by the column's name as it was asked for, a row per file (in one order): `size`
+            (bytes), `rows` (with those that a deletion vector hides), `lo` and `hi` (the column's
+            type; bounds that may be wider than the values), `nulls` (rows that lack it; tells
+            something only if it is 0 or `rows`). NULL where the log does not say.
+    """
+
+    version: int
+    columns: dict[str, pa.Table]
 
 
 @dataclass(frozen=True)
@@ -100,6 +118,83 @@ def skipping(session: SparkSession, table: str, predicate: str | None) -> Skippi
         bytes=_number(scan.scanned().bytesCompressed()),
         bytes_total=_number(scan.total().bytesCompressed()),
     )
+
+
+def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> DataFiles:
+    """The data files of `table`, newest snapshot, with what the log says of top-level columns.
+
+    Parses every file's statistics once a snapshot: Delta keeps them for its own skipping.
+
+    Args:
+        columns: names of columns, also partition columns; upper and lower case are one.
+
+    Raises:
+        ValueError: the table has no such column.
+    """
+    snapshot = _snapshot(session, table)
+    metadata = snapshot.metadata()
+    schema = StructType.fromJson(json.loads(metadata.schema().json()))
+    partitions = json.loads(metadata.partitionSchema().json())["fields"]
+    partition_names = {field["name"] for field in partitions}
+    read = []
+    for column in columns:
+        found = [field for field in schema.fields if field.name.lower() == column.lower()]
+        if not found:
+            raise ValueError(f"{table} has no column {column!r}: accepted are {schema.names}")
+        known = _from_partition if found[0].name in partition_names else _from_stats
+        read.append(known(session, snapshot, found[0]))
+    jvm = _jvm(session)
+    selected = [jvm.org.apache.spark.sql.functions.col("size"), _rows(session, snapshot).alias("n")]
+    for place, bounds in enumerate(read):
+        selected += [one.alias(f"{name}{place}") for name, one in bounds.items()]
+    as_seq = jvm.scala.jdk.javaapi.CollectionConverters.asScala
+    files = DataFrame(snapshot.withStats().select(as_seq(selected).toSeq()), session).toArrow()
+    common = {"size": files["size"], "rows": files["n"]}
+    return DataFiles(
+        int(snapshot.version()),
+        {
+            column: pa.table(common | {name: files[f"{name}{place}"] for name in bounds})
+            for place, (column, bounds) in enumerate(zip(columns, read, strict=True))
+        },
+    )
+
+
+def _rows(session: SparkSession, snapshot: Any) -> Any:
+    nothing = _jvm(session).scala.jdk.javaapi.CollectionConverters.asScala([]).toSeq()
+    return snapshot.getStatsColumnOrNullLiteral("numRecords", nothing).cast("bigint")
+
+
+def _from_stats(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
+    functions = _jvm(session).org.apache.spark.sql.functions
+    path = _jvm(session).scala.jdk.javaapi.CollectionConverters.asScala([field.name]).toSeq()
+
+    def stats(kind: str) -> Any:
+        return snapshot.getStatsColumnOrNullLiteral(kind, path)
+
+    nulls = stats("nullCount").cast("bigint")
+    kind = field.dataType.simpleString()
+
+    def trusted(bound: Any) -> Any:
+        # Delta trusts bounds only where both counts are known.
+        bound = functions.when(_rows(session, snapshot).isNotNull(), bound)
+        return functions.when(nulls.isNotNull(), bound).cast(kind)
+
+    return {
+        "lo": trusted(stats("minValues")),
+        "hi": trusted(stats("maxValues")),
+        "nulls": nulls,
+    }
+
+
+def _from_partition(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
+    """Every row of a file has its partition's value, which the log keeps as text."""
+    functions = _jvm(session).org.apache.spark.sql.functions
+    name = field.metadata.get("delta.columnMapping.physicalName", field.name)
+    # An empty text is NULL to Delta, whatever the type.
+    text = functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
+    value = text.try_cast(field.dataType.simpleString())
+    nulls = functions.when(text.isNull(), _rows(session, snapshot)).when(value.isNotNull(), 0)
+    return {"lo": value, "hi": value, "nulls": nulls.cast("bigint")}
 
 
 def _number(option: Any) -> int:

@@ -1,16 +1,32 @@
 """Ranges: where the values of one column of a batch lie. See docs/ranges.md."""
 
+from alluvium.ranges.cost import COST, CostModel
 from alluvium.ranges.errors import RangeError
+from alluvium.ranges.fragments import Fragments, Kept
 from alluvium.ranges.frame import plan_frame
+from alluvium.ranges.intervals import Ranges
 from alluvium.ranges.literal import canonical_texts, typed_literal
-from alluvium.ranges.plan import METHODS, Ranges, plan
+from alluvium.ranges.plan import METHODS, Plan, cover_runs, plan
+from alluvium.ranges.predicate import Combined, Group, Predicate, Term, group_rows, plan_predicate
 
 __all__ = [
+    "COST",
     "METHODS",
+    "Combined",
+    "CostModel",
+    "Fragments",
+    "Group",
+    "Kept",
+    "Plan",
+    "Predicate",
     "RangeError",
     "Ranges",
+    "Term",
     "canonical_texts",
+    "cover_runs",
+    "group_rows",
     "plan",
     "plan_frame",
+    "plan_predicate",
     "typed_literal",
 ]

@@ -45,6 +45,13 @@ def parse_type(spark_type: str) -> pa.DataType:
     raise RangeError(f"ranges do not support the type {spark_type}: accepted are {SUPPORTED}")
 
 
+def spark_type(kind: pa.DataType) -> str:
+    """The Spark type of an Arrow type that ranges support; the inverse of `parse_type`."""
+    if is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return next(name for name, arrow in _ARROW_TYPES.items() if arrow == kind)
+
+
 def check_arrow_type(kind: pa.DataType) -> None:
     """Raise RangeError unless ranges support the Arrow type."""
     if not (is_integral(kind) or is_floating(kind) or is_decimal(kind) or pa.types.is_string(kind)):

@@ -1,7 +1,7 @@
 """Ranges of a Spark DataFrame, for dbt Python models."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,30 +11,44 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from alluvium.ranges.cells import Cells
 from alluvium.ranges.column_type import parse_type
+from alluvium.ranges.cost import COST, CostModel
+from alluvium.ranges.cover import worth_a_look
 from alluvium.ranges.errors import RangeError
+from alluvium.ranges.fragments import Fragments, Kept
+from alluvium.ranges.intervals import Ranges, one_each
 from alluvium.ranges.literal import canonical_texts, typed_literal
 from alluvium.ranges.plan import (
     DEFAULT_K,
+    DEFAULT_MAX_RANGES,
     DEFAULT_SAMPLE_ROWS,
-    Ranges,
+    ON_FRAGMENTS,
+    Plan,
     check_request,
     choose_cuts,
-    one_each,
+    cover_runs,
+    kept_by,
     plan,
     widest_gaps,
 )
 from alluvium.ranges.points import Points, make_points, positions
+from alluvium.ranges.spark_ml import fit_in
 
 SCHEMA = (
     "column_name string, column_type string, method string, range_no int, lo string, hi string, "
-    "row_count bigint, seconds double"
+    "row_count bigint, seconds double, requested string, files_kept bigint, files_total bigint, "
+    "bytes_kept bigint, bytes_total bigint, table_version bigint"
 )
+# Rows that come to the driver as they are for every distinct value that may: ungrouped they are
+# read several times faster, and `cover` needs nothing but their order.
+_ROWS_PER_VALUE = 40
 # Gaps of a sample that are looked into beyond those that are asked for: the sample does not tell
 # wide gaps from gaps that it merely has no value of.
 _MORE_GAPS = 16
 # Most passes that look into the chosen gaps; one will do unless they hold `sample_rows` values.
 _ROUNDS = 4
+_ENGINES = ("sklearn", "spark_ml")
 
 
 def plan_frame(
@@ -43,6 +57,12 @@ def plan_frame(
     method: str = "min_max",
     k: int = DEFAULT_K,
     sample_rows: int = DEFAULT_SAMPLE_ROWS,
+    *,
+    fragments: Fragments | None = None,
+    max_ranges: int = DEFAULT_MAX_RANGES,
+    or_null: bool = True,
+    engine: str = "sklearn",
+    cost: CostModel = COST,
 ) -> DataFrame:
     """Plan ranges over one column of a batch; see `alluvium.ranges.plan` for the methods.
 
@@ -51,31 +71,49 @@ def plan_frame(
     the driver at a time. If there are more, `gaps` and `kmeans` choose their cuts by a sample of
     the distinct values that depends on the values alone; a second pass (a few more, if there are
     very many) fetches the values that lie in the sample's gaps at those cuts, and a last one
-    takes min, max and rows of each range.
+    takes min, max and rows of each range. `cover` and `auto` read all values of up to 40 times
+    `sample_rows` rows; of larger batches Spark's Python workers (which need this package) sort
+    every value in among the files' bounds, and the driver gets a row per bound at most: the
+    ranges are the best ones whatever the size. `auto` does not look at the batch at all where the
+    whole table is read in less time than that takes.
 
     Args:
         df: the batch.
         column: a top-level column of it; upper and lower case as Spark has it set.
-        method: `none`, `min_max`, `gaps` or `kmeans`.
+        method: `none`, `min_max`, `gaps`, `kmeans`, `cover` or `auto`.
         k: most ranges to plan, 1 to 256.
+        fragments: the table's files (`alluvium.delta.log.fragments`); for `cover` and `auto`.
+        max_ranges: most ranges that `auto` plans, 1 to 256.
+        or_null: the merge also reads the table's rows that lack the column.
+        engine: what `kmeans` is fitted with: `sklearn`, or `spark_ml` (pyspark.ml.clustering).
+        cost: what `auto` prices with.
         sample_rows: most distinct values that the driver looks at; at least `k`.
 
     Returns:
-        One row per range as docs/ranges.md describes: column_name, column_type, method, range_no,
-        lo, hi (canonical text), row_count, seconds. No row for `none`, for an empty batch and for
-        a column without values.
+        One row per range as docs/ranges.md describes. No row for `none`, for an empty batch and
+        for a column without values; one row without bounds where `auto` takes no ranges.
 
     Raises:
         RangeError: an argument, the column or its type is not accepted, or a string is not UTF-8.
     """
     started = time.perf_counter()
-    check_request(method, k, sample_rows)
+    check_request(method, k, sample_rows, fragments, max_ranges)
+    if engine not in _ENGINES:
+        raise RangeError(f"unknown engine {engine!r}: accepted are {', '.join(_ENGINES)}")
     name, spark_type = _find_column(df, column)
     try:
         values = F.col("`" + name.replace("`", "``") + "`")
         if spark_type == "string":
             values = F.validate_utf8(values)
-        ranges = _plan_values(df.select(values.alias("value")), spark_type, method, k, sample_rows)
+        batch = df.select(values.alias("value"))
+        if method in ON_FRAGMENTS and fragments is not None:
+            found = _plan_on(
+                batch, spark_type, method, k, sample_rows, fragments, max_ranges, or_null, cost
+            )
+        else:
+            ranges = _plan_values(batch, spark_type, method, k, sample_rows, engine)
+            kept = None if fragments is None else kept_by(method, ranges, fragments, or_null)
+            found = Plan(method, ranges, kept, 0.0)
     except PySparkException as error:
         if error.getCondition() == "INVALID_UTF8_STRING":
             raise RangeError(
@@ -84,14 +122,75 @@ def plan_frame(
             ) from error
         raise
     seconds = time.perf_counter() - started
-    bounds = zip(
-        canonical_texts(ranges.lo), canonical_texts(ranges.hi), ranges.row_count, strict=True
-    )
+    version = None if fragments is None else fragments.version
+    shared = (seconds, method, *_figures(found.kept), version)
     rows = [
-        (name, spark_type, method, number, lo, hi, int(count), seconds)
-        for number, (lo, hi, count) in enumerate(bounds)
+        (name, spark_type, found.method, number, *one, *shared)
+        for number, one in enumerate(_bounds(found, method))
     ]
     return df.sparkSession.createDataFrame(rows, SCHEMA)
+
+
+def _bounds(found: Plan, method: str) -> list[tuple[str | None, str | None, int | None]]:
+    if method == "auto" and found.method == "none":
+        return [(None, None, None)]
+    lo, hi = canonical_texts(found.ranges.lo), canonical_texts(found.ranges.hi)
+    return list(zip(lo, hi, found.ranges.row_count.tolist(), strict=True))
+
+
+def _figures(kept: Kept | None) -> tuple[int | None, ...]:
+    if kept is None:
+        return (None,) * 4
+    return kept.files, kept.files_total, kept.bytes, kept.bytes_total
+
+
+def _plan_on(
+    values: DataFrame,
+    spark_type: str,
+    method: str,
+    k: int,
+    sample_rows: int,
+    fragments: Fragments,
+    max_ranges: int,
+    or_null: bool,
+    cost: CostModel,
+) -> Plan:
+    kind = parse_type(spark_type)
+    if method == "auto" and not worth_a_look(fragments, or_null, cost):
+        nothing = one_each(make_points(pa.array([], kind)))
+        return Plan("none", nothing, kept_by("none", nothing, fragments, or_null), 0.0)
+    kept = values.where("value is not null").persist()
+    try:
+        if kept.count() <= sample_rows * _ROWS_PER_VALUE:
+            batch = kept.toArrow()["value"].cast(kind)
+            return plan(
+                batch, method, k, sample_rows,
+                fragments=fragments, max_ranges=max_ranges, or_null=or_null, cost=cost,
+            )  # fmt: skip
+        runs = _cell_ranges(kept, spark_type, Cells.of(fragments))
+        return cover_runs(runs, fragments, method, k, max_ranges, or_null=or_null, cost=cost)
+    finally:
+        kept.unpersist()
+
+
+def _cell_ranges(values: DataFrame, spark_type: str, cells: Cells) -> Ranges:
+    """Min, max and rows of every cell, over all rows."""
+    kind = parse_type(spark_type)
+
+    def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from cells.split(batch.column(0).cast(kind)).combine_chunks().to_batches()
+
+    schema = f"cell bigint, lo {spark_type}, hi {spark_type}, row_count bigint"
+    parts = (
+        values.mapInArrow(split, schema)
+        .groupBy("cell")
+        .agg(F.min("lo").alias("lo"), F.max("hi").alias("hi"), F.sum("row_count").alias("n"))
+        .toArrow()
+        .sort_by("cell")
+    )
+    lo, hi = (parts[end].cast(kind).combine_chunks() for end in ("lo", "hi"))
+    return Ranges(lo, hi, parts["n"].to_numpy())
 
 
 def _find_column(df: DataFrame, column: str) -> tuple[str, str]:
@@ -110,22 +209,23 @@ def _find_column(df: DataFrame, column: str) -> tuple[str, str]:
 
 
 def _plan_values(
-    values: DataFrame, spark_type: str, method: str, k: int, sample_rows: int
+    values: DataFrame, spark_type: str, method: str, k: int, sample_rows: int, engine: str
 ) -> Ranges:
     if method == "none":
-        return plan(pa.array([], parse_type(spark_type)), method)
+        return one_each(make_points(pa.array([], parse_type(spark_type))))
     if method == "min_max" or k == 1:
         return _exact_ranges(values, spark_type, [])
+    fit = fit_in(values.sparkSession) if engine == "spark_ml" else None
     kept = values.persist()
     try:
         points, complete = _sample(kept, spark_type, sample_rows)
         if complete:
-            return one_each(points).joined(choose_cuts(points, method, k, sample_rows))
+            return one_each(points).joined(choose_cuts(points, method, k, sample_rows, fit))
         filled = False
         if method == "gaps":
             cuts = widest_gaps(one_each(points), k + _MORE_GAPS)
             points, filled = _fill(kept, spark_type, points, cuts, sample_rows)
-        cuts = choose_cuts(points, method, k, sample_rows)
+        cuts = choose_cuts(points, method, k, sample_rows, fit)
         for _ in range(_ROUNDS):
             if filled:
                 break

@@ -16,6 +16,7 @@ from alluvium.ranges.column_type import (
     is_floating,
     is_integral,
 )
+from alluvium.ranges.keys import decimal_words, has_numeric_keys, padded_bytes, sort_keys
 
 # Bytes of a string that make its position, counted after what all strings share: a UUID has 36.
 _STRING_BYTES = 36
@@ -86,11 +87,26 @@ def make_points(
         numbers = values.to_numpy() + values.type.to_pandas_dtype()(0)  # turns -0.0 into 0.0
         numbers[np.isnan(numbers)] = np.nan  # one bit pattern
         values = pa.array(numbers, type=values.type, from_pandas=False)
+    if has_numeric_keys(values.type):
+        return _runs(values, counts)
     encoded = values.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary)
     totals = np.zeros(len(order), dtype=np.int64)
     np.add.at(totals, encoded.indices.to_numpy(), counts)
     return Points(encoded.dictionary.take(order), totals[order.to_numpy()])
+
+
+def _runs(values: pa.Array, counts: npt.NDArray[np.int64]) -> Points:
+    """Equal values as one: several times faster than Arrow's dictionary where keys are numbers."""
+    keys = sort_keys(values)
+    order = np.argsort(keys)
+    keys = keys[order]
+    fresh = np.ones(len(keys), dtype=np.bool_)
+    # NaN equals nothing, itself neither; all of them sort last.
+    fresh[1:] = (keys[1:] != keys[:-1]) & ~(np.isnan(keys[:-1]))
+    starts = np.flatnonzero(fresh)
+    totals = np.add.reduceat(counts[order], starts) if len(starts) else counts
+    return Points(values.take(pa.array(order[starts])), totals)
 
 
 def _offsets(integers: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
@@ -114,8 +130,7 @@ def _float_positions(values: pa.Array) -> npt.NDArray[np.float64]:
 
 
 def _decimal_positions(values: pa.Array) -> npt.NDArray[Any]:
-    words = np.frombuffer(values.buffers()[1], dtype=np.int64)
-    words = words.reshape(-1, 2)[values.offset : values.offset + len(values)]
+    words = decimal_words(values)
     low, high = words[:, 0], words[:, 1]
     if np.array_equal(high, low >> 63):
         return _offsets(low)
@@ -129,10 +144,8 @@ def _string_positions(values: pa.Array) -> npt.NDArray[Any]:
     shared = 0
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
         shared += 1
-    tails = pc.binary_slice(texts, shared, shared + _STRING_BYTES)
     # A shorter string is filled with zeros, which sort before any byte.
-    matrix = np.array(tails.to_pylist(), dtype=f"S{_STRING_BYTES}").view(np.uint8)
-    matrix = matrix.reshape(len(values), _STRING_BYTES)
+    matrix = padded_bytes(pc.binary_slice(texts, shared, shared + _STRING_BYTES), _STRING_BYTES)
     # Separators and padding, the same in all strings, tell no distance.
     same = (matrix == matrix[:1]).all(axis=0) & ~np.isin(matrix[0], np.concatenate(_ALPHABETS))
     matrix = matrix[:, ~same]

@@ -12,43 +12,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unit.ranges.columns import TYPES, key
 
-from alluvium.ranges import METHODS, RangeError, Ranges, plan
-from alluvium.ranges.plan import MAX_K
+from alluvium.ranges import METHODS, Plan, RangeError, plan
+from alluvium.ranges.plan import MAX_K, ON_FRAGMENTS
 from alluvium.ranges.points import make_points, positions
 
-
-def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
-    return st.integers(1 - 10**precision, 10**precision - 1).map(
-        lambda unscaled: Decimal(
-            (int(unscaled < 0), tuple(int(d) for d in str(abs(unscaled))), -scale)
-        )
-    )
-
-
-def integers(bits: int) -> st.SearchStrategy[int]:
-    return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-
-
-HEX_IDS = st.integers(0, 2**96 - 1).map("{:024x}".format)
-LONG_PREFIX = st.text("ab\x00é😀'\\", max_size=5).map(lambda tail: "p" * 40 + tail)
-TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
-    "tinyint": (pa.int8(), integers(8)),
-    "smallint": (pa.int16(), integers(16)),
-    "int": (pa.int32(), integers(32)),
-    "bigint": (pa.int64(), integers(64) | st.integers(-5, 5)),
-    "float": (pa.float32(), st.floats(width=32) | st.sampled_from([0.0, -0.0, math.nan])),
-    "double": (pa.float64(), st.floats() | st.sampled_from([0.0, -0.0, math.nan, math.inf])),
-    "decimal(10,2)": (pa.decimal128(10, 2), decimals(10, 2)),
-    "decimal(38,0)": (pa.decimal128(38, 0), decimals(38, 0)),
-    "decimal(38,38)": (pa.decimal128(38, 38), decimals(38, 38)),
-    "date": (pa.date32(), st.dates()),
-    "timestamp": (pa.timestamp("us", tz="UTC"), st.datetimes(timezones=st.just(datetime.UTC))),
-    "timestamp_ntz": (pa.timestamp("us"), st.datetimes()),
-    "object id": (pa.string(), HEX_IDS),
-    "uuid": (pa.string(), st.uuids().map(str)),
-    "string": (pa.string(), st.text(max_size=6) | LONG_PREFIX | st.text("'\\\n\x00$", max_size=3)),
-}
 COLUMNS = st.sampled_from(sorted(TYPES)).flatmap(
     lambda name: st.tuples(
         st.just(TYPES[name][0]), st.lists(st.none() | TYPES[name][1], max_size=40)
@@ -56,14 +25,11 @@ COLUMNS = st.sampled_from(sorted(TYPES)).flatmap(
 )
 
 
-def key(value: Any) -> Any:
-    """Spark's order."""
-    if isinstance(value, float):
-        return (math.isnan(value), 0.0 if math.isnan(value) else value)
-    return value.encode() if isinstance(value, str) else value
+WITHOUT_TABLE = [method for method in METHODS if method not in ON_FRAGMENTS]
 
 
-def intervals(ranges: Ranges) -> list[tuple[Any, Any, int]]:
+def intervals(found: Plan) -> list[tuple[Any, Any, int]]:
+    ranges = found.ranges
     return list(
         zip(ranges.lo.to_pylist(), ranges.hi.to_pylist(), ranges.row_count.tolist(), strict=True)
     )
@@ -90,9 +56,10 @@ def test_every_value_lies_in_one_range(
     method: str, column: tuple[pa.DataType, list[Any]], k: int
 ) -> None:
     kind, values = column
-    ranges = plan(pa.array(values, kind, from_pandas=False), method, k)
+    found = plan(pa.array(values, kind, from_pandas=False), method, k)
+    ranges = found.ranges
     stored = pa.array(values, kind, from_pandas=False).to_pylist()
-    check_sound(intervals(ranges), stored)
+    check_sound(intervals(found), stored)
     distinct = {key(value) for value in stored if value is not None}
     if method == "min_max":
         assert len(ranges) == min(1, len(distinct))
@@ -187,24 +154,27 @@ def test_chunks_and_slices() -> None:
     assert intervals(plan(whole.slice(1), "gaps", 2)) == [(2, 3, 2), (50, 51, 2)]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WITHOUT_TABLE)
 def test_no_values_no_ranges(method: str) -> None:
     for values in ([], [None, None]):
-        assert len(plan(pa.array(values, pa.int64()), method)) == 0
+        assert len(plan(pa.array(values, pa.int64()), method).ranges) == 0
 
 
 def test_none_plans_nothing() -> None:
-    assert len(plan(pa.array([1, 2]), "none")) == 0
+    assert len(plan(pa.array([1, 2]), "none").ranges) == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"method": "k_means"}, "'k_means': accepted are none, min_max, gaps, kmeans"),
+        ({"method": "k_means"}, "'k_means': accepted are none, min_max, gaps, kmeans, cover, auto"),
         ({"k": 0}, f"k is 0: accepted is a whole number from 1 to {MAX_K}"),
         ({"k": MAX_K + 1}, f"from 1 to {MAX_K}"),
         ({"k": 2.5}, "k is 2.5"),
         ({"k": True}, "k is True"),
+        ({"max_ranges": 0}, "max_ranges is 0: accepted is a whole number from 1"),
+        ({"method": "cover"}, "method cover needs the table's fragments"),
+        ({"method": "auto"}, "method auto needs the table's fragments"),
         ({"k": 9, "sample_rows": 8}, "sample_rows is 8: accepted is a whole number from k = 9"),
     ],
 )
