@@ -21,6 +21,8 @@
           'column': ranges.get('column'),
           'method': ranges.get('method') or 'min_max',
           'k': ranges.get('k') or 3,
+          'max_ranges': ranges.get('max_ranges') or 64,
+          'engine': ranges.get('engine') or 'sklearn',
           'model': ranges.get('model'),
       },
   }) }}

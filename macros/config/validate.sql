@@ -93,7 +93,7 @@
 
 {% macro validate_merge(node, given, mistakes) %}
   {%- set where = node.name ~ ': meta.alluvium_merge' -%}
-  {%- set methods = ['none', 'min_max', 'gaps', 'kmeans'] -%}
+  {%- set methods = ['none', 'min_max', 'gaps', 'kmeans', 'cover', 'auto'] -%}
   {%- if not alluvium.validate_mapping(where, given, {
       'order_by': 'columns',
       'delete_when': 'text',
@@ -138,13 +138,18 @@
   {%- set ranges = given.get('ranges') -%}
   {%- if ranges is none or ranges is sameas false -%}{{ return('') }}{%- endif -%}
   {%- if not alluvium.validate_mapping(where ~ '.ranges', ranges, {
-      'column': 'text', 'method': methods, 'k': 'count', 'model': 'text',
+      'column': 'text', 'method': methods, 'k': 'count', 'max_ranges': 'count',
+      'engine': ['sklearn', 'spark_ml'], 'model': 'text',
   }, mistakes) -%}{{ return('') }}{%- endif -%}
   {%- if not ranges.get('column') -%}
     {%- do mistakes.append(where ~ '.ranges: column is missing; accepted: a column whose value never changes for a key') -%}
   {%- endif -%}
-  {%- if ranges.get('method') == 'kmeans' and not ranges.get('model') -%}
-    {%- do mistakes.append(where ~ '.ranges.method: kmeans is planned by a Python model; accepted: `model` with its name, or min_max, gaps') -%}
+  {%- if ranges.get('k') is not none and ranges.get('method') == 'auto' -%}
+    {%- do mistakes.append(where ~ '.ranges.k: auto finds the number of ranges itself; accepted: max_ranges') -%}
+  {%- elif ranges.get('max_ranges') is not none and ranges.get('method') != 'auto' -%}
+    {%- do mistakes.append(where ~ '.ranges.max_ranges: only auto finds the number of ranges itself; accepted: k') -%}
+  {%- elif ranges.get('engine') is not none and ranges.get('method') != 'kmeans' -%}
+    {%- do mistakes.append(where ~ '.ranges.engine: only kmeans is fitted; accepted: with method: kmeans') -%}
   {%- endif -%}
   {%- if ranges.get('model') is string and target.type == 'alluvium' -%}
     {%- set planner = alluvium.find_model(ranges.model) -%}

@@ -22,7 +22,10 @@
     {%- do settings.update({'ranges': none}) -%}
   {%- endif -%}
 
-  {%- set ranges = alluvium.planned_ranges(node, settings, types) -%}
+  {%- set rows = alluvium.planned_ranges(target, source, settings, types, is_new) if settings.ranges else [] -%}
+  {%- set ranges = rows | selectattr('lo', 'ne', none) | list -%}
+  {#- A row without bounds: every range would cost more than it saves. -#}
+  {%- set priced_out = rows and not ranges -%}
   {%- set planned = alluvium.range_predicate(ranges, settings.ranges.column) if ranges else none -%}
   {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls) -%}
   {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id) -%}
@@ -47,13 +50,14 @@
         ~ ('none yet' if progress < 0 else 'those up to ' ~ progress ~ ' only') ~ '. Run the model that stages the batch again, together with this one.') -%}
   {%- endif -%}
 
-  {%- if settings.ranges and profile.get('lo') is not none -%}
+  {%- if settings.ranges and profile.get('lo') is not none and not priced_out -%}
     {%- if not ranges or profile.outside -%}
       {%- if ranges -%}
         {%- do exceptions.warn(node.name ~ ': ' ~ profile.outside ~ ' events lie outside the planned ranges of '
-            ~ settings.ranges.model ~ ', which belong to another batch: using min_max') -%}
+            ~ (settings.ranges.model or 'the merge') ~ ', which belong to another batch: using min_max') -%}
       {%- endif -%}
-      {%- set use_gaps = settings.ranges.method in ('gaps', 'kmeans') and not ranges -%}
+      {#- A stock target has none of the methods that need the session. -#}
+      {%- set use_gaps = settings.ranges.method not in ('none', 'min_max') and not ranges and not is_new -%}
       {%- if use_gaps -%}
         {%- set ranges = alluvium.merge_gaps(source, settings.ranges.column, types[settings.ranges.column | lower], settings.ranges.k) -%}
       {%- else -%}
@@ -119,7 +123,9 @@
     {%- set inside = alluvium.range_predicate(ranges, settings.ranges.column, d) -%}
     {%- if inside == 'true' -%}{{ return(none) }}{%- endif -%}
     {%- do terms.append(inside) -%}
-    {%- do terms.append(d ~ '.' ~ alluvium.quote(settings.ranges.column) ~ ' is null') -%}
+    {%- if alluvium.reads_nulls(settings) -%}
+      {%- do terms.append(d ~ '.' ~ alluvium.quote(settings.ranges.column) ~ ' is null') -%}
+    {%- endif -%}
   {%- endif -%}
   {%- if profile.lacking -%}
     {%- set bounds = alluvium.key_bounds(settings, profile, types, box, 'lacking') -%}
@@ -154,11 +160,28 @@
 {% endmacro %}
 
 
-{#- The rows of the ranges model that this merge can use. Only an alluvium target runs that model;
-    elsewhere, and where its column has another type than the target's, the merge plans itself. -#}
-{% macro planned_ranges(node, settings, types) %}
-  {%- if not settings.ranges or not settings.ranges.model or target.type != 'alluvium' -%}
-    {{ return([]) }}
+{#- Whether a row that lacks the range column may match: not where the column is of the key. -#}
+{% macro reads_nulls(settings) %}
+  {{ return(settings.null_keys == 'match' or settings.ranges.column | lower not in settings.unique_key | map('lower')) }}
+{% endmacro %}
+
+
+{#- Range rows of the session's own planning: those of the ranges model, priced on the table as it is
+    now, or where there is no such model planned here. None on a stock target, and where the model's column has another
+    type than the target's. -#}
+{% macro planned_ranges(target, source, settings, types, is_new) %}
+  {{ return(adapter.dispatch('planned_ranges', 'alluvium')(target, source, settings, types, is_new)) }}
+{% endmacro %}
+
+{% macro default__planned_ranges(target, source, settings, types, is_new) %}
+  {{ return([]) }}
+{% endmacro %}
+
+{% macro alluvium__planned_ranges(target, source, settings, types, is_new) %}
+  {%- set request = alluvium.range_request(settings, target) -%}
+  {%- if not settings.ranges.model -%}
+    {#- The profile has bounds, SQL has gaps; and a new table has nothing to leave unread. -#}
+    {{ return([] if is_new or request.method in ('min_max', 'gaps') else adapter.plan_ranges(source.render(), request)) }}
   {%- endif -%}
   {%- set model_node = alluvium.find_model(settings.ranges.model) -%}
   {%- set relation = alluvium.existing_relation(model_node) if model_node else none -%}
@@ -170,7 +193,37 @@
       {%- do usable.append(row) -%}
     {%- endif -%}
   {%- endfor -%}
-  {{ return(usable) }}
+  {{ return(adapter.reprice_ranges(usable, request)) }}
+{% endmacro %}
+
+
+{#- What the library is asked to plan. table: the merged table, none before it exists. -#}
+{% macro range_request(settings, table) %}
+  {{ return({
+      'column': settings.ranges.column,
+      'method': settings.ranges.method,
+      'k': settings.ranges.k,
+      'max_ranges': settings.ranges.max_ranges,
+      'engine': settings.ranges.engine,
+      'or_null': alluvium.reads_nulls(settings),
+      'table': table.render() if table is not none else none,
+  }) }}
+{% endmacro %}
+
+
+{#- The request that a merge makes of the Python model of this name; none where no merge names it. -#}
+{% macro range_request_of(planner) %}
+  {%- for node in graph.nodes.values() if node.resource_type == 'model' and 'alluvium_merge' in (node.config.get('meta') or {}) -%}
+    {%- set settings = alluvium.merge_settings(node) -%}
+    {%- set given = node.config.meta.alluvium_merge.get('ranges') or {} -%}
+    {%- if given is mapping and given.get('model') == planner -%}
+      {%- if not settings.ranges -%}{{ return({'column': given.column, 'method': 'none'}) }}{%- endif -%}
+      {%- set relation = alluvium.existing_relation(node) -%}
+      {%- set rebuilt = relation is none or relation.type != 'table' or alluvium.is_rebuilt(node) -%}
+      {{ return(alluvium.range_request(settings, none if rebuilt else relation)) }}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(none) }}
 {% endmacro %}
 
 

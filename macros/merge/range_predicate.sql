@@ -24,11 +24,11 @@
 {% endmacro %}
 
 
-{#- The rows of a ranges model, in order. JSON keeps every bound as the text that it is. -#}
+{#- The rows of a ranges model, in order. JSON keeps every bound as the text that it is, and drops NULLs. -#}
 {% macro range_rows(relation) %}
   {%- if not execute -%}{{ return([]) }}{%- endif -%}
   {%- set rows = run_query(
-      'select to_json(sort_array(collect_list(struct(column_name, range_no, column_type, method, lo, hi)))) from ' ~ relation
+      'select to_json(sort_array(collect_list(struct(range_no as place, *))), map(\'ignoreNullFields\', \'false\')) from ' ~ relation
   ) -%}
   {{ return(fromjson(rows.rows[0][0] or '[]')) }}
 {% endmacro %}

@@ -1,12 +1,7 @@
-"""The ranges of the staged batch, on the column that a flight never changes."""
+"""The ranges of the staged batch, as the merge of `flights` asks for them."""
 
-from alluvium.ranges import plan_frame
+from alluvium.merge import plan_ranges
 
 
 def model(dbt, session):
-    return plan_frame(
-        dbt.ref("flights_batch"),
-        column="sched_dep_at",
-        method=dbt.config.meta_get("ranges_method"),
-        k=dbt.config.meta_get("ranges_k"),
-    )
+    return plan_ranges(session, dbt.ref("flights_batch"))

@@ -16,7 +16,7 @@ import yaml
 from functional.runner import REPO, Project
 from oracle.flights import Merged, assert_same, parse
 
-METHODS = ("none", "min_max", "gaps", "kmeans")
+METHODS = ("none", "min_max", "gaps", "kmeans", "cover", "auto")
 # What one batch needs. dbt takes `flights` for the folder as well, which adds `flights_parsed`.
 FEED = ("flights_events", "flights_batch", "flights_ranges", "flights", "flights_rejected")
 PARTS = (
@@ -60,11 +60,15 @@ class Reference(Project):
 
     def plan_by(self, method: str, delete: str | None = None) -> None:
         """Set the range method, and how the merge deletes, where a user would: in the yml."""
-        ranges = self.root / "python_models/flights/_flights_ranges.yml"
-        text = re.sub(r"(ranges_method: )\w+", rf"\g<1>{method}", ranges.read_text())
-        ranges.write_text(text)
         merge = self.root / "models/flights/_flights.yml"
-        text = re.sub(r"(            method: )\w+", rf"\g<1>{method}", merge.read_text())
+        # `auto` finds the number of ranges itself.
+        count = "" if method == "auto" else "            k: 3\n"
+        text, found = re.subn(
+            r"(            method: )\w+\n(            k: 3\n)?",
+            rf"\g<1>{method}\n{count}",
+            merge.read_text(),
+        )
+        assert found == 1
         text = re.sub(r"          delete: \w+\n", "", text)
         if delete is not None:
             when = "          delete_when: op = 'd'\n"

@@ -23,7 +23,9 @@ def test_methods_taking_turns(make_reference: Make, replayed: Replayed) -> None:
     project = make_reference()
     files = replayed(4)
     batches = groups(files, 5, seed=5)
-    turns = ["kmeans", "gaps", "kmeans", "none", "min_max"]
+    turns = ["kmeans", "gaps", "cover", "none", "auto"]
+    # So small a table is read sooner than ranges are planned.
+    taken = {"auto": "none"}
     expected = zip(replay_duckdb(batches), replay_pandas(batches), strict=True)
     for batch, method, (one, other) in zip(batches, turns, expected, strict=True):
         project.plan_by(method)
@@ -32,9 +34,9 @@ def test_methods_taking_turns(make_reference: Make, replayed: Replayed) -> None:
         project.check(one)
         project.check(other)
         if method != "none":
-            assert methods_used(project) == method
+            assert methods_used(project) == taken.get(method, method)
         figures = project.figures("flights")
-        assert figures["method"] == method
+        assert figures["method"] == taken.get(method, method)
     project.check_lines()
     kept = project.sql("select count(*) n from {s}.flights_parsed where reject_reason is null")
     bronze, rejected = project.table("flights_events"), project.table("flights_rejected")

@@ -31,11 +31,14 @@ def test_the_last_version(home: Path, tmp_path: Path, number: int) -> None:
     )
     project.dbt("deps")
     (project.root / "landing").mkdir()
-    turns = itertools.cycle(reversed(METHODS))
+    # `auto` takes no `k`, which is set here.
+    turns = itertools.cycle(method for method in reversed(METHODS) if method != "auto")
     for place, (group, method) in enumerate(zip(runways.groups(number), turns, strict=False)):
         pq.write_table(group, project.root / f"landing/{place:02}.parquet", row_group_size=20_000)
         project.dbt("run", "--vars", f"{{method: {method}}}")
-        assert project.figures("runways")["method"] == method
+        # There is no table to look at before the first merge.
+        taken = "min_max" if (place, method) == (0, "cover") else method
+        assert project.figures("runways")["method"] == taken
         assert (project.figures("runways")["ranges"] == 0) == (method == "none")
 
     columns = ", ".join(runways.IMAGE.names)

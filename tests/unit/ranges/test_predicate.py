@@ -59,9 +59,7 @@ def described(files: list[list[dict[str, Any]]]) -> dict[str, Fragments]:
     def column(name: str) -> Fragments:
         values = [[row[name] for row in rows] for rows in files]
         present = [[v for v in one if v is not None] for one in values]
-        lo, hi = (
-            [pick(one, key=key) if one else None for one in present] for pick in (min, max)
-        )
+        lo, hi = ([pick(one, key=key) if one else None for one in present] for pick in (min, max))
         return Fragments.read(
             pa.table(
                 {

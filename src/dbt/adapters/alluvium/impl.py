@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from alluvium.delta import log
 from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from alluvium.merge import execute as merge
-from alluvium.merge import progress
+from alluvium.merge import progress, ranges
 from dbt.adapters.alluvium import catalog, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
@@ -189,10 +190,22 @@ class AlluviumAdapter(SparkAdapter):
         python_models.check_submission_method(method)
         source = self._source_file(parsed_model)
         live = self._live_refs(parsed_model)
+        self._ask_for_ranges(parsed_model["name"])
         figures: Figures = python_models.run(
             self._handle, parsed_model, compiled_code, source, live
         )
         return figures.response()
+
+    def _ask_for_ranges(self, planner: str) -> None:
+        """Leave what a merge wants to know of the Python model of this name, if one does."""
+        resolver, project = self._macro_resolver, self.config.project_name
+        if resolver is None or not resolver.find_macro_by_name("validate", project, "alluvium"):
+            return
+        request = self.execute_macro(
+            "range_request_of", project="alluvium", kwargs={"planner": planner}
+        )
+        if request is not None:
+            self._handle.session.conf.set(ranges.REQUEST, json.dumps(request))
 
     def _live_refs(self, parsed_model: dict[str, Any]) -> dict[str, str]:
         """Parents that keep tombstones: the name that `dbt.ref` knows to the query without them."""
@@ -281,6 +294,23 @@ class AlluviumAdapter(SparkAdapter):
             "bytes_kept": kept.bytes,
             "bytes_total": kept.bytes_total,
         }
+
+    @available.parse_list
+    def plan_ranges(self, source: str, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """Range rows of the batch `source`, a relation of this session."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
+        session = self._handle.session
+        with spark_errors():
+            rows = ranges.plan_batch(session, session.table(source), request).collect()
+        return [row.asDict() for row in rows]
+
+    @available.parse_list
+    def reprice_ranges(
+        self, rows: list[dict[str, Any]], request: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Range rows, planned anew where the table has moved on since."""
+        with spark_errors():
+            return ranges.reprice(self._handle.session, rows, request)
 
     @available.parse_none
     def run_merge(

@@ -1,6 +1,5 @@
-from alluvium.ranges import plan_frame
+from alluvium.merge import plan_ranges
 
 
 def model(dbt, session):
-    method = dbt.config.meta_get("method")
-    return plan_frame(dbt.ref("runways_batch"), column="id", method=method, k=5)
+    return plan_ranges(session, dbt.ref("runways_batch"))

@@ -1,0 +1,125 @@
+"""The ranges of a merge: planned for its staged batch, priced anew where its table moved on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+from alluvium.delta import log
+from alluvium.ranges import (
+    Fragments,
+    RangeError,
+    Ranges,
+    canonical_texts,
+    cover_runs,
+    plan_frame,
+    typed_literal,
+)
+from alluvium.ranges.column_type import parse_type
+from alluvium.ranges.plan import ON_FRAGMENTS
+
+# Where the adapter leaves what a Python model is asked for: the request as JSON.
+REQUEST = "alluvium.merge.ranges"
+
+
+def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
+    """The ranges that the merge of this Python model's batch asks for; see docs/ranges.md.
+
+    The column, the method and its limits are those of the merged model that names this model in
+    `meta.alluvium_merge.ranges.model`; the files that `cover` and `auto` look at are its table's.
+
+    Args:
+        session: what dbt hands the model.
+        batch: the staged batch.
+
+    Returns:
+        One row per range, as `alluvium.ranges.plan_frame` returns them.
+
+    Raises:
+        RangeError: no merge names this model, or the column cannot have ranges.
+    """
+    request = session.conf.get(REQUEST, None)
+    if request is None:
+        raise RangeError(
+            "no merge asks this model for ranges: accepted is a model that another one names in"
+            " meta.alluvium_merge.ranges.model, on an alluvium target"
+        )
+    return plan_batch(session, batch, json.loads(request))
+
+
+def plan_batch(session: SparkSession, batch: DataFrame, request: Mapping[str, Any]) -> DataFrame:
+    """Plan the ranges of `batch` as `request` says.
+
+    request: column, method, k, max_ranges, engine, or_null (whether the merge also reads rows that
+        lack the column), and table, the rendered name of the merged table, None before it exists.
+    """
+    method, fragments = request["method"], None
+    if method in ON_FRAGMENTS and request["table"] is None:
+        method = "none"  # nothing to read, whatever the ranges
+    if method == "none":
+        return plan_frame(batch, request["column"], method)
+    if method in ON_FRAGMENTS:
+        fragments = _fragments(session, request)
+    return plan_frame(
+        batch,
+        request["column"],
+        method,
+        request["k"],
+        fragments=fragments,
+        max_ranges=request["max_ranges"],
+        or_null=request["or_null"],
+        engine=request["engine"],
+    )
+
+
+def reprice(
+    session: SparkSession, rows: Sequence[Mapping[str, Any]], request: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The range rows `rows`, planned anew if they looked at another version of the table.
+
+    The rows' ranges hold every value of the batch, so whatever joins some of them does too.
+    """
+    bounded = [row for row in rows if row["lo"] is not None]
+    if not bounded or request["method"] not in ON_FRAGMENTS:
+        return [dict(row) for row in rows]
+    fragments = _fragments(session, request)
+    if fragments.version == bounded[0]["table_version"]:
+        return [dict(row) for row in rows]
+    plan = cover_runs(
+        _runs(session, bounded),
+        fragments,
+        request["method"],
+        request["k"],
+        request["max_ranges"],
+        or_null=request["or_null"],
+    )
+    shared = {key: bounded[0][key] for key in ("column_name", "column_type")}
+    shared |= {"method": plan.method, "table_version": fragments.version}
+    if not len(plan.ranges):
+        return [shared | {"lo": None, "hi": None}]
+    texts = zip(canonical_texts(plan.ranges.lo), canonical_texts(plan.ranges.hi), strict=True)
+    return [shared | {"lo": lo, "hi": hi} for lo, hi in texts]
+
+
+def _runs(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> Ranges:
+    """The ranges that the rows write as canonical text, which Spark reads."""
+    spark_type = rows[0]["column_type"]
+    kind = parse_type(spark_type)
+    lo, hi = (
+        ", ".join(typed_literal(row[end], spark_type) for row in rows) for end in ("lo", "hi")
+    )
+    read = session.sql(f"select inline(arrays_zip(array({lo}) as lo, array({hi}) as hi))").toArrow()
+    return Ranges(
+        read["lo"].cast(kind).combine_chunks(),
+        read["hi"].cast(kind).combine_chunks(),
+        np.array([row["row_count"] for row in rows], dtype=np.int64),
+    )
+
+
+def _fragments(session: SparkSession, request: Mapping[str, Any]) -> Fragments:
+    files = log.fragments(session, request["table"], [request["column"]])
+    return Fragments.read(files.columns[request["column"]], files.version)
