@@ -112,10 +112,11 @@ def _runs(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> Ranges:
     lo, hi = (
         ", ".join(typed_literal(row[end], spark_type) for row in rows) for end in ("lo", "hi")
     )
-    read = session.sql(f"select inline(arrays_zip(array({lo}) as lo, array({hi}) as hi))").toArrow()
+    read = session.sql(f"select inline(arrays_zip(array({lo}), array({hi})))").toArrow()
+    bounds = [read.column(place).cast(kind).combine_chunks() for place in (0, 1)]
     return Ranges(
-        read["lo"].cast(kind).combine_chunks(),
-        read["hi"].cast(kind).combine_chunks(),
+        bounds[0],
+        bounds[1],
         np.array([row["row_count"] for row in rows], dtype=np.int64),
     )
 

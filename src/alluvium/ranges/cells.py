@@ -59,5 +59,8 @@ class Cells:
 
     def _numbers(self, keys: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Odd numbers are bounds, even ones what lies between."""
-        left, right = np.searchsorted(self.bounds, keys), np.searchsorted(self.bounds, keys, "right")
+        left, right = (
+            np.searchsorted(self.bounds, keys),
+            np.searchsorted(self.bounds, keys, "right"),
+        )
         return np.asarray(left + right, dtype=np.int64)

@@ -63,11 +63,12 @@ def test_planned_by_a_python_model(project: Any) -> None:
     project.write({"models/items.sql": items, "models/plans.py": PLANNER})
     update(project, 7, 15, 45)
     project.dbt("run")
-    assert figures(project) == ("cover", 2, 2, 6)
+    # The file with 5 to 55 that the last merge wrote is one of them.
+    assert figures(project) == ("cover", 2, 3, 5)
     assert updated(project, 7) == [15, 45]
     plan = project.sql("select * from {s}.plans")
     assert plan["requested"].tolist() == ["cover"] * 2
-    assert plan["files_kept"].tolist() == [2] * 2
+    assert plan["files_kept"].tolist() == [3] * 2
 
 
 def test_the_table_moved_on(project: Any) -> None:
