@@ -22,7 +22,7 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, jars, java, versions
+from alluvium.engine import EngineError, jars, java, log_store, versions
 
 _MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -161,6 +161,8 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     lock = _lock(settings.home) if settings.embedded_metastore else None
     try:
         paths = jars.resolve(settings.home, packages=list(settings.packages))
+        if log_store.conf(settings.conf):
+            paths.append(log_store.jar(settings.home, paths))
         builder = SparkSession.builder
         for key, value in _conf(settings, paths).items():
             builder = builder.config(key, value)
@@ -212,6 +214,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
             "spark.databricks.delta.snapshotPartitions": "2",
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         }
+    conf |= log_store.conf(settings.conf)
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings)
     return conf
