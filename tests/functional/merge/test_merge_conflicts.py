@@ -125,7 +125,7 @@ def test_an_earlier_batch_by_another_process_does_not_stand_for_ours(session: Sp
 )
 def test_another_table_is_not_merged_into(session: SparkSession, change: str) -> None:
     plan = Plan(session, "(2L, 1L)", lambda other: other.sql(change))
-    with pytest.raises(ConflictError, match="was altered or replaced.*none of it was committed"):
+    with pytest.raises(ConflictError, match=r"was altered or replaced.*none of it was committed"):
         execute.run(session, TABLE, plan, "m", 7)
     assert plan.failures == []
     assert plan.tries == 1
