@@ -1,7 +1,7 @@
-"""One of several processes that commit to one table at once: ``racer.py <task as JSON>``.
+"""One of two processes that commit at the same time: ``racer.py <task as JSON>``.
 
-It starts Spark on a home of its own, says "ready" and begins when told to on its standard input.
-Its last line is JSON: what it was told has been committed.
+It starts Spark on a home of its own, says "ready" and begins at the moment that its standard input
+names. Its last line is JSON: what it was told is committed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -18,34 +19,32 @@ from pyspark.sql import SparkSession
 
 from alluvium.engine import session as engine
 
-DEFAULT_STORE = "io.delta.storage.HDFSLogStore"
+STEP = 0.04  # seconds from one name to the next
 TAKEN = "java.nio.file.FileAlreadyExistsException"
 
 
-STEP = 0.06  # seconds from one name to the next
+def log_store(session: SparkSession, name: str) -> Any:
+    """A log store of Delta's Java interface."""
+    jvm: Any = session._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    made = jvm.java.lang.Class.forName(name, True, loader).getConstructors()[0]
+    arguments = session.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
+    arguments[0] = session.sparkContext._jsc.hadoopConfiguration()
+    return made.newInstance(arguments)
 
 
-def names(session: SparkSession, store_class: str, folder: str, me: str, count: int) -> list[Any]:
-    """Try to commit under each of `count` names, at the moment when the others try.
-
-    Returns the names that the store said are ours.
-    """
-    start = float(sys.stdin.readline())
+def names(session: SparkSession, task: dict[str, Any], start: float) -> list[str]:
+    """Commit under each of so many names at the moment when the other does; returns our own."""
     jvm: Any = session._jvm
     conf = session.sparkContext._jsc.hadoopConfiguration()
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    made = jvm.java.lang.Class.forName(store_class, True, loader).getConstructors()[0]
-    arguments = session.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
-    arguments[0] = conf
-    store = made.newInstance(arguments)
+    store = log_store(session, task["store"])
     lines = jvm.java.util.ArrayList()
-    lines.add(me)
+    lines.add(task["me"])
     taken: list[str] = []
-    for number in range(count):
+    for number in range(task["names"]):
         name = f"{number:020d}.json"
-        while time.monotonic() < start + number * STEP:
-            time.sleep(0.0005)
-        path = jvm.org.apache.hadoop.fs.Path(f"file://{folder}/{name}")
+        path = jvm.org.apache.hadoop.fs.Path(f"file://{task['folder']}/{name}")
+        time.sleep(max(0, start + number * STEP - time.monotonic()))
         try:
             store.write(path, lines.iterator(), False, conf)
             taken.append(name)
@@ -55,30 +54,31 @@ def names(session: SparkSession, store_class: str, folder: str, me: str, count: 
     return taken
 
 
-def rows(session: SparkSession, table: str, me: str, count: int) -> list[Any]:
-    """Append `count` rows of ours, one a commit; returns those whose append succeeded."""
+def rows(session: SparkSession, task: dict[str, Any]) -> list[int]:
+    """Append so many rows, one a commit; returns those whose append succeeded."""
+    random = Random(task["seed"])
     done = []
-    for number in range(count):
-        frame = session.range(1).selectExpr(f"'{me}' as who", f"{number} as number")
+    for number in range(task["rows"]):
+        frame = session.range(1).selectExpr(f"'{task['me']}' as who", f"{number} as number")
         try:
-            frame.coalesce(1).write.format("delta").mode("append").save(table)
+            frame.coalesce(1).write.format("delta").mode("append").save(task["table"])
             done.append(number)
-        except PySparkException as error:
+        except (Py4JJavaError, PySparkException) as error:
             print(error, file=sys.stderr)
+        time.sleep(random.uniform(0, 0.02))
     return done
 
 
 def main() -> None:
     task = json.loads(sys.argv[1])
-    session = engine.new_session(engine.Settings(Path(task["home"]), conf=task["conf"]))
-    if task["race"] == "rows":  # the first write of a process takes seconds
+    # The store under test stands in the profile's place, so that any can be raced.
+    conf = {"spark.delta.logStore.file.impl": task["store"]} if task["theirs"] else {}
+    session = engine.new_session(engine.Settings(Path(task["home"]), conf=conf))
+    if task["rows"]:  # the first write of a process takes seconds
         session.range(1).write.format("delta").mode("append").save(task["home"] + "/warm")
     print("ready", flush=True)
-    sys.stdin.readline()
-    if task["race"] == "names":
-        done = names(session, task["store"], task["path"], task["me"], task["count"])
-    else:
-        done = rows(session, task["path"], task["me"], task["count"])
+    start = float(sys.stdin.readline())
+    done = {"names": names(session, task, start), "rows": rows(session, task)}
     print(json.dumps(done))
 
 
