@@ -10,16 +10,19 @@ import json
 import sys
 import time
 from pathlib import Path
-from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium.delta import log
 from alluvium.engine import session as engine
 
 STEP = 0.04  # seconds from one name to the next
+STEP_OF_COMMITS = 0.1
 TAKEN = "java.nio.file.FileAlreadyExistsException"
 
 
@@ -54,18 +57,33 @@ def names(session: SparkSession, task: dict[str, Any], start: float) -> list[str
     return taken
 
 
-def rows(session: SparkSession, task: dict[str, Any]) -> list[int]:
-    """Append so many rows, one a commit; returns those whose append succeeded."""
-    random = Random(task["seed"])
+def rows(session: SparkSession, task: dict[str, Any], start: float) -> list[int]:
+    """Append so many rows, one a commit; returns those whose commit succeeded.
+
+    Their files are written before, and each commit is begun when the other begins its own.
+    """
+    jvm: Any = session._jvm
+    delta, none = jvm.org.apache.spark.sql.delta, jvm.scala.Option.empty()
+    manual = log._scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
+    SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
+    table = delta.DeltaLog.forTable(session._jsparkSession, task["table"])
     done = []
     for number in range(task["rows"]):
-        frame = session.range(1).selectExpr(f"'{task['me']}' as who", f"{number} as number")
+        name = f"{task['me']}-{number}.parquet"
+        file = Path(task["table"], name)
+        pq.write_table(pa.table({"who": [task["me"]], "number": [number]}), file)
+        add = {"path": name, "partitionValues": {}, "size": file.stat().st_size,
+               "modificationTime": 0, "dataChange": True}  # fmt: skip
+        actions = jvm.java.util.ArrayList()
+        actions.add(delta.actions.Action.fromJson(json.dumps({"add": add})))
+        sequence = jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()
+        time.sleep(max(0, start + number * STEP_OF_COMMITS - time.monotonic()))
         try:
-            frame.coalesce(1).write.format("delta").mode("append").save(task["table"])
+            table.startTransaction(none, none).commit(sequence, manual)
             done.append(number)
         except (Py4JJavaError, PySparkException) as error:
             print(error, file=sys.stderr)
-        time.sleep(random.uniform(0, 0.02))
     return done
 
 
@@ -74,11 +92,12 @@ def main() -> None:
     # The store under test stands in the profile's place, so that any can be raced.
     conf = {"spark.delta.logStore.file.impl": task["store"]} if task["theirs"] else {}
     session = engine.new_session(engine.Settings(Path(task["home"]), conf=conf))
-    if task["rows"]:  # the first write of a process takes seconds
+    if task["rows"]:  # the first commit of a process takes seconds
         session.range(1).write.format("delta").mode("append").save(task["home"] + "/warm")
     print("ready", flush=True)
     start = float(sys.stdin.readline())
-    done = {"names": names(session, task, start), "rows": rows(session, task)}
+    done: dict[str, Any] = {"names": names(session, task, start)}
+    done["rows"] = rows(session, task, start + task["names"] * STEP + 1)
     print(json.dumps(done))
 
 
