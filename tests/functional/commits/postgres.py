@@ -25,7 +25,7 @@ def programs() -> Path:
     """The folder of PostgreSQL's programs; Debian keeps them off the PATH."""
     found = shutil.which("initdb")
     if found:
-        return Path(found).parent
+        return Path(found).resolve().parent
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not folders:
         raise MissingError("PostgreSQL is not installed (Debian: apt-get install postgresql)")
