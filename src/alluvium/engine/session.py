@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -202,6 +203,9 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
     }
     if settings.embedded_metastore:
         conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={home / 'metastore' / 'db'};create=true"
+    elif drivers := [str(jar) for jar in paths if _is_jdbc_driver(jar)]:
+        # Java gives the metastore's client only those drivers that are on the JVM's class path.
+        conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)
     if settings.master.startswith("local"):
         conf |= {
             _MEMORY: "2g",
@@ -218,6 +222,11 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings)
     return conf
+
+
+def _is_jdbc_driver(jar: Path) -> bool:
+    with zipfile.ZipFile(jar) as archive:
+        return "META-INF/services/java.sql.Driver" in archive.namelist()
 
 
 def _java_options(settings: Settings) -> str:
