@@ -1,6 +1,7 @@
 """Let two processes commit at once, and count: ``python race.py --store CLASS --rows 200``.
 
-With Delta's own ``io.delta.storage.HDFSLogStore`` commits get lost; with ours none may.
+With Delta's own ``io.delta.storage.HDFSLogStore`` commits get lost; with ours none may. On a fast disk
+that takes thousands of commits; ``--slow 20`` makes it take 20 ms to give a file its name.
 """
 
 from __future__ import annotations
@@ -40,8 +41,15 @@ class Result:
     doubled: int
 
 
-def race(root: Path, store: str, names: int, rows: int) -> Result:
-    """Race two processes with the log store `store`, in the empty folder `root`."""
+def race(root: Path, store: str, names: int, rows: int, slow: int = 0) -> Result:
+    """Race two processes with the log store `store`, in the empty folder `root`.
+
+    slow: milliseconds that the system calls `rename` and `link` take longer; needs strace.
+    """
+    tracer = []
+    if slow:
+        tracer = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]
+        tracer += ["-e", f"inject=rename,link:delay_enter={1000 * slow}"]
     folder, table = root / "names", root / "table"
     folder.mkdir()
     schema = pa.schema([("who", pa.string()), ("number", pa.int64())])
@@ -60,7 +68,7 @@ def race(root: Path, store: str, names: int, rows: int) -> Result:
         }
         with (root / f"{me}.log").open("w") as log:
             racers[me] = subprocess.Popen(
-                [sys.executable, str(RACER), json.dumps(task)],
+                [*tracer, sys.executable, str(RACER), json.dumps(task)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -109,9 +117,10 @@ def main() -> None:
     parser.add_argument("--store", default=log_store.CLASS)
     parser.add_argument("--names", type=int, default=0)
     parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--slow", type=int, default=0)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as root:
-        print(asked, race(Path(root), asked.store, asked.names, asked.rows))
+        print(asked, race(Path(root), asked.store, asked.names, asked.rows, asked.slow))
 
 
 if __name__ == "__main__":
