@@ -1,7 +1,7 @@
 """Let two processes commit at once, and count: ``python race.py --store CLASS --rows 200``.
 
-With Delta's own ``io.delta.storage.HDFSLogStore`` commits get lost; with ours none may. On a fast disk
-that takes thousands of commits; ``--slow 20`` makes it take 20 ms to give a file its name.
+With Delta's own ``io.delta.storage.HDFSLogStore`` commits get lost; with ours none may. A fast
+disk shows that in one commit of some hundreds; ``--slow 20`` makes it take 20 ms to name a file.
 """
 
 from __future__ import annotations
