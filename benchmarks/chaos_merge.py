@@ -48,7 +48,8 @@ COLUMNS = "id bigint, lsn bigint, value string, deleted boolean"
 KEYS = 3000
 BATCH = 300
 BATCHES = 3
-# A round's other writers may be many; a merge that gives up would end the round, not fail it.
+# Appends or compactions of one round. Each may cost the merge a try, so the tries outlast them.
+OTHERS = 6
 RETRIES = 20
 
 # What Delta throws at an append or a compaction that another writer's commit has overtaken.
@@ -249,13 +250,13 @@ class Round:
         return Worker(self.home)
 
     def _others(self) -> Iterator[Callable[[SparkSession], object]]:
-        """What the other process does, one after the other until the worker is done."""
+        """What the other process does, one after the other while the worker works."""
         if self.outcome.kind == "append":
-            for number in range(1000):
+            for number in range(OTHERS):
                 row = (1_000_000 + number, 1, f"appended-{number}", False)
                 yield lambda session, row=row: self._append(session, row)
         elif self.outcome.kind == "optimize":
-            for number in range(1000):
+            for number in range(OTHERS):
                 order = " zorder by (id)" if number % 2 else ""
                 yield lambda session, order=order: session.sql(f"optimize {self.table}{order}")
         elif self.outcome.kind == "merge":

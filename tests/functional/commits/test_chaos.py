@@ -27,4 +27,4 @@ def test_three_rounds(tmp_path: Path) -> None:
         (2, "optimize"),
     ]
     assert rounds[0]["kills"] == 1
-    assert sum(one["others"] for one in rounds) > 1
+    assert sum(one["others"] for one in rounds) > 0
