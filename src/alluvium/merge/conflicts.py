@@ -60,7 +60,6 @@ def retry(
     attempt: Callable[[], T],
     recorded: Callable[[], T | None],
     retries: int,
-    random: Random | None = None,
 ) -> tuple[T, int]:
     """Run `attempt` until it meets no conflict; returns its result and the conflicts it met.
 
@@ -70,12 +69,11 @@ def retry(
         recorded: asked when another writer moved the same application's `txn` on: the result if
             that writer has done what `attempt` would do, None if it has not.
         retries: how often to try again, 0 or more.
-        random: where the waits are drawn from.
 
     Raises:
         ConflictError: the retries are used up, or the table itself was changed.
     """
-    waits = delays(retries, random or Random())
+    waits = delays(retries, Random())
     conflicts = 0
     while True:
         try:
