@@ -78,8 +78,6 @@ def test_local_tables_have_it(spark: SparkSession, tmp_path: Path) -> None:
     )
     delegate = delta_log.store().getDelegate(delta_log.logPath())
     assert delegate.logStoreImpl().getClass().getName() == CLASS
-    # Hadoop's checksums lie beside what Delta's own store writes.
-    assert f".{NAME}.crc" not in files(tmp_path / "t" / "_delta_log")
 
 
 def test_a_name_is_given_once(store: Store) -> None:
