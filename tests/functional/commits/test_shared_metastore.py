@@ -74,7 +74,11 @@ class Process:
 
 
 def finish(*processes: subprocess.Popen[str]) -> None:
-    said = [process.communicate(timeout=500)[0] for process in processes]
+    try:
+        said = [process.communicate(timeout=300)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
     assert [process.returncode for process in processes] == [0] * len(said), "\n".join(said)
 
 
@@ -89,7 +93,8 @@ def conf(tmp_path: Path) -> Iterator[dict[str, str]]:
                 "spark.hadoop.javax.jdo.option.ConnectionDriverName": "org.postgresql.Driver",
                 "spark.hadoop.javax.jdo.option.ConnectionUserName": postgres.USER,
                 "spark.hadoop.javax.jdo.option.ConnectionPassword": "any",
-                "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+                "spark.hadoop.datanucleus.schema.autoCreateTables": "true",
+                "spark.hadoop.datanucleus.schema.autoCreateColumns": "true",
                 "spark.hadoop.hive.metastore.schema.verification": "false",
             }
     except postgres.MissingError as reason:
