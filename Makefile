@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 ENGINE := .alluvium
 DAYS ?= 7
 HOURS ?= 6
+ROUNDS ?= 3
 PYTEST ?= $(BIN)/pytest
 export DBT_PROFILES_DIR := $(CURDIR)/profiles
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -59,6 +60,10 @@ setup: machine $(VENV)/.dev jars databricks ## all that the other targets need, 
 .PHONY: bench-run
 bench-run: machine $(VENV)/.bench ## time and memory of the reference project, from a clone
 	$(BIN)/python benchmarks/reference_project.py
+
+.PHONY: chaos-merge
+chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and disturbed, kept by seed
+	$(BIN)/python benchmarks/chaos_merge.py --rounds $(ROUNDS)
 
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows

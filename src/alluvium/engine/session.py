@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, jars, java, versions
+from alluvium.engine import EngineError, jars, java, log_store, versions
 
 _MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -161,6 +162,8 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     lock = _lock(settings.home) if settings.embedded_metastore else None
     try:
         paths = jars.resolve(settings.home, packages=list(settings.packages))
+        if log_store.conf(settings.conf):
+            paths.append(log_store.jar(settings.home, paths))
         builder = SparkSession.builder
         for key, value in _conf(settings, paths).items():
             builder = builder.config(key, value)
@@ -202,6 +205,9 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
     }
     if settings.embedded_metastore:
         conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={home / 'metastore' / 'db'};create=true"
+    elif drivers := [str(jar) for jar in paths if _is_jdbc_driver(jar)]:
+        # Java gives the metastore's client only those drivers that are on the JVM's class path.
+        conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)
     if settings.master.startswith("local"):
         conf |= {
             _MEMORY: "2g",
@@ -214,9 +220,15 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
             "spark.databricks.delta.snapshotPartitions": "2",
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         }
+    conf |= log_store.conf(settings.conf)
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings)
     return conf
+
+
+def _is_jdbc_driver(jar: Path) -> bool:
+    with zipfile.ZipFile(jar) as archive:
+        return "META-INF/services/java.sql.Driver" in archive.namelist()
 
 
 def _java_options(settings: Settings) -> str:

@@ -30,6 +30,11 @@ def table(session: SparkSession) -> str:
     return "lib.t"
 
 
+def merged(session: SparkSession, table: str, sql: str, model: str, through: int) -> int:
+    """Rows that a merge changed."""
+    return execute.run(session, table, lambda: execute.Statement(sql, {}), model, through).affected
+
+
 def left(session: SparkSession) -> list[str]:
     """What of the statement's settings the session still has."""
     ours = (execute._APP, execute._VERSION, execute._METADATA)
@@ -38,19 +43,19 @@ def left(session: SparkSession) -> list[str]:
 
 def test_progress_is_read_back_and_not_merged_twice(session: SparkSession, table: str) -> None:
     assert progress.read(session, table, "m") is None
-    assert execute.run(session, table, MERGE, "m", 7, {}) == 1
+    assert merged(session, table, MERGE, "m", 7) == 1
     assert progress.read(session, table, "m") == 7
     assert progress.read(session, table, "other") is None
     session.sql("delete from lib.t")
-    assert execute.run(session, table, MERGE, "m", 7, {}) == 0
-    assert execute.run(session, table, MERGE, "m", 8, {}) == 1
+    assert merged(session, table, MERGE, "m", 7) == 0
+    assert merged(session, table, MERGE, "m", 8) == 1
     assert left(session) == []
 
 
 def test_failed_statement_leaves_no_setting(session: SparkSession, table: str) -> None:
     broken = MERGE.replace("1L as id", "raise_error('stop') as id")
     with pytest.raises((PySparkException, Py4JJavaError)):
-        execute.run(session, table, broken, "m", 1, {})
+        merged(session, table, broken, "m", 1)
     assert left(session) == []
     assert progress.read(session, table, "m") is None
     session.sql("insert into lib.t values (5)")
@@ -58,22 +63,22 @@ def test_failed_statement_leaves_no_setting(session: SparkSession, table: str) -
 
 
 def test_recreated_table_starts_from_nothing(session: SparkSession, table: str) -> None:
-    execute.run(session, table, MERGE, "m", 7, {})
+    merged(session, table, MERGE, "m", 7)
     session.sql("create or replace table lib.t using delta as select id from range(0)")
     assert progress.read(session, table, "m") is None
-    assert execute.run(session, table, MERGE, "m", 1, {}) == 1
+    assert merged(session, table, MERGE, "m", 1) == 1
     assert progress.read(session, table, "m") == 1
 
 
 def test_clone_gets_the_progress(session: SparkSession, table: str) -> None:
-    execute.run(session, table, MERGE, "m", 7, {})
+    merged(session, table, MERGE, "m", 7)
     session.sql("create or replace table lib.c shallow clone lib.t")
     assert progress.read(session, "lib.c", "m") is None
     assert progress.copy(session, table, "lib.c") == 1
     assert progress.read(session, "lib.c", "m") == 7
     assert session.table("lib.c").count() == 1
-    assert execute.run(session, "lib.c", MERGE.replace("lib.t", "lib.c").replace("= t.", "= c."),
-                       "m", 8, {}) == 0  # fmt: skip
+    into_clone = MERGE.replace("lib.t", "lib.c").replace("= t.", "= c.")
+    assert merged(session, "lib.c", into_clone, "m", 8) == 0
     assert progress.read(session, table, "m") == 7
 
 

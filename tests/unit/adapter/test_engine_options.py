@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 from alluvium.engine.session import Settings, _conf
@@ -37,3 +38,19 @@ def test_the_profile_sizes_the_heap(tmp_path: Path) -> None:
 def test_a_cluster_keeps_its_own(tmp_path: Path) -> None:
     found = options(tmp_path, master="spark://host:7077")
     assert not [option for option in found if option.startswith("-XX")]
+
+
+def test_a_shared_metastore_finds_its_driver(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    driver, other = tmp_path / "driver.jar", tmp_path / "other.jar"
+    for jar, entry in ((driver, "META-INF/services/java.sql.Driver"), (other, "A.class")):
+        with zipfile.ZipFile(jar, "w") as archive:
+            archive.writestr(entry, "")
+    url = "spark.hadoop.javax.jdo.option.ConnectionURL"
+    shared = Settings(home=tmp_path, conf={url: "jdbc:postgresql://db/metastore"})
+    conf = _conf(shared, [driver, other])
+    assert conf["spark.driver.extraClassPath"] == str(driver)
+    assert conf[url] == "jdbc:postgresql://db/metastore"
+    own = _conf(Settings(home=tmp_path), [driver, other])
+    assert "spark.driver.extraClassPath" not in own
+    assert own[url].startswith("jdbc:derby:")

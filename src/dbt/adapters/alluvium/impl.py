@@ -320,7 +320,10 @@ class AlluviumAdapter(SparkAdapter):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the merge
         session = self._handle.session
         with spark_errors():
-            affected = merge.run(session, table, sql, model_id, through, figures)
+            outcome = merge.run(
+                session, table, lambda: merge.Statement(sql, figures), model_id, through
+            )
+        affected = outcome.affected
         return {"affected": affected, **(written(session, table) if affected else {})}
 
     @available.parse_none

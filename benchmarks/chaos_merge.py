@@ -1,0 +1,381 @@
+"""Merges that are killed and disturbed, round after round, against a replay of their events.
+
+Run with `make chaos-merge ROUNDS=n`. Each round is drawn from one seed, which it prints first; its
+outcome is kept under that seed in benchmarks/results/chaos_merge.json. `--seed s` repeats a round.
+
+A worker process merges a feed batch by batch into a table. Meanwhile, by kind of round:
+
+kill      worker and JVM are killed with -9 in the middle of a merge, and a new worker goes on
+restart   they are killed after a merge, and a new worker is given the same batch once more
+append    another process appends rows
+merge     another process merges another feed, with keys that both feeds have
+optimize  another process compacts the table
+
+A row of the table that the replay lacks, or has otherwise, is doubled or wrong; one that only the
+replay has is lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from delta import exceptions
+from pyspark.sql import SparkSession
+
+from alluvium.engine import session as engine
+from alluvium.merge import execute, progress
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_merge.json"
+KINDS = ("kill", "merge", "optimize", "append", "restart")
+COLUMNS = "id bigint, lsn bigint, value string, deleted boolean"
+KEYS = 3000
+BATCH = 300
+BATCHES = 3
+# Appends or compactions of one round. Each may cost the merge a try, so the tries outlast them.
+OTHERS = 6
+RETRIES = 20
+
+# What Delta throws at an append or a compaction that another writer's commit has overtaken.
+LOST = tuple(getattr(exceptions, name) for name in exceptions.__all__)
+
+Row = tuple[int, int, str, bool]
+
+
+@dataclass
+class Outcome:
+    """A round: what happened, and what the table had wrong at its end."""
+
+    seed: int
+    kind: str
+    deletion_vectors: bool
+    conflicts: int = 0
+    already_merged: int = 0
+    kills: int = 0
+    committed_when_killed: int = 0
+    others: int = 0
+    lost: int = 0
+    doubled: int = 0
+    wrong: int = 0
+    seconds: float = 0.0
+
+    @property
+    def clean(self) -> bool:
+        return not (self.lost or self.doubled or self.wrong)
+
+
+def merge(
+    session: SparkSession, table: str, model: str, through: int, events: list[Row]
+) -> execute.Outcome:
+    """Merge the newest of the batch's events for each key; older ones than the table's are void."""
+
+    def plan() -> execute.Statement:
+        session.createDataFrame(events, COLUMNS).createOrReplaceTempView("batch")
+        low, high = min(event[0] for event in events), max(event[0] for event in events)
+        sql = (
+            f"merge into {table} t using (select id, max_by(struct(lsn, value, deleted), lsn) as e"
+            f" from batch group by id) s on t.id between {low}L and {high}L and s.id = t.id"
+            " when matched and s.e.lsn > t.lsn then update set"
+            " lsn = s.e.lsn, value = s.e.value, deleted = s.e.deleted"
+            " when not matched then insert (id, lsn, value, deleted)"
+            " values (s.id, s.e.lsn, s.e.value, s.e.deleted)"
+        )
+        return execute.Statement(sql, {})
+
+    return execute.run(session, table, plan, model, through, retries=RETRIES)
+
+
+def work(home: Path) -> None:
+    """The worker: merges the batches that its standard input gives, a line of JSON each."""
+    session = engine.new_session(engine.Settings(home))
+    session.sql("select 1").collect()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        task = json.loads(line)
+        events = [tuple(event) for event in task["events"]]
+        done = merge(session, task["table"], task["model"], task["through"], events)
+        print(json.dumps(asdict(done)), flush=True)
+
+
+class Worker:
+    """A worker process and its JVM, in a process group of their own."""
+
+    def __init__(self, home: Path):
+        self._log = (home / "worker.log").open("a")
+        self._home = home
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, "--worker", str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            start_new_session=True,
+        )
+        self.seconds = 5.0  # of its last merge
+        self._read()
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self.kill()
+            raise RuntimeError(f"a worker died:\n{(self._home / 'worker.log').read_text()[-3000:]}")
+        return line
+
+    def start(self, **task: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(task) + "\n")
+        self._process.stdin.flush()
+
+    def merge(self, **task: Any) -> execute.Outcome:
+        started = time.monotonic()
+        self.start(**task)
+        outcome = execute.Outcome(**json.loads(self._read()))
+        self.seconds = time.monotonic() - started
+        return outcome
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._log.close()
+
+
+@dataclass
+class Feed:
+    """Events of one feed, in batches; all of them are told apart by `lsn`."""
+
+    model: str
+    batches: list[list[Row]] = field(default_factory=list)
+
+    @classmethod
+    def draw(cls, random: Random, model: str, offset: int) -> Feed:
+        # Some events come late: they lose against what the table or their batch has.
+        lsns = [offset + 2 * place for place in range(BATCHES * BATCH)]
+        for _ in range(len(lsns) // 20):
+            one, two = random.randrange(len(lsns)), random.randrange(len(lsns))
+            lsns[one], lsns[two] = lsns[two], lsns[one]
+        feed = cls(model)
+        for number in range(BATCHES):
+            hot = random.randrange(KEYS)
+            batch = []
+            for lsn in lsns[number * BATCH : (number + 1) * BATCH]:
+                near = int(random.gauss(hot, 60)) % (KEYS + 200)
+                key = near if random.random() < 0.9 else random.randrange(KEYS + 200)
+                batch.append((key, lsn, f"{model}-{number}-{lsn}", random.random() < 0.1))
+            feed.batches.append(batch)
+        return feed
+
+
+@dataclass
+class Round:
+    """What one seed draws, and the table it runs on."""
+
+    session: SparkSession
+    home: Path
+    folder: Path
+    outcome: Outcome
+    random: Random
+    events: list[Row] = field(default_factory=list)
+
+    @property
+    def table(self) -> str:
+        return f"delta.`{self.folder}/table`"
+
+    def run(self, worker: Worker) -> Worker:
+        """Run the round; gives the worker that is alive at its end."""
+        started = time.monotonic()
+        first = [(key, 0, "first", False) for key in range(KEYS)]
+        frame = self.session.createDataFrame(first, COLUMNS).repartitionByRange(6, "id")
+        vectors = str(self.outcome.deletion_vectors).lower()
+        writer = frame.write.format("delta").option("delta.enableDeletionVectors", vectors)
+        writer.option("delta.checkpointInterval", "4").save(f"{self.folder}/table")
+        feed = Feed.draw(self.random, "feed", 1_000_000)
+        self.events = [*first, *(event for batch in feed.batches for event in batch)]
+        others = self._others()
+        stop = threading.Event()
+        failures: list[BaseException] = []
+        thread = threading.Thread(target=self._disturb, args=(others, stop, failures))
+        thread.start()
+        try:
+            hit = self.random.randrange(BATCHES)
+            for through, batch in enumerate(feed.batches):
+                task = {"table": self.table, "model": feed.model, "through": through}
+                task["events"] = batch
+                if through == hit and self.outcome.kind == "kill":
+                    worker = self._kill(worker, task)
+                self._count(worker.merge(**task))
+                if through == hit and self.outcome.kind == "restart":
+                    worker.kill()
+                    self.outcome.kills += 1
+                    worker = Worker(self.home)
+                    self._count(worker.merge(**task))
+        finally:
+            stop.set()
+            thread.join()
+        if failures:
+            raise failures[0]
+        self._compare(feed)
+        self.outcome.seconds = round(time.monotonic() - started, 1)
+        return worker
+
+    def _count(self, done: execute.Outcome) -> None:
+        self.outcome.conflicts += done.conflicts
+        self.outcome.already_merged += done.already_merged
+
+    def _kill(self, worker: Worker, task: dict[str, Any]) -> Worker:
+        moment = self.random.random()
+        worker.start(**task)
+        time.sleep(moment * 1.2 * worker.seconds)
+        worker.kill()
+        self.outcome.kills += 1
+        done = progress.read(self.session, self.table, task["model"])
+        self.outcome.committed_when_killed += done == task["through"]
+        return Worker(self.home)
+
+    def _others(self) -> Iterator[Callable[[SparkSession], object]]:
+        """What the other process does, one after the other while the worker works."""
+        if self.outcome.kind == "append":
+            for number in range(OTHERS):
+                row = (1_000_000 + number, 1, f"appended-{number}", False)
+                yield lambda session, row=row: self._append(session, row)
+        elif self.outcome.kind == "optimize":
+            for number in range(OTHERS):
+                order = " zorder by (id)" if number % 2 else ""
+                yield lambda session, order=order: session.sql(f"optimize {self.table}{order}")
+        elif self.outcome.kind == "merge":
+            other = Feed.draw(self.random, "other", 1_000_001)
+            for through, batch in enumerate(other.batches):
+                yield lambda session, t=through, b=batch: self._merge(session, t, b)
+
+    def _append(self, session: SparkSession, row: Row) -> None:
+        frame = session.createDataFrame([row], COLUMNS)
+        frame.coalesce(1).write.format("delta").mode("append").save(f"{self.folder}/table")
+        self.events.append(row)
+
+    def _merge(self, session: SparkSession, through: int, batch: list[Row]) -> None:
+        self._count(merge(session, self.table, "other", through, batch))
+        self.events += batch
+
+    def _disturb(
+        self,
+        others: Iterator[Callable[[SparkSession], object]],
+        stop: threading.Event,
+        failures: list[BaseException],
+    ) -> None:
+        pauses = Random(self.outcome.seed)
+        session = self.session.newSession()
+        try:
+            for other in others:
+                try:
+                    other(session)
+                    self.outcome.others += 1
+                except LOST as error:
+                    # An append and a compaction may lose; what they did is then undone by nobody.
+                    print(f"  another writer gave way: {type(error).__name__}", file=sys.stderr)
+                if stop.wait(pauses.uniform(0, 4)):
+                    return
+        except BaseException as error:
+            failures.append(error)
+
+    def _compare(self, feed: Feed) -> None:
+        replay: dict[int, Row] = {}
+        for event in self.events:
+            if event[0] not in replay or event[1] > replay[event[0]][1]:
+                replay[event[0]] = event
+        found = [tuple(row) for row in self.session.sql(f"select * from {self.table}").collect()]
+        counts = Counter(row[0] for row in found)
+        self.outcome.lost = len(replay.keys() - counts.keys())
+        self.outcome.doubled = sum(counts.values()) - len(counts)
+        self.outcome.wrong = sum(replay.get(row[0]) != row for row in found)
+        assert progress.read(self.session, self.table, feed.model) == BATCHES - 1
+
+
+def prepare(folder: Path, jars: Path) -> Path:
+    folder.mkdir()
+    (folder / "jars").symlink_to(jars.resolve())
+    return folder
+
+
+def kept(results: Path) -> dict[int, dict[str, Any]]:
+    found = json.loads(results.read_text())["rounds"] if results.exists() else []
+    return {entry["seed"]: entry for entry in found}
+
+
+def keep(results: Path, outcome: Outcome) -> None:
+    """Put a round among the kept ones, in the place of an earlier one of its seed."""
+    rounds = kept(results) | {outcome.seed: asdict(outcome)}
+    ordered = [rounds[seed] for seed in sorted(rounds)]
+    kinds = Counter(entry["kind"] for entry in ordered)
+    summary = {
+        "rounds": len(ordered),
+        "kinds": dict(sorted(kinds.items())),
+        **{
+            key: sum(entry[key] for entry in ordered)
+            for key in ("conflicts", "kills", "committed_when_killed", "lost", "doubled", "wrong")
+        },
+    }
+    lines = ",\n".join(json.dumps(entry) for entry in ordered)
+    text = f'{{"summary": {json.dumps(summary)},\n"rounds": [\n{lines}\n]}}\n'
+    fresh = results.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.replace(results)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Merges that are killed and disturbed.")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seed", type=int, help="the first round's; by default the next new one")
+    parser.add_argument("--jars", type=Path, default=REPOSITORY / ".alluvium" / "jars")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.worker:
+        work(asked.worker)
+        return 0
+    first = asked.seed if asked.seed is not None else max(kept(asked.results), default=-1) + 1
+    bad = 0
+    root = Path(tempfile.mkdtemp(prefix="chaos-"))
+    worker = None
+    try:
+        session = engine.new_session(engine.Settings(prepare(root / "own", asked.jars)))
+        home = prepare(root / "worker", asked.jars)
+        worker = Worker(home)
+        for seed in range(first, first + asked.rounds):
+            random = Random(seed)
+            kind = KINDS[seed % len(KINDS)]
+            print(f"seed {seed}: {kind}", flush=True)
+            folder = root / str(seed)
+            outcome = Outcome(seed, kind, deletion_vectors=random.random() < 0.5)
+            worker = Round(session, home, folder, outcome, random).run(worker)
+            shutil.rmtree(folder)
+            keep(asked.results, outcome)
+            print(f"  {json.dumps(asdict(outcome))}", flush=True)
+            bad += not outcome.clean
+    finally:
+        if worker:
+            worker.kill()
+        engine.stop()
+        shutil.rmtree(root, ignore_errors=True)
+    print(f"{asked.rounds} rounds, {bad} of them with rows lost, doubled or wrong")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

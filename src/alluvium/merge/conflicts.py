@@ -1,0 +1,104 @@
+"""What a merge does when another writer's commit was faster: try again, or say why not.
+
+Delta checks a commit against those made since the statement read the table, and refuses it before
+it is written. So a refused statement has changed nothing and can be repeated; an error that is not
+one of these refusals may have come after the commit, and is never repeated here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import TypeVar
+
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from pyspark.errors import PySparkException
+
+T = TypeVar("T")
+
+_OTHER_ROWS = (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+)
+_OTHER_TABLE = (MetadataChangedException, ProtocolChangedException)
+
+# Seconds. A merge takes some, so the first wait only has to part two that collided.
+FIRST_LIMIT = 1.0
+LONGEST = 30.0
+
+
+class ConflictError(PySparkException):
+    """Other writers kept a merge from its commit. Nothing of the merge is in the table."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message=message)
+
+
+def delays(retries: int, random: Random) -> Iterator[float]:
+    """Seconds to wait before each retry: anything up to a limit that doubles ("full jitter").
+
+    Method: M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+    """
+    for number in range(retries):
+        yield random.uniform(0, min(LONGEST, FIRST_LIMIT * 2**number))
+
+
+def retry(
+    table: str,
+    attempt: Callable[[], T],
+    recorded: Callable[[], T | None],
+    retries: int,
+) -> tuple[T, int]:
+    """Run `attempt` until it meets no conflict; returns its result and the conflicts it met.
+
+    Args:
+        table: name of the table, for messages.
+        attempt: one try. It should plan anew: the table has moved on since the last one.
+        recorded: asked when another writer moved the same application's `txn` on: the result if
+            that writer has done what `attempt` would do, None if it has not.
+        retries: how often to try again, 0 or more.
+
+    Raises:
+        ConflictError: the retries are used up, or the table itself was changed.
+    """
+    waits = delays(retries, Random())
+    conflicts = 0
+    while True:
+        try:
+            return attempt(), conflicts
+        except _OTHER_TABLE as error:
+            raise ConflictError(
+                f"{table} was altered or replaced while the merge ran. The merge is not repeated,"
+                " for its columns, ranges and progress were read from the table as it was; none of"
+                f" it was committed. Run it again. Delta said: {_first_line(error)}"
+            ) from error
+        except _OTHER_ROWS as error:
+            conflicts += 1
+            if isinstance(error, ConcurrentTransactionException):
+                done = recorded()
+                if done is not None:
+                    return done, conflicts
+            wait = next(waits, None)
+            if wait is None:
+                raise ConflictError(
+                    f"Other writers committed to {table} during each of the merge's {conflicts}"
+                    " tries; none of it was committed. Run it again when they are done, or let it"
+                    f" try more often. Delta said: {_first_line(error)}"
+                ) from error
+            time.sleep(wait)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0]

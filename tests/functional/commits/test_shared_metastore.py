@@ -1,0 +1,131 @@
+"""Two dbt processes, each with a home of its own, merge into one table of a shared metastore."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import deltalake
+import pandas as pd
+import pytest
+import yaml
+from functional.commits import postgres
+from functional.runner import REPO, add_jars
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
+
+DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
+PACKAGE = {"name": "alluvium", "version": "0.1.0", "config-version": 2, "macro-paths": ["macros"]}
+CONFIG = {
+    "name": "shared",
+    "profile": "p",
+    "config-version": 2,
+    "version": "0.1.0",
+    "flags": {"send_anonymous_usage_stats": False},
+}
+# Every event of a round has the round's `lsn`, so that rounds replay in any order.
+MODEL = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', alias='items',
+          meta={'alluvium_merge': {'order_by': 'lsn'}}) }}
+select id, cast({{ var('lsn') }} as bigint) as lsn, '{{ var('who') }}' as who,
+    cast({{ var('lsn') }} as bigint) as _batch_through
+from range({{ var('first') }}, {{ var('first') + 60 }})
+"""
+
+
+class Process:
+    """A dbt project in a folder and with a home of its own; its model writes `main.items`."""
+
+    def __init__(self, root: Path, name: str, model: str, conf: dict[str, str]):
+        self.root = root / name
+        self.home = add_jars(self.root / "home")
+        self.name = name
+        self.rounds: list[tuple[int, int]] = []
+        package = self.root / "dbt_packages/alluvium"
+        package.mkdir(parents=True)
+        (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
+        (package / "macros").symlink_to(REPO / "macros")
+        (self.root / "models").mkdir()
+        (self.root / "models" / f"{model}.sql").write_text(MODEL)
+        (self.root / "dbt_project.yml").write_text(yaml.safe_dump(CONFIG))
+        target = {
+            "type": "alluvium",
+            "schema": "main",
+            "home": str(self.home),
+            "packages": ["org.postgresql:postgresql:42.7.7"],
+            "spark_conf": conf,
+        }
+        profile = {"p": {"target": "t", "outputs": {"t": target}}}
+        (self.root / "profiles.yml").write_text(yaml.safe_dump(profile))
+
+    def start(self, first: int, lsn: int) -> subprocess.Popen[str]:
+        self.rounds.append((first, lsn))
+        given = json.dumps({"first": first, "lsn": lsn, "who": f"{lsn}"})
+        return subprocess.Popen(
+            [*DBT, "run", "--no-use-colors", "--profiles-dir", ".", "--vars", given],
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+def finish(*processes: subprocess.Popen[str]) -> None:
+    try:
+        said = [process.communicate(timeout=300)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0] * len(said), "\n".join(said)
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The Spark properties of a shared metastore, as docs/concurrency.md names them."""
+    try:
+        with postgres.server() as url:
+            yield {
+                "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+                "spark.hadoop.javax.jdo.option.ConnectionURL": url,
+                "spark.hadoop.javax.jdo.option.ConnectionDriverName": "org.postgresql.Driver",
+                "spark.hadoop.javax.jdo.option.ConnectionUserName": postgres.USER,
+                "spark.hadoop.javax.jdo.option.ConnectionPassword": "any",
+                "spark.hadoop.datanucleus.schema.autoCreateTables": "true",
+                "spark.hadoop.datanucleus.schema.autoCreateColumns": "true",
+                "spark.hadoop.hive.metastore.schema.verification": "false",
+            }
+    except postgres.MissingError as reason:
+        pytest.skip(str(reason))
+
+
+def test_two_dbt_processes_merge_into_one_table(conf: dict[str, str], tmp_path: Path) -> None:
+    one, other = (Process(tmp_path, name, f"items_{name}", conf) for name in ("one", "other"))
+    twin = Process(tmp_path, "twin", "items_one", conf)  # the same feed, run a second time at once
+    finish(one.start(0, lsn=1))  # creates the metastore's schema and the table
+    for number in (1, 2):
+        lsn = 10 * number
+        finish(one.start(30 * number, lsn), other.start(30 * number + 20, lsn + 1))
+    finish(one.start(100, lsn=30), twin.start(100, lsn=30))
+
+    events = pd.DataFrame(
+        [
+            (key, lsn)
+            for process in (one, other, twin)
+            for first, lsn in process.rounds
+            for key in range(first, first + 60)
+        ],
+        columns=["id", "lsn"],
+    )
+    newest = events.groupby("id")["lsn"].max()
+    table = deltalake.DeltaTable(str(tmp_path / "warehouse" / "main.db" / "items"))
+    found = table.to_pyarrow_table().to_pylist()
+    assert sorted((row["id"], row["lsn"]) for row in found) == sorted(newest.items())
+    assert all(row["who"] == str(row["lsn"]) for row in found)
+    merges = [commit for commit in table.history() if commit["operation"] == "MERGE"]
+    assert len(merges) == 6  # the twins' batch once
+    for process in (one, other, twin):
+        assert not list((process.home / "metastore").iterdir())  # no Derby
+        assert not (process.home / "lock").exists()

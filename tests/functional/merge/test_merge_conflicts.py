@@ -1,0 +1,227 @@
+"""Merges beside other writers: what is tried again, what is not, and that nothing is done twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pandas as pd
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+from alluvium.merge import execute, progress
+from alluvium.merge.conflicts import ConflictError
+
+pytestmark = pytest.mark.spark
+
+TABLE = "beside.t"
+# Its rows come 4 s after the statement has begun to read the table.
+SLOW = "java_method('java.lang.Thread', 'sleep', 4000L) is null"
+
+
+def merge(rows: str, after: str = "true") -> str:
+    """A merge in which the newest `v` of an `id` wins; `rows` as in VALUES."""
+    return (
+        f"merge into {TABLE} t using (select id, v from values {rows} as s(id, v) where {after}) s"
+        " on s.id = t.id when matched and s.v > t.v then update set v = s.v"
+        " when not matched then insert (id, v) values (s.id, s.v)"
+    )
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    spark.sql("create schema if not exists beside")
+    spark.sql(f"create or replace table {TABLE} (id bigint, v bigint) using delta")
+    spark.sql(f"insert into {TABLE} values (1L, 1L)")
+    return spark
+
+
+def rows(session: SparkSession) -> list[tuple[int, int]]:
+    return sorted((r["id"], r["v"]) for r in session.table(TABLE).collect())
+
+
+@dataclass
+class Plan:
+    """A merge whose first try is slow enough for `meanwhile`; counts its tries."""
+
+    session: SparkSession
+    values: str
+    meanwhile: Callable[[SparkSession], object]
+    tries: int = 0
+    failures: list[BaseException] = field(default_factory=list)
+
+    def __call__(self) -> execute.Statement:
+        self.tries += 1
+        if self.tries > 1:
+            return execute.Statement(merge(self.values), {"try": self.tries})
+        threading.Thread(target=self._disturb, daemon=True).start()
+        return execute.Statement(merge(self.values, SLOW), {"try": 1})
+
+    def _disturb(self) -> None:
+        try:
+            time.sleep(1.2)
+            self.meanwhile(self.session.newSession())
+        except BaseException as error:
+            self.failures.append(error)
+
+
+def append(session: SparkSession) -> None:
+    session.sql(f"insert into {TABLE} values (50L, 1L)")
+
+
+def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession) -> None:
+    plan = Plan(session, "(1L, 2L), (2L, 1L)", append)
+    outcome = execute.run(session, TABLE, plan, "m", 7)
+    assert plan.failures == []
+    assert outcome == execute.Outcome(2, conflicts=1)
+    assert plan.tries == 2
+    assert '"try": 2' in log.last_commit(session, TABLE)["userMetadata"]
+    assert rows(session) == [(1, 2), (2, 1), (50, 1)]
+    assert progress.read(session, TABLE, "m") == 7
+
+
+def test_the_same_batch_by_another_process_is_no_error(session: SparkSession) -> None:
+    def same(other: SparkSession) -> None:
+        statement = execute.Statement(merge("(1L, 2L), (2L, 1L)"), {})
+        assert execute.run(other, TABLE, lambda: statement, "m", 7).affected == 2
+
+    plan = Plan(session, "(1L, 2L), (2L, 1L)", same)
+    outcome = execute.run(session, TABLE, plan, "m", 7)
+    assert plan.failures == []
+    assert outcome == execute.Outcome(0, already_merged=True, conflicts=1)
+    assert plan.tries == 1
+    assert rows(session) == [(1, 2), (2, 1)]
+
+
+@pytest.mark.slow
+def test_an_earlier_batch_by_another_process_does_not_stand_for_ours(session: SparkSession) -> None:
+    def earlier(other: SparkSession) -> None:
+        statement = execute.Statement(merge("(3L, 1L)"), {})
+        assert execute.run(other, TABLE, lambda: statement, "m", 6).affected == 1
+
+    plan = Plan(session, "(2L, 1L)", earlier)
+    outcome = execute.run(session, TABLE, plan, "m", 7)
+    assert plan.failures == []
+    assert outcome == execute.Outcome(1, conflicts=1)
+    assert rows(session) == [(1, 1), (2, 1), (3, 1)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"alter table {TABLE} add columns (extra string)",
+        pytest.param(
+            f"create or replace table {TABLE} (id bigint, v bigint) using delta",
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["altered", "replaced"],
+)
+def test_another_table_is_not_merged_into(session: SparkSession, change: str) -> None:
+    plan = Plan(session, "(2L, 1L)", lambda other: other.sql(change))
+    with pytest.raises(ConflictError, match=r"was altered or replaced.*none of it was committed"):
+        execute.run(session, TABLE, plan, "m", 7)
+    assert plan.failures == []
+    assert plan.tries == 1
+    assert progress.read(session, TABLE, "m") is None
+    assert (2, 1) not in rows(session)
+
+
+@pytest.mark.slow
+def test_a_table_replaced_between_two_tries_is_not_merged_into(session: SparkSession) -> None:
+    plan = Plan(session, "(2L, 1L)", append)
+
+    def replacing() -> execute.Statement:
+        if plan.tries == 1:
+            session.sql(f"create or replace table {TABLE} (id bigint, v bigint) using delta")
+        return plan()
+
+    with pytest.raises(ConflictError, match="was replaced while the merge waited"):
+        execute.run(session, TABLE, replacing, "m", 7)
+    assert rows(session) == []
+
+
+@pytest.mark.slow
+def test_retries_end(session: SparkSession) -> None:
+    plan = Plan(session, "(2L, 1L)", append)
+    with pytest.raises(ConflictError, match=r"beside\.t during each of the merge's 1 tries"):
+        execute.run(session, TABLE, plan, "m", 7, retries=0)
+    assert plan.failures == []
+    assert rows(session) == [(1, 1), (50, 1)]
+    assert progress.read(session, TABLE, "m") is None
+    session.sql(f"insert into {TABLE} values (60L, 1L)")  # no setting of the merge was left
+    assert (60, 1) in rows(session)
+
+
+def test_another_error_is_not_repeated(session: SparkSession) -> None:
+    tries: list[int] = []
+
+    def broken() -> execute.Statement:
+        tries.append(1)
+        return execute.Statement(merge("(2L, raise_error('stop'))"), {})
+
+    with pytest.raises((PySparkException, Py4JJavaError), match="stop"):
+        execute.run(session, TABLE, broken, "m", 7)
+    assert len(tries) == 1
+
+
+BATCHES = 3
+
+
+def batches(first: int, step: int) -> Iterator[list[tuple[int, int]]]:
+    """Events of one feed: keys of its own, and keys 0 to 9 that the other feed has as well."""
+    for number in range(BATCHES):
+        v = 10 * number + step
+        yield [(first + number + i, v) for i in range(5)] + [(i, v) for i in range(step, 10)]
+
+
+@pytest.mark.slow
+def test_feeds_an_appender_and_optimize_at_once(session: SparkSession) -> None:
+    session.sql(f"delete from {TABLE}")
+    feeds = {"a": list(batches(100, 1)), "b": list(batches(200, 2))}
+    appended = [(1000 + n, n) for n in range(4)]
+
+    def feed(name: str) -> list[execute.Outcome]:
+        own = session.newSession()
+        outcomes = []
+        for number, events in enumerate(feeds[name]):
+            values = ", ".join(f"({i}L, {v}L)" for i, v in events)
+            statement = execute.Statement(merge(values), {})
+            done = execute.run(own, TABLE, lambda s=statement: s, name, number, retries=12)
+            outcomes.append(done)
+        return outcomes
+
+    def appends() -> None:
+        own = session.newSession()
+        for i, v in appended:
+            own.sql(f"insert into {TABLE} values ({i}L, {v}L)")
+            time.sleep(0.5)
+
+    def optimize() -> None:
+        own = session.newSession()
+        for _ in range(3):
+            own.sql(f"optimize {TABLE}")
+            time.sleep(1)
+
+    with ThreadPoolExecutor(4) as pool:
+        futures = [pool.submit(feed, name) for name in feeds]
+        others = [pool.submit(appends), pool.submit(optimize)]
+        outcomes = [outcome for future in futures for outcome in future.result()]
+        for future in others:
+            future.result()
+
+    events = pd.DataFrame(
+        [event for of_feed in feeds.values() for batch in of_feed for event in batch] + appended,
+        columns=["id", "v"],
+    )
+    newest = events.groupby("id")["v"].max()
+    assert rows(session) == sorted(newest.items())
+    assert not any(outcome.already_merged for outcome in outcomes)
+    assert sum(outcome.conflicts for outcome in outcomes) > 0
+    assert progress.read(session, TABLE, "a") == progress.read(session, TABLE, "b") == BATCHES - 1
