@@ -21,7 +21,8 @@
     {%- set outcome = alluvium.counted(figures.key_count - figures.deletes, 'upsert') ~ ', ' ~ alluvium.counted(figures.deletes, 'delete')
         ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
   {%- endif -%}
-  {%- do parts.append(outcome ~ rejected ~ took) -%}
+  {%- set conflicts = ', after ' ~ alluvium.counted(figures.conflicts, 'conflict') if figures.get('conflicts') else '' -%}
+  {%- do parts.append(outcome ~ rejected ~ took ~ conflicts) -%}
   {{ return(name ~ ': ' ~ parts | join(' → ')) }}
 {% endmacro %}
 

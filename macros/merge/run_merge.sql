@@ -2,6 +2,22 @@
     figures, and the statement under `sql`. -#}
 {% macro run_merge(target, source, predicates=none, is_new=false) %}
   {%- set started = modules.datetime.datetime.now() -%}
+  {%- set attempt = alluvium.merge_attempt(target, source, predicates, is_new) -%}
+  {%- set figures = attempt.figures -%}
+  {%- if not attempt.pending -%}
+    {%- do figures.update({'affected': 0, 'sql': '-- nothing new'}) -%}
+  {%- else -%}
+    {%- set figures = alluvium.execute_merge(target, attempt, [target, source, predicates, is_new]) -%}
+  {%- endif -%}
+  {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
+  {%- do log(alluvium.merge_line(model.name, figures), info=true) -%}
+  {{ return(figures) }}
+{% endmacro %}
+
+
+{#- One try of a merge, planned on the table and the batch as they are now: its `sql` and `figures`, the progress that it
+    records (`through`), and whether there is anything to do (`pending`). -#}
+{% macro merge_attempt(target, source, predicates, is_new) %}
   {%- set plan = alluvium.merge_plan(target, source, model, is_new) -%}
   {%- set settings = plan.settings -%}
   {%- if settings.soft and '_deleted' not in plan.types -%}
@@ -11,29 +27,24 @@
   {%- if figures.rejected -%}
     {%- do alluvium.keep_rejected(target, plan.without_key, plan.source_types) -%}
   {%- endif -%}
-  {%- if not plan.pending -%}
-    {%- do figures.update({'affected': 0, 'sql': '-- nothing new'}) -%}
-  {%- else -%}
-    {%- set wrapped = [] -%}
-    {%- for predicate in predicates or [] -%}{%- do wrapped.append('(' ~ predicate ~ ')') -%}{%- endfor -%}
-    {%- set columns = [] -%}
-    {%- for column in plan.types if column in plan.source_types and column != '_deleted' -%}
-      {%- do columns.append(column) -%}
-    {%- endfor -%}
-    {%- set sql = alluvium.merge_statement(
-        target.render(), plan.source, settings, columns, alluvium.merge_updates(columns),
-        plan.prune, wrapped, plan.profile.events > plan.profile.key_count,
-        plan.without_key if settings.null_keys == 'insert' else none
-    ) -%}
+  {%- set wrapped = [] -%}
+  {%- for predicate in predicates or [] -%}{%- do wrapped.append('(' ~ predicate ~ ')') -%}{%- endfor -%}
+  {%- set columns = [] -%}
+  {%- for column in plan.types if column in plan.source_types and column != '_deleted' -%}
+    {%- do columns.append(column) -%}
+  {%- endfor -%}
+  {%- set sql = alluvium.merge_statement(
+      target.render(), plan.source, settings, columns, alluvium.merge_updates(columns),
+      plan.prune, wrapped, plan.profile.events > plan.profile.key_count,
+      plan.without_key if settings.null_keys == 'insert' else none
+  ) -%}
+  {%- if plan.pending -%}
     {%- if settings.verify -%}
       {%- do alluvium.verify_merge(target, plan) -%}
     {%- endif -%}
     {%- do figures.update(alluvium.files_kept(target, plan.prune)) -%}
-    {%- do figures.update({'sql': sql}, **alluvium.execute_merge(target, sql, plan.through, figures)) -%}
   {%- endif -%}
-  {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
-  {%- do log(alluvium.merge_line(model.name, figures), info=true) -%}
-  {{ return(figures) }}
+  {{ return({'sql': sql, 'figures': figures, 'through': plan.through, 'pending': plan.pending}) }}
 {% endmacro %}
 
 
@@ -75,28 +86,29 @@
 {% endmacro %}
 
 
-{#- Runs the statement with its progress in the same commit; gives the rows it changed under `affected`,
-    and on an alluvium target `files_written` and `bytes_written`. -#}
-{% macro execute_merge(target, sql, through, figures) %}
-  {{ return(adapter.dispatch('execute_merge', 'alluvium')(target, sql, through, figures)) }}
+{#- Runs the statement with its progress in the same commit; gives the figures with `sql`, the rows it changed under
+    `affected`, and on an alluvium target `files_written` and `bytes_written`. There a merge that other writers were faster
+    than is planned anew (`again` are the arguments) and tried again. -#}
+{% macro execute_merge(target, attempt, again) %}
+  {{ return(adapter.dispatch('execute_merge', 'alluvium')(target, attempt, again)) }}
 {% endmacro %}
 
-{% macro alluvium__execute_merge(target, sql, through, figures) %}
-  {%- do log('On ' ~ model.unique_id ~ ': ' ~ sql) -%}
-  {{ return(adapter.run_merge(target.render(), sql, model.unique_id, through, figures)) }}
+{% macro alluvium__execute_merge(target, attempt, again) %}
+  {%- do log('On ' ~ model.unique_id ~ ': ' ~ attempt.sql) -%}
+  {{ return(adapter.run_merge(target.render(), model.unique_id, attempt, alluvium.merge_attempt, again)) }}
 {% endmacro %}
 
 {#- No `txn` action here: a failed statement would leave its SET to the session's next INSERT, which
     Delta then skips without a word. The commit's metadata harms nothing if it stays. -#}
-{% macro default__execute_merge(target, sql, through, figures) %}
-  {%- set metadata = dict(figures, table=alluvium.table_id(target)) -%}
+{% macro default__execute_merge(target, attempt, again) %}
+  {%- set metadata = dict(attempt.figures, table=alluvium.table_id(target)) -%}
   {%- do run_query('set spark.databricks.delta.commitInfo.userMetadata=' ~ tojson({'alluvium_merge': metadata}, sort_keys=true)) -%}
-  {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ sql }}{%- endcall -%}
+  {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ attempt.sql }}{%- endcall -%}
   {%- set rows = alluvium.merge_result().table.rows -%}
   {%- do run_query('reset spark.databricks.delta.commitInfo.userMetadata') -%}
   {%- set affected = rows[0]['num_affected_rows'] | int if rows else 0 -%}
   {%- do store_result('alluvium_merged', response=affected | string) -%}
-  {{ return({'affected': affected}) }}
+  {{ return(dict(attempt.figures, affected=affected, sql=attempt.sql)) }}
 {% endmacro %}
 
 

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from delta.exceptions import ConcurrentAppendException
+
+from alluvium.merge import execute
 
 pytestmark = pytest.mark.spark
 
@@ -16,6 +19,7 @@ from alluvium.merge import plan_ranges
 def model(dbt, session):
     return plan_ranges(session, dbt.ref("batch"))
 """
+DAY_59 = "timestamp'2024-03-04 00:00:00'"
 BODY = "-- depends_on: {{ ref('plans') }}\nselect * from {{ ref('batch') }}"
 
 
@@ -79,6 +83,27 @@ def test_the_table_moved_on(project: Any) -> None:
     # All rows lie in one file now, so that two ranges save no more than one.
     assert figures(project) == ("cover", 1, 1, 1)
     assert updated(project, 8) == [25, 35]
+
+
+def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer's row comes in while the merge runs: its file is one to look at."""
+    run = execute._try
+    others = [f"insert into {project.schema}.items select 59, 'c', 1, {DAY_59}, 'other'"]
+
+    def disturbed(session: Any, *args: Any) -> Any:
+        if others:
+            session.newSession().sql(others.pop())
+            raise ConcurrentAppendException("another writer")
+        return run(session, *args)
+
+    monkeypatch.setattr(execute, "_try", disturbed)
+    update(project, 10, 59)
+    project.dbt("run")
+    assert project.said(", after 1 conflict")
+    assert figures(project)[2:] == (2, 2)
+    # The row that was not there when the merge was planned first.
+    rows = project.sql("select v from {s}.items where id = 59")["v"].tolist()
+    assert rows == ["10", "10"]
 
 
 def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:

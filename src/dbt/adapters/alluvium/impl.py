@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -314,17 +315,39 @@ class AlluviumAdapter(SparkAdapter):
 
     @available.parse_none
     def run_merge(
-        self, table: str, sql: str, model_id: str, through: int | None, figures: dict[str, Any]
+        self,
+        table: str,
+        model_id: str,
+        attempt: dict[str, Any],
+        plan: Callable[..., dict[str, Any]],
+        arguments: list[Any],
     ) -> dict[str, Any]:
-        """Run the MERGE; gives `affected` rows and, where there are any, what was written."""
+        """Run a merge, planned anew by the macro `plan` for every try after the first.
+
+        Returns the figures of the try that was committed, with its `sql`, the rows it changed
+        (`affected`) and, where there are any, the files and bytes written.
+        """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the merge
         session = self._handle.session
+        planned = True
+
+        def statement() -> merge.Statement:
+            nonlocal planned
+            if not planned:
+                attempt.update(plan(*arguments))
+            planned = False
+            return merge.Statement(attempt["sql"], attempt["figures"])
+
         with spark_errors():
-            outcome = merge.run(
-                session, table, lambda: merge.Statement(sql, figures), model_id, through
-            )
+            outcome = merge.run(session, table, statement, model_id, attempt["through"])
         affected = outcome.affected
-        return {"affected": affected, **(written(session, table) if affected else {})}
+        return {
+            **attempt["figures"],
+            "sql": attempt["sql"],
+            "affected": affected,
+            "conflicts": outcome.conflicts,
+            **(written(session, table) if affected else {}),
+        }
 
     @available.parse_none
     def merge_response(self, figures: dict[str, Any]) -> AdapterResponse:
