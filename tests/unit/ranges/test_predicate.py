@@ -91,7 +91,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
     files=st.lists(st.lists(ROWS, min_size=1, max_size=3), min_size=1, max_size=8),
     most=st.integers(1, 3),
 )
-@settings(max_examples=400)
+@settings(max_examples=120)
 def test_no_match_is_lost(
     batch: list[dict[str, Any]], files: list[list[dict[str, Any]]], most: int
 ) -> None:
@@ -140,6 +140,17 @@ def test_two_columns_prune_more_than_one() -> None:
     assert found.kept.files == 1
 
 
+def test_no_range_is_spent_on_files_that_another_group_needs() -> None:
+    fragments = {
+        "at": plain(pa.int64(), [(i * 10, i * 10 + 9, 10**8) for i in range(100)]),
+        "key": plain(pa.int64(), [(i // 50, i // 50, 10**8) for i in range(100)]),
+    }
+    batch = pa.table({"at": [5, 205, 405, 905, None], "key": [0, 0, 0, 1, 0]})
+    found = plan_predicate(group_rows(batch, ["key"]), fragments)
+    ranges = {term.column: len(term.ranges) for group in found.predicate.groups for term in group}
+    assert (ranges, found.kept.files) == ({"at": 2, "key": 1}, 51)
+
+
 def test_a_batch_of_nothing_and_a_group_that_needs_everything() -> None:
     fragments = {"at": plain(pa.int64(), [(0, 9, 10**9), (10, 19, 10**9)])}
     nothing = plan_predicate(group_rows(pa.table({"at": pa.array([], pa.int64())}), []), fragments)
@@ -157,7 +168,7 @@ LITERAL = re.compile(
 
 
 @given(data=st.data(), name=st.sampled_from(sorted(TYPES)), column=st.text(min_size=1, max_size=8))
-@settings(max_examples=500)
+@settings(max_examples=300)
 def test_no_value_and_no_name_changes_the_statement(
     data: st.DataObject, name: str, column: str
 ) -> None:
