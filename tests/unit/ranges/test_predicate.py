@@ -31,7 +31,7 @@ ONE = {
     "part": st.sampled_from([-1.0, -0.0, 0.0, 2.0, float("inf"), float("nan")]),
 }
 ROWS = st.fixed_dictionaries({c: st.none() | ONE[c] for c in COLUMNS})
-COST = CostModel(byte=1.0, file=1.0, range=0.25, range_file=0.0, planning=0.0)
+COST = CostModel(byte=1.0, file=1.0, range=0.25, range_file=0.0, range_byte=0.0, planning=0.0)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -59,9 +59,7 @@ def described(files: list[list[dict[str, Any]]]) -> dict[str, Fragments]:
     def column(name: str) -> Fragments:
         values = [[row[name] for row in rows] for rows in files]
         present = [[v for v in one if v is not None] for one in values]
-        lo, hi = (
-            [pick(one, key=key) if one else None for one in present] for pick in (min, max)
-        )
+        lo, hi = ([pick(one, key=key) if one else None for one in present] for pick in (min, max))
         return Fragments.read(
             pa.table(
                 {
