@@ -156,9 +156,9 @@ def group_frame(
             for place, (column, lack) in enumerate(zip(columns, pattern, strict=True)):
                 spark_type = found[column][1]
                 if not lack:
-                    one = rows.select(F.col(str(place)).alias("value"))
+                    present = rows.select(F.col(str(place)).alias("value"))
                     with _valid_strings(column):
-                        runs[column] = _runs(one, spark_type, fragments[column], sample_rows)
+                        runs[column] = _runs(present, spark_type, fragments[column], sample_rows)
                 elif column in keys:
                     lacking[column] = parse_type(spark_type)
             groups.append(Group(runs, keys, lacking))

@@ -318,7 +318,7 @@ def test_nothing_to_plan(spark: SparkSession, method: str) -> None:
         (
             "select 1 as v",
             {"method": "mean"},
-            "accepted are none, min_max, gaps, kmeans, cover, auto",
+            "accepted are none, min_max, gaps, kmeans, cover",
         ),
         ("select 1 as v", {"k": 0}, "k is 0: accepted is"),
         ("select 1 as v", {"method": "auto"}, "method auto needs the table's fragments"),
