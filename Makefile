@@ -60,6 +60,10 @@ setup: machine $(VENV)/.dev jars databricks ## all that the other targets need, 
 bench-run: machine $(VENV)/.bench ## time and memory of the reference project, from a clone
 	$(BIN)/python benchmarks/reference_project.py
 
+.PHONY: bench-ranges
+bench-ranges: machine $(VENV)/.bench ## files that each range method leaves to read, seconds of planning
+	$(BIN)/python benchmarks/range_planning.py
+
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
 	@rm -rf $(VENV)-new

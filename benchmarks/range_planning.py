@@ -93,10 +93,9 @@ def draw(results: list[dict[str, Any]], cases: list[str]) -> None:
         names = [one["contender"] for one in rows]
         axis.barh(names, [100 * one["bytes"] / one["bytes_total"] for one in rows], color="#2b6cb0")
         floor = 100 * rows[0]["floor_bytes"] / rows[0]["bytes_total"]
-        axis.axvline(floor, color="#c05621", linewidth=1.2, label=f"floor {floor:.1f} %")
-        axis.set_title(case, fontsize=10)
+        axis.axvline(floor, color="#c05621", linewidth=1.2)
+        axis.set_title(f"{case}\n(line: floor, {floor:.1f} %)", fontsize=10)
         axis.set_xlabel("% of bytes left to read")
-        axis.legend(frameon=False, fontsize=8, loc="upper right")
     axes[0].invert_yaxis()
     figure.tight_layout()
     CHART.parent.mkdir(parents=True, exist_ok=True)
