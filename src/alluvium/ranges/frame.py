@@ -17,7 +17,7 @@ from alluvium.ranges.column_type import parse_type
 from alluvium.ranges.cost import COST, CostModel
 from alluvium.ranges.cover import worth_a_look
 from alluvium.ranges.errors import RangeError
-from alluvium.ranges.fragments import Fragments, Kept
+from alluvium.ranges.fragments import Fragments, Kept, check_same_type
 from alluvium.ranges.intervals import Ranges, one_each
 from alluvium.ranges.literal import canonical_texts, typed_literal
 from alluvium.ranges.plan import (
@@ -92,7 +92,7 @@ def plan_frame(
 
     Returns:
         One row per range as docs/ranges.md describes. No row for `none`, for an empty batch and
-        for a column without values; one row without bounds where `auto` takes no ranges.
+        for a column without values; but where `auto` takes no ranges, one row without bounds.
 
     Raises:
         RangeError: an argument, the column or its type is not accepted, or a string is not UTF-8.
@@ -145,26 +145,35 @@ def group_frame(
     values = [_values(*found[column]).alias(str(place)) for place, column in enumerate(columns)]
     batch = df.select(values).persist()
     try:
-        lacks = [F.col(str(i)).isNull() for i in range(len(columns))]
-        patterns = batch.select([one.alias(str(i)) for i, one in enumerate(lacks)]).distinct()
-        groups = []
-        for pattern in sorted(patterns.collect()):
-            rows = batch
-            for one, lack in zip(lacks, pattern, strict=True):
-                rows = rows.where(one if lack else ~one)
-            runs, lacking = {}, {}
-            for place, (column, lack) in enumerate(zip(columns, pattern, strict=True)):
-                spark_type = found[column][1]
-                if not lack:
-                    present = rows.select(F.col(str(place)).alias("value"))
-                    with _valid_strings(column):
-                        runs[column] = _runs(present, spark_type, fragments[column], sample_rows)
-                elif column in keys:
-                    lacking[column] = parse_type(spark_type)
-            groups.append(Group(runs, keys, lacking))
-        return groups
+        with _valid_strings(", ".join(columns)):
+            return _groups(batch, {c: found[c][1] for c in columns}, keys, fragments, sample_rows)
     finally:
         batch.unpersist()
+
+
+def _groups(
+    batch: DataFrame,
+    types: Mapping[str, str],
+    keys: Collection[str],
+    fragments: Mapping[str, Fragments],
+    sample_rows: int,
+) -> list[Group]:
+    lacks = [F.col(str(place)).isNull() for place in range(len(types))]
+    patterns = batch.select([one.alias(str(place)) for place, one in enumerate(lacks)]).distinct()
+    groups = []
+    for pattern in sorted(patterns.collect()):
+        rows = batch
+        for one, lack in zip(lacks, pattern, strict=True):
+            rows = rows.where(one if lack else ~one)
+        runs, lacking = {}, {}
+        for place, (column, lack) in enumerate(zip(types, pattern, strict=True)):
+            if not lack:
+                present = rows.select(F.col(str(place)).alias("value"))
+                runs[column] = _runs(present, types[column], fragments[column], sample_rows)
+            elif column in keys:
+                lacking[column] = parse_type(types[column])
+        groups.append(Group(runs, keys, lacking))
+    return groups
 
 
 def _values(name: str, spark_type: str) -> Column:
@@ -224,9 +233,11 @@ def _plan_on(
 
 def _runs(values: DataFrame, spark_type: str, fragments: Fragments, sample_rows: int) -> Ranges:
     """Ranges that tell the same of the files as all values do; none of these is NULL."""
+    kind = parse_type(spark_type)
+    check_same_type(kind, fragments)
     if values.count() > sample_rows * _ROWS_PER_VALUE:
         return _cell_ranges(values, spark_type, Cells.of(fragments))
-    return one_each(make_points(values.toArrow()["value"].cast(parse_type(spark_type))))
+    return one_each(make_points(values.toArrow()["value"].cast(kind)))
 
 
 def _cell_ranges(values: DataFrame, spark_type: str, cells: Cells) -> Ranges:
