@@ -160,10 +160,15 @@ def test_every_method_is_exact_over_all_rows(spark: SparkSession, spark_type: st
             if method == "none":
                 assert ranges == []
                 continue
+            used = ranges[0].method
+            if used == "none":  # a tinyint has values in all of these files
+                assert (method, spark_type) == ("auto", "tinyint")
+                continue
             check(ranges, values)
-            assert len(ranges) == 1 if method == "min_max" else 1 < len(ranges) <= 4
+            assert len(ranges) == 1 if method == "min_max" else len(ranges) <= 4
+            assert len(ranges) > 1 or method not in ("gaps", "kmeans")
             name = "string" if spark_type == "object id" else spark_type
-            used = "cover" if method == "auto" else method
+            assert used == method or (method == "auto" and used in ("cover", "min_max"))
             assert {(r.column_name, r.column_type, r.method, r.requested) for r in ranges} == {
                 ("a.b c", name, used, method)
             }
@@ -258,7 +263,7 @@ def test_auto_takes_no_ranges_where_they_save_nothing(spark: SparkSession) -> No
     )
     assert (row.files_kept, row.files_total) == (20, 20)
     # Read in less time than it takes to look: the batch is not computed.
-    broken = spark.sql("select assert_true(false), 1L as v").select("v")
+    broken = spark.sql("select cast(raise_error('computed') as bigint) as v")
     assert [r.method for r in plan_frame(broken, "v", "auto", fragments=files(10)).collect()] == [
         "none"
     ]
