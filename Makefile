@@ -65,6 +65,10 @@ bench-run: machine $(VENV)/.bench ## time and memory of the reference project, f
 chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and disturbed, kept by seed
 	$(BIN)/python benchmarks/chaos_merge.py --rounds $(ROUNDS)
 
+.PHONY: bench-ranges
+bench-ranges: machine $(VENV)/.bench ## files that each range method leaves to read, seconds of planning
+	$(BIN)/python benchmarks/range_planning.py
+
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
 	@rm -rf $(VENV)-new

@@ -3,7 +3,7 @@
 from alluvium.ranges.cost import COST, CostModel
 from alluvium.ranges.errors import RangeError
 from alluvium.ranges.fragments import Fragments, Kept
-from alluvium.ranges.frame import plan_frame
+from alluvium.ranges.frame import group_frame, plan_frame
 from alluvium.ranges.intervals import Ranges
 from alluvium.ranges.literal import canonical_texts, typed_literal
 from alluvium.ranges.plan import METHODS, Plan, cover_runs, plan
@@ -24,6 +24,7 @@ __all__ = [
     "Term",
     "canonical_texts",
     "cover_runs",
+    "group_frame",
     "group_rows",
     "plan",
     "plan_frame",

@@ -1,8 +1,9 @@
 """A batch of any size as few ranges that tell the same about a table's files.
 
-The bounds of the files cut the column into cells: the bounds themselves, and what lies between two
-of them. A file is a run of whole cells, so smallest and largest value of each cell tell exactly
-which files hold no value of the batch, and there are no more cells than twice the bounds.
+The bounds of the files cut the column into cells, each behind one bound up to the next. A file that
+holds no value of the batch has its bounds between two neighbouring values, which so lie in two
+cells. Smallest and largest value of each cell therefore tell exactly which files hold none, and
+there is one cell more than there are bounds.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Cells:
         if has_numeric_keys(values.type):
             # Not Arrow's minimum, which passes over NaN.
             order = np.argsort(keys)
-            cells = self._numbers(keys[order])
+            cells = np.searchsorted(self.bounds, keys[order])
             starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])[: len(cells)])
             ends = np.append(starts[1:], len(cells))[: len(starts)]
             return pa.table(
@@ -52,15 +53,8 @@ class Cells:
                     "row_count": (ends - starts).astype(np.int64),
                 }
             )
-        grouped = pa.table({"cell": self._numbers(keys), "value": values}).group_by("cell")
+        numbers = np.searchsorted(self.bounds, keys)
+        grouped = pa.table({"cell": numbers, "value": values}).group_by("cell")
         parts = grouped.aggregate([("value", "min"), ("value", "max"), ("value", "count")])
         parts = parts.select(["cell", "value_min", "value_max", "value_count"])
         return parts.rename_columns(["cell", "lo", "hi", "row_count"]).sort_by("cell")
-
-    def _numbers(self, keys: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Odd numbers are bounds, even ones what lies between."""
-        left, right = (
-            np.searchsorted(self.bounds, keys),
-            np.searchsorted(self.bounds, keys, "right"),
-        )
-        return np.asarray(left + right, dtype=np.int64)

@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
-
 from alluvium.ranges.fragments import Kept
 
 
 @dataclass(frozen=True)
 class CostModel:
-    """Linear costs in seconds. How they were measured: docs/ranges.md.
+    """Seconds, in proportion to what is read and to the ranges. Measured as docs/ranges.md says.
 
     Attributes:
         byte: to read a byte of a data file (its size in the log, whatever columns are read).
         file: to open a data file.
-        range: to plan a statement with one range more, and to look for its rows.
-        range_file: for Delta's skipping to hold one file more against one range more.
+        range: to plan a statement with one range more.
+        range_file: for Delta's skipping to hold one file of the table against one range more.
+        range_byte: to hold the rows in one byte that is read against one range more.
         planning: to learn the values of a batch, which ranges have to save to be worth it.
     """
 
@@ -24,25 +23,23 @@ class CostModel:
     file: float
     range: float
     range_file: float
+    range_byte: float
     planning: float
 
-    def reading(self, files: Any, size: Any) -> Any:
+    def reading(self, files: Any, size: Any, ranges: int) -> Any:
         """Seconds to read so many files of so many bytes (numbers, or arrays of them)."""
-        return files * self.file + size * self.byte
+        return files * self.file + size * (self.byte + ranges * self.range_byte)
 
-    def one_range(self, files_total: int) -> float:
-        """Seconds of one range on a table of so many files."""
-        return self.range + files_total * self.range_file
+    def predicate(self, ranges: int, files_total: int) -> float:
+        """Seconds of so many ranges on a table of so many files, before anything is read."""
+        return ranges * (self.range + files_total * self.range_file)
 
     def price(self, kept: Kept, ranges: int) -> float:
-        """Seconds of a merge with so many ranges that depend on the ranges."""
-        held = ranges * self.one_range(kept.files_total)
-        return held + float(self.reading(kept.files, kept.bytes))
-
-    def weights(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Seconds saved by leaving each file unread."""
-        seconds: npt.NDArray[Any] = self.reading(1, sizes)
-        return seconds
+        """Seconds of a merge that depend on its ranges."""
+        read = float(self.reading(kept.files, kept.bytes, ranges))
+        return self.predicate(ranges, kept.files_total) + read
 
 
-COST = CostModel(byte=1 / 100e6, file=0.002, range=0.002, range_file=1e-7, planning=0.3)
+COST = CostModel(
+    byte=1e-8, file=0.003, range=0.005, range_file=5e-8, range_byte=2e-10, planning=0.3
+)

@@ -1,12 +1,12 @@
 """The ranges that leave the fewest bytes of a table to read, and how many are worth their cost.
 
 A fragment can be skipped exactly if it lies within a gap between two neighbouring values of the
-batch, and then within one only. So what each gap saves does not depend on the other gaps, and the
-best choice of gaps is that of the best gaps: an exchange of one for another never gains.
+batch, and then within one only. So what each gap saves does not depend on which others are open,
+and the best choice of so many gaps is that of the best ones: an exchange never gains. The ranges of
+any other method are a choice of gaps too, and so never better.
 """
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
 from alluvium.ranges.cost import CostModel
@@ -19,20 +19,34 @@ def cover_cuts(located: Located, k: int) -> Places:
 
     Gaps without a fragment gain nothing and stay closed.
     """
-    return _best(located.gap_sums(located.sizes)[1:-1], k - 1, 0)
+    inner = located.gap_sums(located.sizes)[1:-1]
+    # Stable, so that equal gaps are chosen in the order of the values.
+    widest = np.argsort(-inner, kind="stable")[: k - 1]
+    return np.sort(widest[inner[widest] > 0]) + 1
 
 
 def auto_cuts(located: Located, most: int, cost: CostModel) -> Places | None:
     """The cuts of the cheapest of all choices of at most `most` ranges; None if it is no range.
 
-    Costs are linear, so a gap is worth opening exactly if it saves more seconds than one range
-    costs. With the first range the fragments before the first value and behind the last are saved.
+    For each number of ranges the gaps that save most seconds are the best choice, so there is one
+    candidate a number; of equally cheap ones the fewest ranges are taken.
     """
-    saved = located.gap_sums(cost.weights(located.sizes))
-    one = cost.one_range(len(located.sizes))
-    cuts = _best(saved[1:-1], most - 1, one)
-    gain = saved[0] + saved[-1] + saved[cuts].sum() - (1 + len(cuts)) * one
-    return cuts if located.ranges and gain > 0 else None
+    if not located.ranges:
+        return None
+    files, sizes = located.gap_sums(np.ones_like(located.sizes)), located.gap_sums(located.sizes)
+    gaps = np.flatnonzero(files[1:-1]) + 1
+    count, size = len(located.sizes), located.sizes.sum()
+    best, chosen = cost.reading(count, size, 0), None
+    for ranges in range(1, min(most, len(gaps) + 1) + 1):
+        saved = cost.reading(files[gaps], sizes[gaps], ranges)
+        taken = np.argsort(-saved, kind="stable")[: ranges - 1]
+        # With any range at all, what lies before the first value and behind the last is saved.
+        outer = cost.reading(files[0] + files[-1], sizes[0] + sizes[-1], ranges)
+        kept = cost.reading(count, size, ranges) - outer - saved[taken].sum()
+        price = cost.predicate(ranges, count) + kept
+        if price < best:
+            best, chosen = price, np.sort(gaps[taken])
+    return chosen
 
 
 def worth_a_look(fragments: Fragments, or_null: bool, cost: CostModel) -> bool:
@@ -41,11 +55,5 @@ def worth_a_look(fragments: Fragments, or_null: bool, cost: CostModel) -> bool:
     may_go = known | ~fragments.has_value
     if or_null:
         may_go &= ~fragments.has_null
-    most = cost.weights(fragments.sizes[may_go]).sum()
-    return bool(most > cost.planning + cost.one_range(len(fragments)))
-
-
-def _best(inner: npt.NDArray[np.int64 | np.float64], most: int, above: float) -> Places:
-    # Stable, so that equal gaps are chosen in the order of the values.
-    widest = np.argsort(-inner, kind="stable")[:most]
-    return np.sort(widest[inner[widest] > above]) + 1
+    most = cost.reading(int(may_go.sum()), fragments.sizes[may_go].sum(), 0)
+    return bool(most > cost.planning + cost.predicate(1, len(fragments)))

@@ -109,11 +109,7 @@ def locate(ranges: Ranges, fragments: Fragments, or_null: bool) -> Located:
 
     Raises RangeError if the column has another type in the table than in the batch.
     """
-    if fragments.lo.type != ranges.lo.type or fragments.hi.type != ranges.lo.type:
-        raise RangeError(
-            f"the column is {ranges.lo.type} in the batch and {fragments.lo.type} in the table: "
-            "accepted is one type in both"
-        )
+    check_same_type(ranges.lo.type, fragments)
     gap = np.full(len(fragments), -1, dtype=np.int64)
     known = np.asarray(pc.and_(fragments.lo.is_valid(), fragments.hi.is_valid()))
     lo, hi = (bound.filter(pa.array(known)) for bound in (fragments.lo, fragments.hi))
@@ -131,6 +127,15 @@ def locate(ranges: Ranges, fragments: Fragments, or_null: bool) -> Located:
     if or_null:
         gap[fragments.has_null] = -1
     return Located(gap, fragments.sizes, len(ranges))
+
+
+def check_same_type(kind: pa.DataType, fragments: Fragments) -> None:
+    """Raise RangeError if a batch's column has another type than the table's."""
+    if fragments.lo.type != kind or fragments.hi.type != kind:
+        raise RangeError(
+            f"the column is {kind} in the batch and {fragments.lo.type} in the table: "
+            "accepted is one type in both"
+        )
 
 
 def string_width(*bounds: pa.Array) -> int:

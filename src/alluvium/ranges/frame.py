@@ -1,7 +1,8 @@
 """Ranges of a Spark DataFrame, for dbt Python models."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from alluvium.ranges.column_type import parse_type
 from alluvium.ranges.cost import COST, CostModel
 from alluvium.ranges.cover import worth_a_look
 from alluvium.ranges.errors import RangeError
-from alluvium.ranges.fragments import Fragments, Kept
+from alluvium.ranges.fragments import Fragments, Kept, check_same_type
 from alluvium.ranges.intervals import Ranges, one_each
 from alluvium.ranges.literal import canonical_texts, typed_literal
 from alluvium.ranges.plan import (
@@ -29,10 +30,10 @@ from alluvium.ranges.plan import (
     choose_cuts,
     cover_runs,
     kept_by,
-    plan,
     widest_gaps,
 )
 from alluvium.ranges.points import Points, make_points, positions
+from alluvium.ranges.predicate import Group
 from alluvium.ranges.spark_ml import fit_in
 
 SCHEMA = (
@@ -91,7 +92,7 @@ def plan_frame(
 
     Returns:
         One row per range as docs/ranges.md describes. No row for `none`, for an empty batch and
-        for a column without values; one row without bounds where `auto` takes no ranges.
+        for a column without values; but where `auto` takes no ranges, one row without bounds.
 
     Raises:
         RangeError: an argument, the column or its type is not accepted, or a string is not UTF-8.
@@ -101,11 +102,8 @@ def plan_frame(
     if engine not in _ENGINES:
         raise RangeError(f"unknown engine {engine!r}: accepted are {', '.join(_ENGINES)}")
     name, spark_type = _find_column(df, column)
-    try:
-        values = F.col("`" + name.replace("`", "``") + "`")
-        if spark_type == "string":
-            values = F.validate_utf8(values)
-        batch = df.select(values.alias("value"))
+    with _valid_strings(name):
+        batch = df.select(_values(name, spark_type).alias("value"))
         if method in ON_FRAGMENTS and fragments is not None:
             found = _plan_on(
                 batch, spark_type, method, k, sample_rows, fragments, max_ranges, or_null, cost
@@ -114,13 +112,6 @@ def plan_frame(
             ranges = _plan_values(batch, spark_type, method, k, sample_rows, engine)
             kept = None if fragments is None else kept_by(method, ranges, fragments, or_null)
             found = Plan(method, ranges, kept, 0.0)
-    except PySparkException as error:
-        if error.getCondition() == "INVALID_UTF8_STRING":
-            raise RangeError(
-                f"column {name} holds a string that is not UTF-8, which no bound can say: "
-                "accepted are valid strings (see make_valid_utf8)"
-            ) from error
-        raise
     seconds = time.perf_counter() - started
     version = None if fragments is None else fragments.version
     shared = (seconds, method, *_figures(found.kept), version)
@@ -129,6 +120,79 @@ def plan_frame(
         for number, one in enumerate(_bounds(found, method))
     ]
     return df.sparkSession.createDataFrame(rows, SCHEMA)
+
+
+def group_frame(
+    df: DataFrame,
+    columns: Sequence[str],
+    keys: Collection[str],
+    fragments: Mapping[str, Fragments],
+    sample_rows: int = DEFAULT_SAMPLE_ROWS,
+) -> list[Group]:
+    """The groups of a batch for `alluvium.ranges.plan_predicate`.
+
+    Args:
+        df: the batch; computed once.
+        columns: top-level columns of it to prune on.
+        keys: those of them that belong to the key.
+        fragments: the table's files, by the names in `columns`.
+        sample_rows: see `plan_frame`.
+
+    Raises:
+        RangeError: a column or its type is not accepted.
+    """
+    found = {column: _find_column(df, column) for column in columns}
+    values = [_values(*found[column]).alias(str(place)) for place, column in enumerate(columns)]
+    batch = df.select(values).persist()
+    try:
+        with _valid_strings(", ".join(columns)):
+            return _groups(batch, {c: found[c][1] for c in columns}, keys, fragments, sample_rows)
+    finally:
+        batch.unpersist()
+
+
+def _groups(
+    batch: DataFrame,
+    types: Mapping[str, str],
+    keys: Collection[str],
+    fragments: Mapping[str, Fragments],
+    sample_rows: int,
+) -> list[Group]:
+    lacks = [F.col(str(place)).isNull() for place in range(len(types))]
+    patterns = batch.select([one.alias(str(place)) for place, one in enumerate(lacks)]).distinct()
+    groups = []
+    for pattern in sorted(patterns.collect()):
+        rows = batch
+        for one, lack in zip(lacks, pattern, strict=True):
+            rows = rows.where(one if lack else ~one)
+        runs, lacking = {}, {}
+        for place, (column, lack) in enumerate(zip(types, pattern, strict=True)):
+            if not lack:
+                present = rows.select(F.col(str(place)).alias("value"))
+                runs[column] = _runs(present, types[column], fragments[column], sample_rows)
+            elif column in keys:
+                lacking[column] = parse_type(types[column])
+        groups.append(Group(runs, keys, lacking))
+    return groups
+
+
+def _values(name: str, spark_type: str) -> Column:
+    values = F.col("`" + name.replace("`", "``") + "`")
+    return F.validate_utf8(values) if spark_type == "string" else values
+
+
+@contextmanager
+def _valid_strings(name: str) -> Iterator[None]:
+    """Raise RangeError where `_values` found a string that is not UTF-8."""
+    try:
+        yield
+    except PySparkException as error:
+        if error.getCondition() == "INVALID_UTF8_STRING":
+            raise RangeError(
+                f"column {name} holds a string that is not UTF-8, which no bound can say: "
+                "accepted are valid strings (see make_valid_utf8)"
+            ) from error
+        raise
 
 
 def _bounds(found: Plan, method: str) -> list[tuple[str | None, str | None, int | None]]:
@@ -161,16 +225,19 @@ def _plan_on(
         return Plan("none", nothing, kept_by("none", nothing, fragments, or_null), 0.0)
     kept = values.where("value is not null").persist()
     try:
-        if kept.count() <= sample_rows * _ROWS_PER_VALUE:
-            batch = kept.toArrow()["value"].cast(kind)
-            return plan(
-                batch, method, k, sample_rows,
-                fragments=fragments, max_ranges=max_ranges, or_null=or_null, cost=cost,
-            )  # fmt: skip
-        runs = _cell_ranges(kept, spark_type, Cells.of(fragments))
+        runs = _runs(kept, spark_type, fragments, sample_rows)
         return cover_runs(runs, fragments, method, k, max_ranges, or_null=or_null, cost=cost)
     finally:
         kept.unpersist()
+
+
+def _runs(values: DataFrame, spark_type: str, fragments: Fragments, sample_rows: int) -> Ranges:
+    """Ranges that tell the same of the files as all values do; none of these is NULL."""
+    kind = parse_type(spark_type)
+    check_same_type(kind, fragments)
+    if values.count() > sample_rows * _ROWS_PER_VALUE:
+        return _cell_ranges(values, spark_type, Cells.of(fragments))
+    return one_each(make_points(values.toArrow()["value"].cast(kind)))
 
 
 def _cell_ranges(values: DataFrame, spark_type: str, cells: Cells) -> Ranges:

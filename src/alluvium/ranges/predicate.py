@@ -45,9 +45,12 @@ class Term:
             [typed_literal(text, kind) for text in canonical_texts(bound)]
             for bound in (self.ranges.lo, self.ranges.hi)
         )
+        # Spark tries one after the other, row by row: where most events are goes first.
         inside = [
-            f"{name} = {lo}" if lo == hi else f"{name} between {lo} and {hi}"
-            for lo, hi in zip(lows, highs, strict=True)
+            f"{name} = {lows[i]}"
+            if lows[i] == highs[i]
+            else f"{name} between {lows[i]} and {highs[i]}"
+            for i in np.argsort(-self.ranges.row_count, kind="stable")
         ]
         return "(" + " or ".join(inside + [f"{name} is null"] * self.or_null) + ")"
 
@@ -202,8 +205,9 @@ def _worthwhile(
     term: Term, fragments: Fragments, left: Flags, max_ranges: int, cost: CostModel
 ) -> Term | None:
     if not len(term.ranges):
-        saved = cost.weights(fragments.sizes)[left & ~term.keeps(fragments)].sum()
-        return term if saved > cost.one_range(len(fragments)) else None
+        gone = left & ~term.keeps(fragments)
+        saved = cost.reading(int(gone.sum()), fragments.sizes[gone].sum(), 0)
+        return term if saved > cost.predicate(1, len(fragments)) else None
     located = locate(term.ranges, fragments, term.or_null).among(left)
     cuts = auto_cuts(located, max_ranges, cost)
     return None if cuts is None else Term(term.column, term.ranges.joined(cuts), term.or_null)

@@ -7,10 +7,21 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.ranges import METHODS, RangeError, plan_frame, typed_literal
+from alluvium.ranges import (
+    METHODS,
+    Fragments,
+    RangeError,
+    group_frame,
+    group_rows,
+    plan_frame,
+    typed_literal,
+)
+from alluvium.ranges.column_type import parse_type
 
 pytestmark = pytest.mark.spark
 
@@ -115,6 +126,16 @@ def batch(spark: SparkSession, spark_type: str, rows: int) -> tuple[DataFrame, l
     return spark.createDataFrame([(v,) for v in values], f"`a.b c` {spark_type}"), values
 
 
+def some_files(spark_type: str, count: int = 40) -> Fragments:
+    """Files of a gigabyte whose values are much like those of the batch."""
+    rng = random.Random(spark_type)
+    values = sorted((one_value(rng, spark_type) for _ in range(count)), key=key)
+    kind = parse_type("string" if spark_type == "object id" else spark_type)
+    bounds = pa.array(values, kind, from_pandas=False)
+    every = np.ones(count, dtype=np.bool_)
+    return Fragments(bounds, bounds, np.full(count, 10**9), ~every, every, version=7)
+
+
 # One of each kind in every run; unit tests see them all.
 QUICK = ("bigint", "double", "decimal(38,38)", "timestamp", "object id", "string")
 
@@ -125,18 +146,36 @@ QUICK = ("bigint", "double", "decimal(38,38)", "timestamp", "object id", "string
 )
 def test_every_method_is_exact_over_all_rows(spark: SparkSession, spark_type: str) -> None:
     df, values = batch(spark, spark_type, 2000)
+    files = some_files(spark_type)
     for method in METHODS:
-        for sample_rows in (50_000, 20):  # all distinct values; far fewer than there are
-            ranges = plan_frame(df, "a.b c", method, 4, sample_rows).orderBy("range_no").collect()
+        sizes = (50_000, 20)  # all values; far fewer than there are
+        plans = [
+            plan_frame(df, "a.b c", method, 4, size, fragments=files, max_ranges=4, or_null=False)
+            for size in sizes
+        ]
+        found = [one.orderBy("range_no").collect() for one in plans]
+        if method in ("cover", "auto"):
+            assert [row[:7] for row in found[0]] == [row[:7] for row in found[1]]
+        for ranges in found:
             if method == "none":
                 assert ranges == []
                 continue
+            used = ranges[0].method
+            if used == "none":  # a tinyint has values in all of these files
+                assert (method, spark_type) == ("auto", "tinyint")
+                continue
             check(ranges, values)
-            assert len(ranges) == 1 if method == "min_max" else 1 < len(ranges) <= 4
+            assert len(ranges) == 1 if method == "min_max" else len(ranges) <= 4
+            assert len(ranges) > 1 or method not in ("gaps", "kmeans")
             name = "string" if spark_type == "object id" else spark_type
-            assert {(r.column_name, r.column_type, r.method) for r in ranges} == {
-                ("a.b c", name, method)
+            assert used == method or (method == "auto" and used in ("cover", "min_max"))
+            assert {(r.column_name, r.column_type, r.method, r.requested) for r in ranges} == {
+                ("a.b c", name, used, method)
             }
+            assert {(r.files_total, r.bytes_total, r.table_version) for r in ranges} == {
+                (40, 40 * 10**9, 7)
+            }
+            assert {r.bytes_kept for r in ranges} == {ranges[0].files_kept * 10**9}
             # Spark finds the same rows by the ranges as literals.
             bounds = [(typed_literal(r.lo, name), typed_literal(r.hi, name)) for r in ranges]
             counts = [f"count_if(`a.b c` between {lo} and {hi})" for lo, hi in bounds]
@@ -210,14 +249,69 @@ def test_the_batch_is_computed_once(spark: SparkSession) -> None:
     assert set(spark.sparkContext._jsc.getPersistentRDDs()) <= cached
 
 
+def test_auto_takes_no_ranges_where_they_save_nothing(spark: SparkSession) -> None:
+    def files(size: int) -> Fragments:
+        lo, every = np.arange(20) * 100, np.ones(20, dtype=np.bool_)
+        return Fragments(pa.array(lo), pa.array(lo + 99), np.full(20, size), ~every, every)
+
+    everywhere = spark.range(2000).selectExpr("id as v")
+    [row] = plan_frame(everywhere, "v", "auto", fragments=files(10**9)).collect()
+    assert (row.method, row.requested, row.lo, row.hi, row.row_count) == (
+        "none",
+        "auto",
+        *[None] * 3,
+    )
+    assert (row.files_kept, row.files_total) == (20, 20)
+    # Read in less time than it takes to look: the batch is not computed.
+    broken = spark.sql("select cast(raise_error('computed') as bigint) as v")
+    assert [r.method for r in plan_frame(broken, "v", "auto", fragments=files(10)).collect()] == [
+        "none"
+    ]
+
+
+def test_kmeans_of_spark(spark: SparkSession) -> None:
+    df = spark.range(3000).selectExpr("id + 100000 * (id div 1000) as v")
+    for sample_rows in (5000, 500):
+        ranges = plan_frame(df, "v", "kmeans", 3, sample_rows, engine="spark_ml").collect()
+        assert [(r.lo, r.hi, r.row_count) for r in ranges] == [
+            ("0", "999", 1000), ("101000", "101999", 1000), ("202000", "202999", 1000),
+        ]  # fmt: skip
+
+
+def test_groups_of_rows_that_lack_columns(spark: SparkSession) -> None:
+    query = "select if(id % 3 = 0, null, id) as at, if(id % 5 = 0, null, string(id)) as `it's` "
+    df = spark.sql(query + "from range(500)")
+    lo, every = np.arange(50) * 10, np.ones(50, dtype=np.bool_)
+    bounds = {"at": pa.array(lo + 3), "it's": pa.array(lo + 7).cast(pa.string())}
+    files = {
+        name: Fragments(one, one, np.full(50, 10**9), ~every, every) for name, one in bounds.items()
+    }
+    here = group_rows(df.toArrow(), ["it's"])
+    for sample_rows in (5000, 5):
+        there = group_frame(df, ["at", "it's"], ["it's"], files, sample_rows)
+        assert [group.lacking for group in there] == [group.lacking for group in here]
+        for one, other in zip(there, here, strict=True):
+            assert [t.column for t in one.terms()] == [t.column for t in other.terms()]
+            for a, b in zip(one.terms(), other.terms(), strict=True):
+                assert a.ranges.row_count.sum() == b.ranges.row_count.sum()
+                assert (a.keeps(files[a.column]) == b.keeps(files[b.column])).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_to_plan(spark: SparkSession, method: str) -> None:
     for query in ("select 1L as v where false", "select cast(null as double) as v"):
-        ranges = plan_frame(spark.sql(query), "v", method)
-        assert ranges.collect() == []
+        kind = parse_type("bigint" if "1L" in query else "double")
+        none = pa.array([1], kind), np.ones(1, dtype=np.bool_)
+        files = Fragments(none[0], none[0], np.array([10**9]), ~none[1], none[1])
+        ranges = plan_frame(spark.sql(query), "v", method, fragments=files)
+        if method == "auto":
+            assert [(r.method, r.lo) for r in ranges.collect()] == [("none", None)]
+        else:
+            assert ranges.collect() == []
         assert ranges.schema.simpleString() == (
             "struct<column_name:string,column_type:string,method:string,range_no:int,lo:string,"
-            "hi:string,row_count:bigint,seconds:double>"
+            "hi:string,row_count:bigint,seconds:double,requested:string,files_kept:bigint,"
+            "files_total:bigint,bytes_kept:bigint,bytes_total:bigint,table_version:bigint>"
         )
 
 
@@ -226,8 +320,14 @@ def test_nothing_to_plan(spark: SparkSession, method: str) -> None:
     [
         ("select 1 as v", {"column": "w"}, "'w' is not in the batch: accepted are v"),
         ("select 1 as v, 2 as V", {}, "'v' is ambiguous: accepted are v, V"),
-        ("select 1 as v", {"method": "mean"}, "accepted are none, min_max, gaps, kmeans"),
+        (
+            "select 1 as v",
+            {"method": "mean"},
+            "accepted are none, min_max, gaps, kmeans, cover",
+        ),
         ("select 1 as v", {"k": 0}, "k is 0: accepted is"),
+        ("select 1 as v", {"method": "auto"}, "method auto needs the table's fragments"),
+        ("select 1 as v", {"engine": "ml"}, "unknown engine 'ml': accepted are sklearn, spark_ml"),
         ("select true as v", {}, "column v: ranges do not support the type boolean: accepted are"),
         ("select array(1) as v", {}, "type array<int>"),
         ("select map('a', 1) as v", {}, "type map<string,int>"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -69,6 +70,30 @@ def test_strings_end_where_they_should(compiled: Any, text: str) -> None:
     else:
         digits = sql.removeprefix("cast(x'").removesuffix("' as string)")
         assert bytes.fromhex(digits).decode() == text
+
+
+LITERAL = re.compile(
+    r"cast\(x'(?:[0-9a-f]{2})*' as string\)|cast\('(?:nan|-?inf)' as (?:double|float)\)"
+    r"|(?:date|timestamp|timestamp_ntz)'[-+0-9:. ]*(?: UTC)?'|'[A-Za-z0-9 _.:/+@-]*'"
+    r"|-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?(?:BD|[YSLFD])?(?![0-9A-Za-z_'])"
+)
+KINDS = (
+    "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(10,2)", "date",
+    "timestamp", "timestamp_ntz", "string", "boolean", "int) or (1=1",
+)  # fmt: skip
+# Texts that are nearly bounds, and any other.
+TEXTS = st.text() | st.from_regex(r"[-+]?[0-9]{1,4}([-.:e' /*;\\]{0,2}[0-9]{1,3}){0,6}[BDL']?\n?")
+
+
+@given(lo=TEXTS, hi=TEXTS, kind=st.sampled_from(KINDS), column=st.text(min_size=1))
+def test_no_row_changes_the_statement(
+    compiled: Any, lo: str, hi: str, kind: str, column: str
+) -> None:
+    rows = [row(lo, hi, kind) | {"column_name": column}]
+    sql = compiled.range_predicate(rows, column, "t")
+    name = "t.`" + column.replace("`", "``") + "`"
+    form = LITERAL.sub("?", sql.replace(name, "c"))
+    assert form in ("true", "(c = ?)", "(c between ? and ?)")
 
 
 def test_ranges_are_alternatives_and_points_are_equalities(macros: Any) -> None:

@@ -24,6 +24,7 @@ COSTS = st.builds(
     file=st.sampled_from([0.0, 1.0, 5.0]),
     range=st.sampled_from([0.0, 4.0, 20.0]),
     range_file=st.sampled_from([0.0, 0.5]),
+    range_byte=st.sampled_from([0.0, 0.25]),
     planning=st.just(0.0),
 )
 
@@ -227,7 +228,7 @@ def test_a_million_values_and_a_hundred_thousand_files() -> None:
     old = rng.choice(95_000, 40, replace=False) * 1000 + 7
     found = plan(pa.array(np.concatenate([recent, old])), "auto", fragments=table)
     assert found.kept is not None
-    assert found.kept.files == 5040
+    assert 5040 <= found.kept.files <= 1.05 * 5040
     # Far above what it takes, so that a busy machine does not fail the test.
     assert found.seconds < 10
 

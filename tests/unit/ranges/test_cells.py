@@ -1,0 +1,56 @@
+"""Cells tell of a table's files what all values of the batch tell, whatever the parts."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.ranges.columns import TYPES, key
+from unit.ranges.files import File, files, fragments
+
+from alluvium.ranges import Ranges, cover_runs, plan
+from alluvium.ranges.cells import Cells
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[pa.DataType, list[list[Any]], list[File]]:
+    kind, one = TYPES[draw(st.sampled_from(sorted(TYPES)))]
+    parts = draw(st.lists(st.lists(st.none() | one, max_size=9), min_size=1, max_size=3))
+    present = [value for part in parts for value in part if value is not None]
+    near = one | st.sampled_from(present) if present else one
+    return kind, parts, draw(st.lists(files(kind, near), max_size=6))
+
+
+def together(kind: pa.DataType, tables: list[pa.Table]) -> Ranges:
+    """As Spark puts the parts together: smallest, largest and rows of each cell."""
+    rows = [row for table in tables for row in table.to_pylist()]
+    numbers = sorted({row["cell"] for row in rows})
+    of = [[row for row in rows if row["cell"] == number] for number in numbers]
+    return Ranges(
+        pa.array([min((r["lo"] for r in one), key=key) for one in of], kind, from_pandas=False),
+        pa.array([max((r["hi"] for r in one), key=key) for one in of], kind, from_pandas=False),
+        np.array([sum(r["row_count"] for r in one) for one in of], dtype=np.int64),
+    )
+
+
+@given(case=cases(), k=st.integers(1, 5), or_null=st.booleans())
+@settings(max_examples=200)
+def test_cells_are_as_good_as_all_values(case: Any, k: int, or_null: bool) -> None:
+    kind, parts, table = case
+    described = fragments(kind, table)
+    cells = Cells.of(described)
+    assert len(cells.bounds) <= 2 * len(table)
+    arrays = [pa.array(part, kind, from_pandas=False) for part in parts]
+    assert all(cells.split(array).num_rows <= len(cells.bounds) + 1 for array in arrays)
+    runs = together(kind, [cells.split(array) for array in arrays])
+    found = cover_runs(runs, described, "cover", k, or_null=or_null)
+    exact = plan(pa.chunked_array(arrays), "cover", k, fragments=described, or_null=or_null)
+    assert found.kept == exact.kept
+    assert [found.ranges.row_count.tolist(), *map(keys, (found.ranges.lo, found.ranges.hi))] == [
+        exact.ranges.row_count.tolist(), *map(keys, (exact.ranges.lo, exact.ranges.hi)),
+    ]  # fmt: skip
+
+
+def keys(values: pa.Array) -> list[Any]:
+    return [key(value) for value in values.to_pylist()]
