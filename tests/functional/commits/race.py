@@ -49,7 +49,7 @@ def race(root: Path, store: str, names: int, rows: int, slow: int = 0) -> Result
     tracer = []
     if slow:
         tracer = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]
-        tracer += ["-e", f"inject=rename,link:delay_enter={1000 * slow}"]
+        tracer += ["-e", "trace=rename,link", "-e", f"inject=rename,link:delay_enter={1000 * slow}"]
     folder, table = root / "names", root / "table"
     folder.mkdir()
     schema = pa.schema([("who", pa.string()), ("number", pa.int64())])
