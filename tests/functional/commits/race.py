@@ -1,7 +1,8 @@
 """Let two processes commit at once, and count: ``python race.py --store CLASS --rows 200``.
 
 With Delta's own ``io.delta.storage.HDFSLogStore`` commits get lost; with ours none may. A fast
-disk shows that in one commit of some hundreds; ``--slow 20`` makes it take 20 ms to name a file.
+disk shows that in one commit of some hundreds; ``--slow 20`` makes it take 20 ms to name a file,
+which shows it in some tens. From the first loss on Spark may refuse the table altogether.
 """
 
 from __future__ import annotations
