@@ -1,7 +1,8 @@
 """Let two processes commit at once, and count: ``python race.py --store CLASS --rows 200``.
 
 With Delta's own ``io.delta.storage.HDFSLogStore`` commits get lost; with ours none may. A fast
-disk shows that in one commit of some hundreds; ``--slow 20`` makes it take 20 ms to name a file.
+disk shows that in one commit of some hundreds; ``--slow 20`` makes it take 20 ms to name a file,
+which shows it in some tens. From the first loss on Spark may refuse the table altogether.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def race(root: Path, store: str, names: int, rows: int, slow: int = 0) -> Result
     tracer = []
     if slow:
         tracer = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]
-        tracer += ["-e", f"inject=rename,link:delay_enter={1000 * slow}"]
+        tracer += ["-e", "trace=rename,link", "-e", f"inject=rename,link:delay_enter={1000 * slow}"]
     folder, table = root / "names", root / "table"
     folder.mkdir()
     schema = pa.schema([("who", pa.string()), ("number", pa.int64())])
