@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights and HOURS (6) of edits, then dbt build
@@ -59,6 +59,10 @@ setup: machine $(VENV)/.dev jars databricks ## all that the other targets need, 
 .PHONY: bench-run
 bench-run: machine $(VENV)/.bench ## time and memory of the reference project, from a clone
 	$(BIN)/python benchmarks/reference_project.py
+
+.PHONY: bench-merge-cost
+bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE beside the one-commit merge
+	$(BIN)/python benchmarks/merge_cost.py
 
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
