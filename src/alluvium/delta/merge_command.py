@@ -91,8 +91,7 @@ class Statement:
         collects = self.spark.conf().get("spark.databricks.delta.stats.collect", "true")
         return Facts(
             by_source=not command.notMatchedBySourceClauses().isEmpty(),
-            widens_schema=command.canMergeSchema()
-            or not command.migratedSchema().get().equals(command.target().schema()),
+            widens_schema=command.canMergeSchema(),
             no_vectors=not self.inserts_only
             and not command.shouldWritePersistentDeletionVectors(self.spark, transaction),
             change_feed=command.isCdcEnabled(transaction),
@@ -226,7 +225,7 @@ class Statement:
         rows = joined.withColumn(_UNMATCHED, inserts).filter(applies)
         clauses = [
             *(self._when(clause, _MATCHED, place) for place, clause in updates.items()),
-            *(self._when(clause, _UNMATCHED, place) for place, clause in self._by_place()),
+            *(self._when(clause, _UNMATCHED, n) for n, clause in enumerate(self._unmatched)),
         ]
         old = self._command.postEvolutionTargetExpressions(True)
         names = [*self._transaction.metadata().schema().fieldNames(), _DROPPED]
@@ -325,9 +324,6 @@ class Statement:
             for place, clause in enumerate(self._matched)
             if clause.getClass().getSimpleName() == "DeltaMergeIntoMatchedUpdateClause"
         }
-
-    def _by_place(self) -> Iterator[tuple[int, Any]]:
-        return enumerate(self._unmatched)
 
     def _first_true(self, clauses: list[Any]) -> Any:
         """The place of the first clause whose condition is true; NULL for none."""

@@ -116,6 +116,13 @@ def test_random_merges_leave_what_merge_leaves(session: SparkSession, kind: str)
     random_merges(session, kind, f"one commit, {kind}", 3)
 
 
+def test_batches_too_large_to_broadcast(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_commit, "_SMALL", -1)
+    random_merges(session, "partitioned", "large", 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
