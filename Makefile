@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights and HOURS (6) of edits, then dbt build
@@ -68,6 +68,10 @@ chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and distur
 .PHONY: bench-ranges
 bench-ranges: machine $(VENV)/.bench ## files that each range method leaves to read, seconds of planning
 	$(BIN)/python benchmarks/range_planning.py
+
+.PHONY: bench-merge-cost
+bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE beside the one-commit merge
+	$(BIN)/python benchmarks/merge_cost.py
 
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows

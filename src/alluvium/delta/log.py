@@ -1,7 +1,4 @@
-"""Delta's log through py4j: the one module that touches Delta's classes (4.4).
-
-None of it is reachable over Spark Connect or Thrift.
-"""
+"""Delta's log through py4j."""
 
 from __future__ import annotations
 
@@ -29,6 +26,8 @@ class DataFiles:
 
     version: int
     columns: dict[str, pa.Table]
+
+from alluvium.delta.jvm import scala_object
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def commit_transactions(session: SparkSession, table: str, versions: Mapping[str
         actions.add(delta.actions.SetTransaction(app_id, version, now))
     none = jvm.scala.Option.empty()
     transaction = _delta_log(session, table).startTransaction(none, none)
-    manual = _scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    manual = scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
     scala_list = jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()
     transaction.commit(scala_list, manual)
 
@@ -199,11 +198,3 @@ def _from_partition(session: SparkSession, snapshot: Any, field: StructField) ->
 
 def _number(option: Any) -> int:
     return int(option.get()) if option.isDefined() else 0
-
-
-def _scala_object(session: SparkSession, name: str) -> Any:
-    """A Scala `object`; py4j's own class loader does not know jars that were added later."""
-    jvm = _jvm(session)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    cls = jvm.java.lang.Class.forName(name, True, loader)
-    return cls.getField("MODULE$").get(None)

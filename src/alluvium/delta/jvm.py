@@ -1,0 +1,51 @@
+"""Scala over py4j: singletons, sequences, and the session that Delta asks its thread for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def of(session: SparkSession) -> Any:
+    """The gateway's view of the JVM."""
+    return session._jvm
+
+
+def scala_object(session: SparkSession, name: str) -> Any:
+    """A Scala `object`; py4j's own class loader does not know jars that were added later."""
+    jvm = of(session)
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    cls = jvm.java.lang.Class.forName(name, True, loader)
+    return cls.getField("MODULE$").get(None)
+
+
+def scala_seq(session: SparkSession, items: Iterable[Any]) -> Any:
+    """An immutable Scala `Seq` of the items."""
+    jvm = of(session)
+    collected = jvm.java.util.ArrayList()
+    for item in items:
+        collected.add(item)
+    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(collected).toSeq()
+
+
+def items(scala: Any) -> list[Any]:
+    """The elements of a Scala `Seq`."""
+    return [scala.apply(place) for place in range(scala.size())]
+
+
+@contextmanager
+def active(session: SparkSession, java_session: Any) -> Iterator[None]:
+    """Make `java_session` this thread's session, for calls past SQL; SQL would set its own."""
+    spark = SparkSession._get_j_spark_session_class(of(session))
+    before = spark.getActiveSession()
+    spark.setActiveSession(java_session)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            spark.setActiveSession(before.get())
+        else:
+            spark.clearActiveSession()

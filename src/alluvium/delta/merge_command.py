@@ -1,0 +1,382 @@
+"""A MERGE statement as Delta resolved it, and the parts of Delta's command to run it from.
+
+Delta's analyser turns the text into conditions and expressions with every cast, default and
+generated column in place; its transaction knows what was read. Both are used as they are: only the
+order of the steps between them is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import jvm
+from alluvium.merge.refusal import Facts
+
+_DELTA = "org.apache.spark.sql.delta."
+# Delta's own names: its output expressions ask for both.
+_SOURCE_ROW = "_source_row_present_"
+_TARGET_ROW = "_target_row_present_"
+_DROPPED = "_row_dropped_"
+_FILE = "__alluvium_file"
+_ROW = "__alluvium_row"
+_MATCHED = "__alluvium_matched_clause"
+_UNMATCHED = "__alluvium_unmatched_clause"
+
+
+class Statement:
+    """One MERGE in a transaction of its own.
+
+    settings: Spark settings of this statement alone.
+
+    Raises AnalysisException (pyspark.errors) as MERGE does.
+    """
+
+    def __init__(self, session: SparkSession, sql: str, settings: Mapping[str, str]) -> None:
+        self.session = session
+        self._jvm = jvm.of(session)
+        self._object = partial(jvm.scala_object, session)
+        self._seq = partial(jvm.scala_seq, session)
+        self._functions = self._jvm.org.apache.spark.sql.functions
+        self._expressions = self._object("org.apache.spark.sql.classic.ExpressionUtils$")
+        self._none = self._jvm.scala.Option.empty()
+        # A copy has the session's views, functions and settings; what is set on it stays there.
+        self.spark = session._jsparkSession.cloneSession()
+        for key, value in settings.items():
+            self.spark.conf().set(key, value)
+        with self.active():
+            parsed = self.spark.sessionState().sqlParser().parsePlan(sql)
+            mode = self._object("org.apache.spark.sql.execution.CommandExecutionMode$").ALL()
+            self._command = self.spark.sessionState().executePlan(parsed, mode).analyzed()
+            self.is_merge = self._command.getClass().getSimpleName() == "MergeIntoCommand"
+            if self.is_merge:
+                self._transaction = self._command.targetDeltaLog().startTransaction(
+                    self._command.catalogTable(), self._none
+                )
+                self.metrics = self._command.metrics()
+                self._matched = jvm.items(self._command.matchedClauses())
+                self._unmatched = jvm.items(self._command.notMatchedClauses())
+                self.inserts_only = bool(self._command.isInsertOnly())
+        self._kept: list[Any] = []
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Delta takes settings from the thread's session."""
+        with jvm.active(self.session, self.spark):
+            yield
+
+    @contextmanager
+    def in_transaction(self) -> Iterator[None]:
+        """Reads of the target by the source go through this thread's transaction, as in MERGE."""
+        transactions = self._object(_DELTA + "OptimisticTransaction$")
+        transactions.setActive(self._transaction)
+        try:
+            yield
+        finally:
+            transactions.clearActive()
+
+    def facts(self) -> Facts:
+        """What decides whether the one-commit merge does this statement."""
+        if not self.is_merge:
+            return Facts(other_command=True)
+        command, transaction = self._command, self._transaction
+        metadata, protocol = transaction.metadata(), transaction.protocol()
+        index = command.targetFileIndex()
+        patterns = self._object("org.apache.spark.sql.catalyst.trees.TreePattern$")
+        parts = [command.condition(), *self._matched, *self._unmatched]
+        collects = self.spark.conf().get("spark.databricks.delta.stats.collect", "true")
+        return Facts(
+            by_source=not command.notMatchedBySourceClauses().isEmpty(),
+            widens_schema=command.canMergeSchema(),
+            no_vectors=not self.inserts_only
+            and not command.shouldWritePersistentDeletionVectors(self.spark, transaction),
+            change_feed=command.isCdcEnabled(transaction),
+            row_tracking=self._object(_DELTA + "RowTracking$").isSupported(protocol),
+            identity=not self._object(_DELTA + "IdentityColumn$")
+            .getIdentityColumns(metadata.schema())
+            .isEmpty(),
+            uniform=metadata.configuration().contains("delta.universalFormat.enabledFormats"),
+            redefined=not (metadata.equals(index.metadata()) and protocol.equals(index.protocol())),
+            no_statistics=collects != "true",
+            subquery=any(part.containsPattern(patterns.PLAN_EXPRESSION()) for part in parts),
+            python_function=any(part.containsPattern(patterns.PYTHON_UDF()) for part in parts),
+            nondeterministic=not all(part.deterministic() for part in parts),
+        )
+
+    def was_executed(self) -> bool:
+        """Whether the progress in the settings is recorded in the table already."""
+        return bool(self._command.hasBeenExecuted(self._transaction, self.spark, self._none))
+
+    def candidates(self) -> Any:
+        """The files that may hold a match, registered as what this transaction has read."""
+        predicates = self._command.getTargetOnlyPredicates(self.spark)
+        return self._transaction.filterFiles(predicates, True)
+
+    def materialise_source(self) -> tuple[Any, int]:
+        """The rows of the source, each with a number, computed once; and their bytes in Spark.
+
+        Never computed again: numbers given twice to rows in another order would join the wrong
+        ones. Where a block is lost the merge fails.
+        """
+        command = self._command
+        parts = self._seq([command.condition(), *self._matched, *self._unmatched])
+        used = self._attributes(parts)
+        columns = command.source().outputSet().intersect(used).toSeq()
+        plans = self._jvm.org.apache.spark.sql.catalyst.plans.logical
+        counted = command.incrementMetricAndReturnBool("numSourceRows", True)
+        frame = (
+            self._frame(plans.Project(columns, command.source()))
+            .filter(self._column(counted))
+            .withColumn(_SOURCE_ROW, self._functions.monotonically_increasing_id())
+        )
+        rows, stored = self._checkpoint(frame)
+        return rows, stored
+
+    def set_small(self) -> None:
+        """Plan what follows for few rows: an adaptive plan costs more than it can win."""
+        conf = self.spark.conf()
+        cores = self.session.sparkContext.defaultParallelism
+        shuffles = min(int(conf.get("spark.sql.shuffle.partitions")), max(cores, 1))
+        conf.set("spark.sql.adaptive.enabled", "false")
+        conf.set("spark.sql.shuffle.partitions", str(shuffles))
+
+    def materialise_matches(self, source: Any, candidates: Any, small: bool) -> Any:
+        """Every pair of rows that meets ON: source row, place of the target row, and the clause
+        that applies (NULL for none), with the target's columns that an update asks for."""
+        command, functions = self._command, self._functions
+        plan = command.buildTargetPlanWithFiles(
+            self.spark, self._transaction, candidates, self._seq([])
+        )
+        target = self._frame(plan)
+        columns = [functions.col(_SOURCE_ROW).alias(_TARGET_ROW)]
+        if not self.inserts_only:
+            place = target.metadataColumn("_metadata")
+            target = target.withColumn(_FILE, place.getField("file_path")).withColumn(
+                _ROW, place.getField("row_index")
+            )
+            clause = self._first_true(self._matched)
+            columns += [functions.col(_FILE), functions.col(_ROW), clause.alias(_MATCHED)]
+            updates = self._seq(self._updates().values())
+            used = self._attributes(updates)
+            read = command.target().outputSet().intersect(used).toSeq()
+            columns += [self._column(attribute) for attribute in jvm.items(read)]
+        batch = functions.broadcast(source) if small else source
+        pairs = target.join(batch, self._column(command.condition()), "inner")
+        return self._checkpoint(pairs.select(self._seq(columns)))[0]
+
+    def rows_by_file(self, matches: Any, small: bool) -> list[Any]:
+        """One JVM row a file: path, pairs, matched rows, updated rows, and the rows that change
+        as (number, largest index, serialised bitmap)."""
+        functions = self._functions
+        clause, row = functions.col(_MATCHED), functions.col(_ROW)
+        updates = [functions.lit(number) for number in self._updates()]
+        updated = functions.when(clause.isin(self._seq(updates)), functions.lit(1))
+        # In one task a few rows need no shuffle.
+        frame = matches.coalesce(1) if small else matches
+        return list(
+            frame.groupBy(self._seq([functions.col(_FILE)]))
+            .agg(
+                functions.count(functions.lit(1)),
+                self._seq(
+                    [
+                        self._bitmap(row).getField("cardinality"),
+                        functions.count(updated),
+                        self._bitmap(functions.when(clause.isNotNull(), row)),
+                    ]
+                ),
+            )
+            .collect()
+        )
+
+    def check_ambiguous(self, ambiguous: bool) -> None:
+        """Raise what MERGE raises where several source rows match one target row."""
+        self._command.throwErrorOnMultipleMatches(ambiguous, self.spark)
+
+    def writes_rows(self) -> bool:
+        """Whether any clause writes rows; a statement that only deletes does not."""
+        return bool(self._unmatched or self._updates())
+
+    def write(self, source: Any, matches: Any, small: bool) -> list[Any]:
+        """New files with the updated and the inserted rows, as AddFile actions."""
+        functions = self._functions
+        found = functions.broadcast(matches) if small else matches
+        number = functions.col(_SOURCE_ROW).equalTo(functions.col(_TARGET_ROW))
+        if self.inserts_only:
+            # Nothing is known of a match but that it is one.
+            joined = source.join(found, number, "left_anti")
+            joined = joined.withColumn(_TARGET_ROW, functions.lit(None).cast("bigint"))
+            joined = joined.withColumn(_MATCHED, functions.lit(None).cast("int"))
+        else:
+            joined = source.join(found, number, "left_outer")
+        unmatched = functions.col(_TARGET_ROW).isNull()
+        inserts = (
+            functions.when(unmatched, self._first_true(self._unmatched))
+            if self._unmatched
+            else functions.lit(None).cast("int")
+        )
+        updates = self._updates()
+        applies = functions.col(_UNMATCHED).isNotNull()
+        for place in updates:
+            applies = getattr(applies, "or")(self._is(_MATCHED, place))
+        rows = joined.withColumn(_UNMATCHED, inserts).filter(applies)
+        clauses = [
+            *(self._when(clause, _MATCHED, place) for place, clause in updates.items()),
+            *(self._when(clause, _UNMATCHED, n) for n, clause in enumerate(self._unmatched)),
+        ]
+        old = self._command.postEvolutionTargetExpressions(True)
+        names = [*self._transaction.metadata().schema().fieldNames(), _DROPPED]
+        output = self._command.generateWriteAllChangesOutputCols(
+            old, self._none, self._none, self._seq(names), self._seq([]), False,
+            self._seq(clauses), False, False, True,
+        )  # fmt: skip
+        kept = functions.col(_DROPPED).equalTo(functions.lit(False))
+        frame = rows.select(output).filter(kept).drop(_DROPPED)
+        frame = frame.coalesce(1) if small else frame
+        return jvm.items(self._command.writeFiles(self.spark, self._transaction, frame))
+
+    def files_with_statistics(self, paths: Iterable[str]) -> list[Any]:
+        """AddFile actions of the snapshot; those that `candidates` gives lack statistics."""
+        chosen = self._functions.col("path").isin(self._seq(paths))
+        return list(self._transaction.snapshot().allFiles().filter(chosen).collect())
+
+    def vector_writer(self) -> VectorWriter:
+        return VectorWriter(self.session, self._transaction)
+
+    def touched(self, file: str, candidates: Any) -> Any:
+        """The AddFile among `candidates` that is read as `file`."""
+        return self._command.getTouchedFile(
+            self._transaction.deltaLog().dataPath(), file, candidates
+        )
+
+    def by_absolute_path(self, candidates: Any) -> Any:
+        path = self._transaction.deltaLog().dataPath()
+        return self._command.generateCandidateFileMap(path, candidates)
+
+    def commit(self, actions: Iterable[Any], figures: Mapping[str, int]) -> int | None:
+        """Commit as the MERGE that it is; the new version, None where nothing had to be recorded.
+
+        Raises Delta's concurrency exceptions (delta.exceptions) where MERGE does.
+        """
+        command, transaction = self._command, self._transaction
+        for name, value in figures.items():
+            self.metrics.apply(name).set(value)
+        transaction.registerSQLMetrics(self.spark, self.metrics)
+        progress = command.createSetTransaction(self.spark, transaction.deltaLog(), self._none)
+        first = [progress.get()] if progress.isDefined() else []
+        final = self._seq([*first, *actions])
+        operations = _DELTA + "DeltaOperations$"
+        predicate = self._object(operations + "MergePredicate$")
+        operation = self._object(operations + "Merge$").apply(
+            self._jvm.scala.Option.apply(command.condition()),
+            self._seq(predicate.apply(clause) for clause in self._matched),
+            self._seq(predicate.apply(clause) for clause in self._unmatched),
+            self._seq([]),
+        )
+        records = self._object(_DELTA + "NumRecordsStats$").fromActions(final)
+        command.validateNumRecords(final, records, operation, transaction.deltaLog())
+        no_tags = getattr(transaction, "commitIfNeeded$default$3")()
+        version = transaction.commitIfNeeded(final, operation, no_tags)
+        caches = self.spark.sharedState().cacheManager()
+        caches.recacheByPlan(self.spark, command.target())
+        return int(version.get()) if version.isDefined() else None
+
+    def close(self) -> None:
+        """Let go of the rows that were kept in Spark."""
+        for rows in self._kept:
+            rows.unpersist(False)
+        self._kept.clear()
+
+    def _frame(self, plan: Any) -> Any:
+        return self._object(_DELTA + "DataFrameUtils$").ofRows(self.spark, plan)
+
+    def _attributes(self, expressions: Any) -> Any:
+        sets = self._object("org.apache.spark.sql.catalyst.expressions.AttributeSet$")
+        return sets.apply(expressions)
+
+    def _column(self, expression: Any) -> Any:
+        return self._expressions.column(expression)
+
+    def _checkpoint(self, frame: Any) -> tuple[Any, int]:
+        level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
+        rows = frame.localCheckpoint(True, level)
+        kept = rows.queryExecution().analyzed().rdd()
+        self._kept.append(kept)
+        context = self.session.sparkContext._jsc.sc()
+        stored = [info for info in context.getRDDStorageInfo() if info.id() == kept.id()]
+        return rows, sum(info.memSize() + info.diskSize() for info in stored)
+
+    def _bitmap(self, column: Any) -> Any:
+        aggregation = self._jvm.org.apache.spark.sql.catalyst.expressions.aggregation
+        formats = self._object(_DELTA + "deletionvectors.RoaringBitmapArrayFormat$")
+        bitmap = aggregation.BitmapAggregator(
+            self._expressions.expression(column), formats.Portable()
+        )
+        return self._column(bitmap.toAggregateExpression())
+
+    def _updates(self) -> dict[int, Any]:
+        """The matched clauses that write a row, by their place."""
+        return {
+            place: clause
+            for place, clause in enumerate(self._matched)
+            if clause.getClass().getSimpleName() == "DeltaMergeIntoMatchedUpdateClause"
+        }
+
+    def _first_true(self, clauses: list[Any]) -> Any:
+        """The place of the first clause whose condition is true; NULL for none."""
+        functions, chosen = self._functions, None
+        for place, clause in enumerate(clauses):
+            condition = clause.condition()
+            holds = self._column(condition.get()) if condition.isDefined() else functions.lit(True)
+            number = functions.lit(place)
+            chosen = chosen.when(holds, number) if chosen else functions.when(holds, number)
+        return chosen
+
+    def _is(self, column: str, place: int) -> Any:
+        return self._functions.col(column).equalTo(self._functions.lit(place))
+
+    def _when(self, clause: Any, column: str, place: int) -> Any:
+        """The clause with a look at `column` for its condition, which was computed before."""
+        holds = self._expressions.expression(self._is(column, place))
+        return clause.copy(self._jvm.scala.Option.apply(holds), clause.actions())
+
+
+class VectorWriter:
+    """Writes deletion vectors into one file of the table, merged with those that exist."""
+
+    def __init__(self, session: SparkSession, transaction: Any) -> None:
+        self.session = session
+        self._transaction = transaction
+        self._helper = jvm.scala_object(session, _DELTA + "commands.DeletionVectorWriter$")
+        self._context: Any = None
+
+    def write(self, file: str, before: Any, bitmap: bytes, rows: int) -> Any:
+        """The descriptor of `before` (a descriptor or None) and `bitmap` (of `rows` rows)."""
+        if self._context is None:
+            self._open()
+        java = jvm.of(self.session)
+        option = java.scala.Option
+        known = option.empty() if before is None else option.apply(before.serializeToBase64())
+        data = java.org.apache.spark.sql.delta.commands.DeletionVectorData(
+            file, known, bitmap, rows
+        )
+        return self._helper.storeBitmapAndGenerateResult(self._context, data).deletionVector()
+
+    def close(self) -> None:
+        """Raises what the file system raises where the file could not be finished."""
+        if self._context is not None:
+            self._context.writer().close()
+
+    def _open(self) -> None:
+        log, metadata = self._transaction.deltaLog(), self._transaction.metadata()
+        stores = jvm.scala_object(self.session, _DELTA + "storage.dv.DeletionVectorStore$")
+        utilities = jvm.scala_object(self.session, _DELTA + "util.Utils$")
+        store = stores.createInstance(log.newDeltaHadoopConf())
+        prefix = utilities.getRandomPrefix(utilities.getRandomPrefixLength(metadata))
+        pair = self._helper.createWriter(store, store.pathWithFileSystem(log.dataPath()), prefix)
+        commands = jvm.of(self.session).org.apache.spark.sql.delta.commands
+        context = getattr(commands, "DeletionVectorWriter$DeletionVectorMapperContext")
+        self._context = context(store, pair._1(), log.dataPath(), pair._2(), prefix)

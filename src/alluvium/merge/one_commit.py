@@ -1,0 +1,291 @@
+"""MERGE with one read of the candidate files and one commit, for tables with deletion vectors.
+
+MERGE reads the files that hold matches three times: to find them, to write the new rows and to
+mark the old ones. Here they are read once; what was found is kept, and the new files and the
+deletion vectors are made from it beside one another. docs/merge-engine.md has the whole story.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from pyspark import inheritable_thread_target
+from pyspark.sql import SparkSession
+
+from alluvium.delta.merge_command import Statement
+from alluvium.merge import refusal
+
+APP = "spark.databricks.delta.write.txnAppId"
+VERSION = "spark.databricks.delta.write.txnVersion"
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+# Up to this many bytes the batch goes to every executor and the new rows into one file.
+_SMALL = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The statement was not run, and nothing was written: MERGE has to do it."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Rows and files that a merge changed; all 0 where its progress was recorded before.
+
+    version: the table's version that it committed, None for none.
+    """
+
+    version: int | None = None
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    files_read: int = 0
+    files_written: int = 0
+    bytes_written: int = 0
+
+    @property
+    def affected(self) -> int:
+        return self.inserted + self.updated + self.deleted
+
+
+def merge(
+    session: SparkSession,
+    sql: str,
+    *,
+    progress: tuple[str, int] | None = None,
+    metadata: str | None = None,
+) -> Merged | Refusal:
+    """Run the MERGE statement `sql` with its exact result, or say why not.
+
+    progress: application id and version of the `txn` action in the commit; where the table has
+        recorded this version or a later one, nothing happens.
+    metadata: `userMetadata` of the commit.
+
+    Raises what MERGE raises: AnalysisException for a statement that is wrong,
+    DeltaUnsupportedOperationException where several source rows match one target row, constraint
+    violations, and Delta's concurrency exceptions (delta.exceptions), after which nothing of the
+    merge is in the table.
+    """
+    prepared = prepare(session, sql, progress=progress, metadata=metadata)
+    if not isinstance(prepared, Prepared):
+        return prepared
+    with prepared:
+        return prepared.commit()
+
+
+@dataclass
+class Prepared:
+    """A merge whose files are written and whose commit is still to come. Use as a context."""
+
+    statement: Statement
+    started: float
+    actions: list[Any] = field(default_factory=list)
+    figures: dict[str, int] = field(default_factory=dict)
+    files_read: int = 0
+
+    def commit(self) -> Merged:
+        """Make the merge part of the table.
+
+        Raises Delta's concurrency exceptions (delta.exceptions).
+        """
+        self.figures["executionTimeMs"] = _milliseconds(self.started)
+        with self.statement.active():
+            version = self.statement.commit(self.actions, self.figures)
+        return Merged(
+            version=version,
+            inserted=self.figures["numTargetRowsInserted"],
+            updated=self.figures["numTargetRowsUpdated"],
+            deleted=self.figures["numTargetRowsDeleted"],
+            files_read=self.files_read,
+            files_written=self.figures["numTargetFilesAdded"],
+            bytes_written=self.figures["numTargetBytesAdded"],
+        )
+
+    def __enter__(self) -> Prepared:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.statement.close()
+
+
+def prepare(
+    session: SparkSession,
+    sql: str,
+    *,
+    progress: tuple[str, int] | None = None,
+    metadata: str | None = None,
+) -> Prepared | Merged | Refusal:
+    """All of `merge` but its commit. Arguments and errors are those of `merge`.
+
+    Gives `Merged` where the progress was recorded before.
+    """
+    started = time.monotonic()
+    # Merging reads row numbers where Parquet has them.
+    settings = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true"}
+    if progress is not None:
+        settings |= {APP: progress[0], VERSION: str(progress[1])}
+    if metadata is not None:
+        settings[METADATA] = metadata
+    statement = Statement(session, sql, settings)
+    with statement.active():
+        why = refusal.reason(statement.facts())
+        if why is not None:
+            return Refusal(why)
+        if statement.was_executed():
+            return Merged()
+        prepared = Prepared(statement, started)
+        try:
+            with ThreadPoolExecutor(1, "alluvium-merge") as beside:
+                why = _run(prepared, beside)
+        except BaseException:
+            statement.close()
+            raise
+        if why is not None:
+            statement.close()
+            return Refusal(why)
+    return prepared
+
+
+def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
+    """Read and write; gives the reason where that shows that MERGE has to do it."""
+    statement = prepared.statement
+    figures = prepared.figures
+
+    def start(task: Callable[[], Any]) -> Any:
+        # The other thread keeps this one's job group and scheduler pool.
+        inherit = inheritable_thread_target(statement.session)
+        return beside.submit(inherit(_in_session(statement, task)))
+
+    finding = start(statement.candidates)
+    with statement.in_transaction():
+        began = time.monotonic()
+        source, volume = statement.materialise_source()
+        figures["materializeSourceTimeMs"] = _milliseconds(began)
+        small = volume <= _SMALL
+        if small:
+            statement.set_small()
+        candidates = finding.result()
+        prepared.files_read = candidates.size()
+        began = time.monotonic()
+        matches = statement.materialise_matches(source, candidates, small)
+        figures["scanTimeMs"] = _milliseconds(began)
+        began = time.monotonic()
+        marking = None
+        if not statement.inserts_only:
+            marking = start(lambda: _mark(statement, matches, candidates, small))
+        added = statement.write(source, matches, small) if statement.writes_rows() else []
+        marked = marking.result() if marking is not None else _Marked()
+        figures["rewriteTimeMs"] = _milliseconds(began)
+    if isinstance(marked, str):
+        return marked
+    written = sum(int(file.numPhysicalRecords().get()) for file in added)
+    figures |= {
+        "operationNumSourceRows": int(statement.metrics.apply("numSourceRows").value()),
+        "numTargetRowsInserted": written - marked.updated,
+        "numTargetRowsUpdated": marked.updated,
+        "numTargetRowsMatchedUpdated": marked.updated,
+        "numTargetRowsDeleted": marked.changed - marked.updated,
+        "numTargetRowsMatchedDeleted": marked.changed - marked.updated,
+        "numTargetFilesAdded": len(added),
+        "numTargetBytesAdded": sum(int(file.size()) for file in added),
+        "numTargetFilesRemoved": marked.files_removed,
+        "numTargetBytesRemoved": marked.bytes_removed,
+        "numTargetDeletionVectorsAdded": marked.vectors_added,
+        "numTargetDeletionVectorsUpdated": marked.vectors_updated,
+        "numTargetDeletionVectorsRemoved": marked.vectors_removed,
+    }
+    prepared.actions = [*added, *marked.actions]
+    return None
+
+
+@dataclass
+class _Marked:
+    """What became of the files that hold rows which change."""
+
+    actions: list[Any] = field(default_factory=list)
+    changed: int = 0
+    updated: int = 0
+    files_removed: int = 0
+    bytes_removed: int = 0
+    vectors_added: int = 0
+    vectors_updated: int = 0
+    vectors_removed: int = 0
+
+
+def _mark(statement: Statement, matches: Any, candidates: Any, small: bool) -> _Marked | str:
+    """Deletion vectors for the rows that change; gives a reason where MERGE has to do it."""
+    files = statement.rows_by_file(matches, small)
+    statement.check_ambiguous(any(row.getLong(1) > row.getLong(2) for row in files))
+    marked = _Marked(updated=sum(row.getLong(3) for row in files))
+    changing = [row for row in files if row.getStruct(4).getLong(0)]
+    if not changing:
+        return marked
+    known = statement.by_absolute_path(candidates)
+    bitmaps = {
+        statement.touched(row.getString(0), known).path(): (row.getString(0), row.getStruct(4))
+        for row in changing
+    }
+    now = int(time.time() * 1000)
+    vectors = statement.vector_writer()
+    try:
+        for file in statement.files_with_statistics(bitmaps):
+            path, bitmap = bitmaps[file.path()]
+            before = file.deletionVector()
+            gone = 0 if before is None else before.cardinality()
+            rows, why = rows_of(file.stats(), gone)
+            if rows is None:
+                return f"{file.path()}: {why}"
+            marked.changed += bitmap.getLong(0)
+            if gone + bitmap.getLong(0) == rows:
+                marked.actions.append(file.removeWithTimestamp(now, True))
+                marked.files_removed += 1
+                marked.bytes_removed += int(file.size())
+                marked.vectors_removed += before is not None
+                continue
+            vector = vectors.write(path, before, bitmap.get(2), bitmap.getLong(0))
+            pair = file.removeRows(vector, True, True)
+            marked.actions += [pair._1(), pair._2()]
+            marked.vectors_added += before is None
+            marked.vectors_updated += before is not None
+    finally:
+        vectors.close()
+    return marked
+
+
+def rows_of(stats: str | None, gone: int) -> tuple[int | None, str]:
+    """Rows that a file holds by its statistics (JSON), or why a vector cannot be put on it.
+
+    gone: rows that its deletion vector marks.
+    """
+    known: Mapping[str, Any] = json.loads(stats) if stats else {}
+    rows = known.get("numRecords")
+    if rows is None:
+        return None, "the log has no row count of this file"
+    if gone and known.get("tightBounds", False):
+        # Its counts of NULLs leave out the rows that are gone; MERGE knows how to put them right.
+        return None, "the statistics of this file were computed anew after rows were deleted"
+    return int(rows), ""
+
+
+def _in_session(statement: Statement, task: Callable[[], Any]) -> Callable[[], Any]:
+    def run() -> Any:
+        with statement.active():
+            return task()
+
+    return run
+
+
+def _milliseconds(since: float) -> int:
+    return max(1, round(1000 * (time.monotonic() - since)))

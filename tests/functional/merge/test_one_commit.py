@@ -1,0 +1,420 @@
+"""The one-commit merge beside MERGE: same rows, same errors, same history, same conflicts."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import jvm, log
+from alluvium.delta.merge_command import Statement
+from alluvium.merge import one_commit, progress
+from alluvium.merge.one_commit import Merged, Prepared, Refusal
+
+pytestmark = pytest.mark.spark
+
+NUMBER = itertools.count()
+COLUMNS = "k bigint, v string, seq bigint, n int, p string, _deleted boolean"
+VECTORS = "'delta.enableDeletionVectors'='true'"
+KINDS = {
+    "plain": f"({COLUMNS}) using delta tblproperties ({VECTORS})",
+    "partitioned": f"({COLUMNS}) using delta partitioned by (p) tblproperties ({VECTORS})",
+    "mapped": f"({COLUMNS}, g bigint generated always as (k * 2)) using delta"
+    f" tblproperties ({VECTORS}, 'delta.columnMapping.mode'='name')",
+}
+NEWER = "coalesce(s.seq > t.seq, s.seq is not null)"
+ALL = "v = s.v, seq = s.seq, n = coalesce(s.n, t.n), p = s.p, _deleted = false"
+MATCHED = [
+    "",
+    f"when matched and {NEWER} then update set {ALL}",
+    f"when matched and s.n = 1 then delete when matched then update set {ALL}",
+    "when matched then update set n = t.n + s.n, v = t.v || '!'",
+    "when matched and t.n > 2 then update set n = s.n",
+    "when matched then delete",
+    f"when matched and {NEWER} and s.n > 3 then update set _deleted = true, seq = s.seq"
+    f" when matched and {NEWER} then update set {ALL}",
+    f"when matched and {NEWER} and s.n > 2 then delete",
+]
+INSERT = "then insert (k, v, seq, n, p) values (s.k, s.v, s.seq, s.n, s.p)"
+UNMATCHED = [
+    "",
+    f"when not matched {INSERT}",
+    f"when not matched and s.n > 1 {INSERT}",
+    "when not matched and s.n > 3 then insert (k, v) values (s.k, 'many')"
+    f" when not matched {INSERT}",
+]
+ON = [
+    "s.k = t.k",
+    "s.k is not distinct from t.k",
+    "s.k = t.k and (t.k between 0 and 20 or t.k is null)",
+    "s.k = t.k and t.n >= 1",
+]
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    spark.sql("create schema if not exists one")
+    return spark
+
+
+def create(session: SparkSession, kind: str, *rows: str) -> str:
+    """A table of the kind, one file for each of `rows` (SQL values)."""
+    name = f"one.t{next(NUMBER)}"
+    session.sql(f"create table {name} {KINDS[kind]}")
+    for values in rows:
+        session.sql(
+            f"insert into {name} ({COLUMN_NAMES}) select /*+ coalesce(1) */ * from values {values}"
+        )
+    return name
+
+
+COLUMN_NAMES = "k, v, seq, n, p, _deleted"
+
+
+def content(session: SparkSession, table: str) -> list[str]:
+    return sorted(map(str, session.sql(f"select * from {table}").collect()))
+
+
+def outcome(run: Callable[[], Any]) -> str:
+    """`done`, or the class of the error."""
+    try:
+        run()
+    except (PySparkException, Py4JJavaError) as error:
+        return type(error).__name__
+    return "done"
+
+
+def ours(session: SparkSession, sql: str) -> Merged:
+    merged = one_commit.merge(session, sql)
+    assert isinstance(merged, Merged), merged
+    return merged
+
+
+def values(rng: random.Random, keys: range, rows: int, unique: bool) -> str:
+    chosen = rng.sample(keys, rows) if unique else [rng.choice(keys) for _ in range(rows)]
+
+    def row(key: int) -> str:
+        k = "null" if rng.random() < 0.05 else str(key)
+        v = rng.choice(["null", "'a'", "'it''s'", "'ü\\\\x'"])
+        p = rng.choice(["null", "'a b'", "'x/y%25=z'", "'c'"])
+        deleted = rng.choice(["null", "true", "false"])
+        seq, n = (rng.choice(["null", "1", "2", "3", "4"]) for _ in range(2))
+        return f"({k}, {v}, {seq}, {n}, {p}, {deleted})"
+
+    return ", ".join(row(key) for key in chosen)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_merges_leave_what_merge_leaves(session: SparkSession, kind: str) -> None:
+    random_merges(session, kind, f"one commit, {kind}", 3)
+
+
+def test_batches_too_large_to_broadcast(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_commit, "_SMALL", -1)
+    random_merges(session, "partitioned", "large", 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_clause_leaves_what_merge_leaves(session: SparkSession, kind: str, seed: int) -> None:
+    random_merges(session, kind, f"one commit, {kind}, {seed}", 99)
+
+
+def random_merges(session: SparkSession, kind: str, seed: str, merges: int) -> None:
+    """Merge after merge into one table, so that vectors are put upon vectors."""
+    rng = random.Random(seed)
+    first = [values(rng, range(30), 12, False) for _ in range(3)]
+    theirs, mine = (create(session, kind, *first) for _ in range(2))
+    duck = duckdb.connect()
+    duck.execute(f"create table t ({COLUMNS})")
+    for rows in first:
+        duck.execute(f"insert into t values {rows}".replace("\\\\", "\\"))
+    combinations = [pair for pair in itertools.product(MATCHED, UNMATCHED) if any(pair)]
+    rng.shuffle(combinations)
+    for matched, unmatched in combinations[:merges]:
+        unique = rng.random() < 0.7
+        batch = values(rng, range(35), rng.choice([0, 1, 8, 15]) or 1, unique)
+        where = rng.choice(["", "", "", " where k < 0"])
+        source = f"(select * from values {batch} as s({COLUMN_NAMES}){where})"
+        sql = f"merge into {{}} t using {source} s on {rng.choice(ON)} {matched} {unmatched}"
+        said = outcome(lambda sql=sql: session.sql(sql.format(theirs)).collect())
+        assert outcome(lambda sql=sql: ours(session, sql.format(mine))) == said, sql
+        assert content(session, mine) == content(session, theirs), sql
+        if said == "done" and unique:
+            plain = sql.format("t").replace("from values", "from (values").replace(" as s(", ") s(")
+            duck.execute(plain.replace("into t t", "into t").replace("\\\\", "\\"))
+            kept = sorted(map(repr, duck.execute("select * from t").fetchall()))
+            rows = session.table(mine).select(*COLUMN_NAMES.split(", ")).collect()
+            assert kept == sorted(repr(tuple(row)) for row in rows), sql
+        else:
+            duck.execute("delete from t")
+            for row in session.table(mine).select(*COLUMN_NAMES.split(", ")).collect():
+                duck.execute("insert into t values (?, ?, ?, ?, ?, ?)", list(row))
+
+
+def test_history_reads_as_that_of_merge(session: SparkSession) -> None:
+    rows = ["(1, 'a', 1, 1, 'x', null), (2, 'a', 1, 1, 'x', null)", "(3, 'a', 1, 1, 'x', null)"]
+    theirs, mine = (create(session, "plain", *rows) for _ in range(2))
+    sql = (
+        "merge into {} t using (select * from values (1, 'b', 2), (3, 'b', 2), (4, 'b', 2)"
+        " as s(k, v, seq)) s on s.k = t.k and t.k < 100"
+        " when matched and s.k = 3 then delete when matched then update set v = s.v"
+        " when not matched then insert (k, v) values (s.k, s.v)"
+    )
+    metadata = '{"who": "test"}'
+    session.conf.set(one_commit.METADATA, metadata)
+    try:
+        session.sql(sql.format(theirs)).collect()
+    finally:
+        session.conf.unset(one_commit.METADATA)
+    merged = one_commit.merge(session, sql.format(mine), metadata=metadata)
+    assert isinstance(merged, Merged)
+    assert (merged.inserted, merged.updated, merged.deleted, merged.affected) == (1, 1, 1, 3)
+    said = [session.sql(f"describe history {table}").first() for table in (theirs, mine)]
+    for name in ("operation", "isBlindAppend", "isolationLevel", "userMetadata", "readVersion"):
+        assert said[0][name] == said[1][name], name
+    measured = {"executionTimeMs", "scanTimeMs", "rewriteTimeMs", "materializeSourceTimeMs"}
+    measured |= {"numTargetBytesAdded", "numTargetFilesAdded"}
+    counted = [
+        {name: number for name, number in row["operationMetrics"].items() if name not in measured}
+        for row in said
+    ]
+    assert counted[0] == counted[1]
+    assert set(said[0]["operationMetrics"]) == set(said[1]["operationMetrics"])
+    assert set(said[0]["operationParameters"]) == set(said[1]["operationParameters"])
+    assert merged.files_written == int(said[1]["operationMetrics"]["numTargetFilesAdded"]) == 1
+
+
+def test_progress_counts_once_and_nothing_stays_in_the_session(session: SparkSession) -> None:
+    table = create(session, "plain", "(1, 'a', 1, 1, 'x', null)")
+    sql = f"merge into {table} t using (select 1 as k) s on s.k = t.k when matched then delete"
+    again = sql.replace("then delete", "then update set n = n + 1")
+    app = progress.app_id("m", log.table_id(session, table))
+    assert one_commit.merge(session, again, progress=(app, 7)) == Merged(2, updated=1, **FILES)
+    assert one_commit.merge(session, again, progress=(app, 7)) == Merged()
+    assert progress.read(session, table, "m") == 7
+    merged = one_commit.merge(session, sql, progress=(app, 8))
+    assert isinstance(merged, Merged)
+    assert merged.deleted == 1
+    assert session.table(table).count() == 0
+    settings = {row["key"] for row in session.sql("set").collect()}
+    assert not settings & {one_commit.APP, one_commit.VERSION, one_commit.METADATA}
+    nothing = sql.replace("select 1 as k", "select 1 as k where false")
+    assert one_commit.merge(session, nothing, progress=(app, 9)) == Merged(4)
+    assert progress.read(session, table, "m") == 9
+
+
+FILES: dict[str, Any] = {
+    "files_read": 1,
+    "files_written": 1,
+    "bytes_written": pytest.approx(1e3, rel=1),
+}
+
+
+def test_files_whose_rows_all_change_are_dropped(session: SparkSession) -> None:
+    rows = ["(1, 'a', 1, 1, 'x', null), (2, 'a', 1, 1, 'x', null)", "(3, 'a', 1, 1, 'x', null)"]
+    table = create(session, "plain", *rows)
+    sql = f"merge into {table} t using (select {{}} as k) s on s.k = t.k when matched then delete"
+    for key, files in ((1, 2), (2, 1), (3, 0)):
+        ours(session, sql.format(key))
+        assert session.sql(f"describe detail {table}").first()["numFiles"] == files
+    history = session.sql(f"describe history {table}").collect()
+    figures = [row["operationMetrics"] for row in history[:3]]
+    assert [row["numTargetDeletionVectorsRemoved"] for row in figures] == ["0", "1", "0"]
+    assert [row["numTargetFilesRemoved"] for row in figures] == ["1", "1", "0"]
+
+
+def test_constraints_hold(session: SparkSession) -> None:
+    table = create(session, "plain", "(1, 'a', 1, 1, 'x', null)")
+    session.sql(f"alter table {table} alter column k set not null")
+    session.sql(f"alter table {table} add constraint few check (n < 10)")
+    before = content(session, table)
+    insert = f"merge into {table} t using (select {{}} as k, {{}} as n) s on s.k = t.k"
+    insert += " when matched then update set n = s.n when not matched then insert (k, n)"
+    insert += " values (s.k, s.n)"
+    for row in (("null", 1), (2, 99), (1, 99)):
+        sql = insert.format(*row)
+        said = outcome(lambda sql=sql: session.sql(sql).collect())
+        assert said != "done"
+        assert outcome(lambda sql=sql: ours(session, sql)) == said
+    assert content(session, table) == before
+
+
+def test_types_and_columns_that_need_care(session: SparkSession) -> None:
+    """Structs, a fixed-length string, defaults, a column named as Spark's metadata, odd names."""
+    tables = []
+    for _ in range(2):
+        name = f"one.t{next(NUMBER)}"
+        session.sql(
+            f"create table {name} (k int, `a b` struct<x: int, y: string>, c char(4),"
+            " d int default 5, _metadata string, l array<int>) using delta tblproperties"
+            f" ({VECTORS}, 'delta.feature.allowColumnDefaults'='supported',"
+            " 'delta.columnMapping.mode'='name')"
+        )
+        session.sql(
+            f"insert into {name} select id, struct(id, 'q'), 'c', 1, 'm', array(1) from range(9)"
+        )
+        tables.append(name)
+    sql = (
+        "merge into {} t using (select cast(id as int) as k, 'zz' as c from range(5, 12)) s"
+        " on s.k = t.k when matched then update set `a b`.y = s.c, c = s.c, l = null"
+        " when not matched then insert (k, c) values (s.k, s.c)"
+    )
+    session.sql(sql.format(tables[0])).collect()
+    ours(session, sql.format(tables[1]))
+    assert content(session, tables[1]) == content(session, tables[0])
+
+
+def test_source_may_read_the_target_and_temporary_views(session: SparkSession) -> None:
+    table = create(session, "plain", "(1, 'a', 1, 1, 'x', null), (2, 'b', 1, 1, 'x', null)")
+    session.createDataFrame([(1, 10), (7, 70)], "k bigint, n int").createOrReplaceTempView("few")
+    sql = (
+        f"merge into {table} t using (select f.k, f.n + coalesce(o.n, 0) as n from few f"
+        f" left join {table} o on o.k = f.k) s on s.k = t.k"
+        " when matched then update set n = s.n"
+        " when not matched then insert (k, n) values (s.k, s.n)"
+    )
+    ours(session, sql)
+    rows = session.sql(f"select k, n from {table} order by k").collect()
+    assert [tuple(row) for row in rows] == [(1, 11), (2, 1), (7, 70)]
+
+
+def test_cached_target_shows_the_merge(session: SparkSession) -> None:
+    table = create(session, "plain", "(1, 'a', 1, 1, 'x', null)")
+    session.sql(f"cache table {table}")
+    ours(
+        session,
+        f"merge into {table} t using (select 1 as k) s on s.k = t.k"
+        " when matched then update set v = 'new'",
+    )
+    assert session.table(table).first()["v"] == "new"
+    session.sql(f"uncache table {table}")
+
+
+@pytest.mark.parametrize(
+    ("change", "clauses", "reason"),
+    [
+        ("'delta.enableDeletionVectors'='false'", "", "no deletion vectors"),
+        ("'delta.enableChangeDataFeed'='true'", "", "change data feed"),
+        ("'delta.enableRowTracking'='true'", "", "tracks rows"),
+        ("", "when not matched by source then delete", "NOT MATCHED BY SOURCE"),
+        ("", "when not matched then insert (k, v) values (s.k, uuid())", "each time"),
+    ],
+)
+def test_what_it_cannot_do_is_refused_and_writes_nothing(
+    session: SparkSession, change: str, clauses: str, reason: str
+) -> None:
+    table = create(session, "plain", "(1, 'a', 1, 1, 'x', null)")
+    if change:
+        session.sql(f"alter table {table} set tblproperties ({change})")
+    versions = session.sql(f"describe history {table}").count()
+    sql = f"merge into {table} t using (select 1L as k) s on s.k = t.k when matched then update"
+    said = one_commit.merge(session, f"{sql} set v = 'b' {clauses}")
+    assert isinstance(said, Refusal)
+    assert reason in said.reason
+    assert session.sql(f"describe history {table}").count() == versions
+
+
+def test_other_statements_and_wrong_ones(session: SparkSession) -> None:
+    said = one_commit.merge(session, "select 1")
+    assert isinstance(said, Refusal)
+    with pytest.raises(PySparkException):
+        one_commit.merge(session, "merge into nowhere t using x s on true when matched then delete")
+
+
+def delta_prepares(session: SparkSession, sql: str) -> Prepared:
+    """The merge as Delta's own steps do it, up to the commit."""
+    statement = Statement(session, sql, {})
+    command, transaction = statement._command, statement._transaction
+    spark = statement.spark
+    with statement.active(), statement.in_transaction():
+        command.prepareMergeSource(
+            spark,
+            command.source(),
+            command.condition(),
+            command.matchedClauses(),
+            command.notMatchedClauses(),
+            False,
+        )
+        found = command.findTouchedFiles(spark, transaction)
+        written = command.writeAllChanges(spark, transaction, found._1(), found._2(), False)
+        vectors = command.writeDVs(spark, transaction, found._1())
+    figures = dict.fromkeys(
+        (
+            "numTargetRowsInserted",
+            "numTargetRowsUpdated",
+            "numTargetRowsDeleted",
+            "numTargetFilesAdded",
+            "numTargetBytesAdded",
+        ),
+        0,
+    )
+    return Prepared(statement, 0.0, [*jvm.items(written), *jvm.items(vectors)], figures)
+
+
+CONFLICTS = {
+    "insert inside the predicate": "insert into {t} (k, p) values (15, 'a')",
+    "insert outside the predicate": "insert into {t} (k, p) values (500, 'a')",
+    "insert into another partition": "insert into {t} (k, p) values (15, 'z')",
+    "delete of a row that was read": "delete from {t} where k = 11",
+    "delete of a row that changes": "delete from {t} where k = 10",
+    "delete in another file": "delete from {t} where k = 300",
+    "update of another file": "update {t} set n = 9 where k = 300",
+    "merge of another key": "merge into {t} t using (select 300 as k) s on s.k = t.k"
+    " and t.k > 200 when matched then update set n = 7",
+    "compaction": "optimize {t}",
+    "new property": "alter table {t} set tblproperties ('a' = 'b')",
+    "new column": "alter table {t} add columns (extra int)",
+}
+
+
+QUICK = [
+    ("plain", "insert inside the predicate"),
+    ("plain", "delete of a row that changes"),
+    ("partitioned", "insert into another partition"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "conflict"),
+    [
+        pair if pair in QUICK else pytest.param(*pair, marks=pytest.mark.slow)
+        for pair in itertools.product(("plain", "partitioned"), CONFLICTS)
+    ],
+)
+def test_conflicts_are_those_of_merge(session: SparkSession, kind: str, conflict: str) -> None:
+    """Something else commits after the merge has read and before it commits."""
+    rows = ["(10, 'a', 1, 1, 'a', null), (11, 'a', 1, 1, 'a', null)", "(300, 'a', 1, 1, 'z', null)"]
+    on = "s.k = t.k and t.k between 5 and 20" + (" and t.p = 'a'" if kind == "partitioned" else "")
+    sql = (
+        f"merge into {{}} t using (select * from values (10), (15) as s(k)) s on {on}"
+        " when matched then update set n = 2"
+        " when not matched then insert (k, n, p) values (s.k, 2, 'a')"
+    )
+    said = []
+    for prepare in (delta_prepares, one_commit.prepare):
+        table = create(session, kind, *rows)
+        prepared = prepare(session, sql.format(table))
+        assert isinstance(prepared, Prepared)
+        session.sql(CONFLICTS[conflict].format(t=table)).collect()
+        before = content(session, table)
+        with prepared:
+            said.append(outcome(prepared.commit))
+        if said[-1] != "done":
+            assert content(session, table) == before
+        else:
+            keys = [row["k"] for row in session.sql(f"select k from {table}").collect()]
+            assert keys.count(10) == 1
+    assert said[0] == said[1]
+    if kind == "plain" and conflict.startswith("insert"):
+        assert said[1] == "ConcurrentAppendException"
