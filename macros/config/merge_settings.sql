@@ -13,6 +13,7 @@
       'delete_when': given.get('delete_when'),
       'on_match': given.get('on_match') or 'update',
       'null_keys': given.get('null_keys') or 'reject',
+      'engine': given.get('engine') or 'auto',
       'verify': given.get('verify') or false,
       'tombstone_time': given.get('tombstone_time'),
       'soft': given.get('delete_when') is not none and delete == 'soft',

@@ -100,6 +100,7 @@
       'on_match': ['update', 'ignore'],
       'delete': ['soft', 'hard'],
       'null_keys': ['reject', 'match', 'insert'],
+      'engine': ['auto', 'merge_into'],
       'verify': 'flag',
       'tombstone_time': 'text',
       'ranges': 'any',

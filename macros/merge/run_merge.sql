@@ -44,7 +44,9 @@
     {%- endif -%}
     {%- do figures.update(alluvium.files_kept(target, plan.prune)) -%}
   {%- endif -%}
-  {{ return({'sql': sql, 'figures': figures, 'through': plan.through, 'pending': plan.pending}) }}
+  {{ return({
+      'sql': sql, 'figures': figures, 'through': plan.through, 'pending': plan.pending, 'engine': settings.engine,
+  }) }}
 {% endmacro %}
 
 

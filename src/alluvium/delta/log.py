@@ -27,6 +27,7 @@ class DataFiles:
     version: int
     columns: dict[str, pa.Table]
 
+
 from alluvium.delta.jvm import scala_object
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,14 +11,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
-from alluvium.merge import progress
+from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, retry
 
 RETRIES = 5
 
-_APP = "spark.databricks.delta.write.txnAppId"
-_VERSION = "spark.databricks.delta.write.txnVersion"
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -28,17 +27,23 @@ class Statement:
     figures: Mapping[str, Any]
 
 
+# Ways to run a statement: `auto` is the one-commit merge, and MERGE INTO where that refuses.
+ENGINES = ("auto", "merge_into")
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a merge did.
 
     affected: rows it changed.
+    engine: `one_commit` or `merge_into`.
     already_merged: the table had this batch, from an earlier run or from another process in the
         meantime; nothing was changed.
     conflicts: how often another writer's commit made it start again.
     """
 
     affected: int
+    engine: str = "merge_into"
     already_merged: bool = False
     conflicts: int = 0
 
@@ -50,6 +55,7 @@ def run(
     model: str,
     through: int | None,
     *,
+    engine: str = "auto",
     retries: int = RETRIES,
 ) -> Outcome:
     """Run the MERGE that `plan` gives into `table`, again if other writers are in its way.
@@ -57,6 +63,7 @@ def run(
     plan: called before every try, so that ranges fit the table as it is then.
     through: the newest event batch in the source, recorded as the model's progress; a batch that
         was recorded before, by whomever, changes nothing. None records none.
+    engine: one of `ENGINES`.
     retries: tries beyond the first.
 
     Raises:
@@ -71,7 +78,7 @@ def run(
                 f"{table} was replaced while the merge waited for other writers; the batch was"
                 " staged for the table before. Nothing was committed. Run it again."
             )
-        return _try(session, statement, table_id, model, through)
+        return _try(session, statement, table_id, model, through, engine)
 
     def recorded() -> Outcome | None:
         done = progress.read(session, table, model)
@@ -84,12 +91,24 @@ def run(
 
 
 def _try(
-    session: SparkSession, statement: Statement, table_id: str, model: str, through: int | None
+    session: SparkSession,
+    statement: Statement,
+    table_id: str,
+    model: str,
+    through: int | None,
+    engine: str,
 ) -> Outcome:
-    metadata = {"alluvium_merge": {**statement.figures, "table": table_id}}
-    settings = {_METADATA: json.dumps(metadata, sort_keys=True)}
-    if through is not None:
-        settings |= {_APP: progress.app_id(model, table_id), _VERSION: str(through)}
+    figures = {"alluvium_merge": {**statement.figures, "table": table_id}}
+    metadata = json.dumps(figures, sort_keys=True)
+    recorded = None if through is None else (progress.app_id(model, table_id), through)
+    if engine == "auto":
+        merged = one_commit.merge(session, statement.sql, progress=recorded, metadata=metadata)
+        if isinstance(merged, one_commit.Merged):
+            return Outcome(merged.affected, "one_commit", already_merged=merged.version is None)
+        _log.info("MERGE INTO runs the statement: %s", merged.reason)
+    settings = {one_commit.METADATA: metadata}
+    if recorded is not None:
+        settings |= {one_commit.APP: recorded[0], one_commit.VERSION: str(recorded[1])}
     try:
         for key, value in settings.items():
             session.conf.set(key, value)

@@ -52,6 +52,7 @@ def test_first_run_merges_like_any_other(project: Any) -> None:
     figures = project.figures("items")
     assert figures["deletes"] == 2
     assert figures["files"] == 1
+    assert figures["engine"] == "one_commit"
     assert figures["bytes"] > 0
 
 

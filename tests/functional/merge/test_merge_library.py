@@ -37,7 +37,7 @@ def merged(session: SparkSession, table: str, sql: str, model: str, through: int
 
 def left(session: SparkSession) -> list[str]:
     """What of the statement's settings the session still has."""
-    ours = (execute._APP, execute._VERSION, execute._METADATA)
+    ours = (one_commit.APP, one_commit.VERSION, one_commit.METADATA)
     return [row["key"] for row in session.sql("set").collect() if row["key"] in ours]
 
 

@@ -47,6 +47,7 @@ class MergeResponse(ModelResponse):
     rejected: int | None = None
     ranges: int | None = None
     method: str | None = None
+    engine: str | None = None
     files_kept: int | None = None
     files_total: int | None = None
 
@@ -67,6 +68,7 @@ class MergeResponse(ModelResponse):
             rejected=figures["rejected"],
             ranges=figures["ranges"],
             method=figures["method"],
+            engine=figures.get("engine"),
             files_kept=figures.get("files_kept"),
             files_total=figures.get("files_total"),
         )

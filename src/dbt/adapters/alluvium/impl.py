@@ -33,6 +33,7 @@ from dbt.adapters.alluvium.session import SessionHandle, spark_errors
 if TYPE_CHECKING:
     import agate
 
+_VECTORS = "delta.enableDeletionVectors"
 _STAGED_KEY = re.compile(r"dbt_unique_key(_\d+)?", re.IGNORECASE)
 
 
@@ -117,7 +118,12 @@ class AlluviumAdapter(SparkAdapter):
         session = self._handle.session
         if config.get("on_schema_change") in ("append_new_columns", "sync_all_columns"):
             session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
-        tier = (config.get("meta") or {}).get("alluvium_tier")
+        meta = config.get("meta") or {}
+        if "alluvium_merge" in meta:
+            # A merge then marks the rows that it replaces instead of rewriting their files.
+            given = config.get("tblproperties") or {}
+            config.model.config["tblproperties"] = {_VECTORS: "true", **given}
+        tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)
 
@@ -339,12 +345,20 @@ class AlluviumAdapter(SparkAdapter):
             return merge.Statement(attempt["sql"], attempt["figures"])
 
         with spark_errors():
-            outcome = merge.run(session, table, statement, model_id, attempt["through"])
+            outcome = merge.run(
+                session,
+                table,
+                statement,
+                model_id,
+                attempt["through"],
+                engine=attempt["engine"],
+            )
         affected = outcome.affected
         return {
             **attempt["figures"],
             "sql": attempt["sql"],
             "affected": affected,
+            "engine": outcome.engine,
             "conflicts": outcome.conflicts,
             **(written(session, table) if affected else {}),
         }
