@@ -86,7 +86,9 @@ def outcome(run: Callable[[], Any]) -> str:
     """`done`, or the class of the error."""
     try:
         run()
-    except (PySparkException, Py4JJavaError) as error:
+    except Py4JJavaError as error:
+        return str(error.java_exception.getClass().getSimpleName())
+    except PySparkException as error:
         return type(error).__name__
     return "done"
 
@@ -235,9 +237,12 @@ def test_files_whose_rows_all_change_are_dropped(session: SparkSession) -> None:
 
 
 def test_constraints_hold(session: SparkSession) -> None:
-    table = create(session, "plain", "(1, 'a', 1, 1, 'x', null)")
-    session.sql(f"alter table {table} alter column k set not null")
+    table = f"one.t{next(NUMBER)}"
+    session.sql(
+        f"create table {table} (k bigint not null, n int) using delta tblproperties ({VECTORS})"
+    )
     session.sql(f"alter table {table} add constraint few check (n < 10)")
+    session.sql(f"insert into {table} values (1, 1)")
     before = content(session, table)
     insert = f"merge into {table} t using (select {{}} as k, {{}} as n) s on s.k = t.k"
     insert += " when matched then update set n = s.n when not matched then insert (k, n)"
@@ -251,18 +256,18 @@ def test_constraints_hold(session: SparkSession) -> None:
 
 
 def test_types_and_columns_that_need_care(session: SparkSession) -> None:
-    """Structs, a fixed-length string, defaults, a column named as Spark's metadata, odd names."""
+    """Structs, a fixed-length string, defaults, odd names."""
     tables = []
     for _ in range(2):
         name = f"one.t{next(NUMBER)}"
         session.sql(
             f"create table {name} (k int, `a b` struct<x: int, y: string>, c char(4),"
-            " d int default 5, _metadata string, l array<int>) using delta tblproperties"
+            " d int default 5, l array<int>) using delta tblproperties"
             f" ({VECTORS}, 'delta.feature.allowColumnDefaults'='supported',"
             " 'delta.columnMapping.mode'='name')"
         )
         session.sql(
-            f"insert into {name} select id, struct(id, 'q'), 'c', 1, 'm', array(1) from range(9)"
+            f"insert into {name} select id, struct(id, 'q'), 'c', 1, array(1) from range(9)"
         )
         tables.append(name)
     sql = (
@@ -417,4 +422,4 @@ def test_conflicts_are_those_of_merge(session: SparkSession, kind: str, conflict
             assert keys.count(10) == 1
     assert said[0] == said[1]
     if kind == "plain" and conflict.startswith("insert"):
-        assert said[1] == "ConcurrentAppendException"
+        assert "ConcurrentAppendException" in said[1]
