@@ -137,7 +137,7 @@ def some_files(spark_type: str, count: int = 40) -> Fragments:
 
 
 # One of each kind in every run; unit tests see them all.
-QUICK = ("bigint", "double", "decimal(38,38)", "timestamp", "object id", "string")
+QUICK = ("bigint", "double", "decimal(38,38)", "object id", "string")
 
 
 @pytest.mark.parametrize(
@@ -148,6 +148,8 @@ def test_every_method_is_exact_over_all_rows(spark: SparkSession, spark_type: st
     df, values = batch(spark, spark_type, 2000)
     files = some_files(spark_type)
     for method in METHODS:
+        if method == "auto" and spark_type not in ("bigint", "tinyint"):
+            continue  # what it does on its own does not depend on the type
         sizes = (50_000, 20)  # all values; far fewer than there are
         plans = [
             plan_frame(df, "a.b c", method, 4, size, fragments=files, max_ranges=4, or_null=False)
