@@ -15,12 +15,12 @@ NOTHING = Result(twice=0, nobodys=0, replaced=0, lost=0, doubled=0)
 
 
 def test_two_processes(tmp_path: Path) -> None:
-    assert race(tmp_path, log_store.CLASS, names=150, rows=50) == NOTHING
+    assert race(tmp_path, log_store.CLASS, names=150, rows=15) == NOTHING
 
 
 @pytest.mark.slow
 def test_two_processes_for_long(tmp_path: Path) -> None:
-    assert race(tmp_path, log_store.CLASS, names=3000, rows=1000) == NOTHING
+    assert race(tmp_path, log_store.CLASS, names=2000, rows=200) == NOTHING
 
 
 @pytest.mark.slow
