@@ -10,7 +10,8 @@ ENGINE := .alluvium
 DAYS ?= 7
 HOURS ?= 6
 ROUNDS ?= 3
-PYTEST ?= $(BIN)/pytest
+# Two processes: each starts a Spark of up to 3 GB.
+PYTEST ?= $(BIN)/pytest -n 2 --dist loadfile
 export DBT_PROFILES_DIR := $(CURDIR)/profiles
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

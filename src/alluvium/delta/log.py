@@ -11,6 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from alluvium.delta.jvm import scala_object
+
 
 @dataclass(frozen=True)
 class DataFiles:
@@ -26,9 +28,6 @@ class DataFiles:
 
     version: int
     columns: dict[str, pa.Table]
-
-
-from alluvium.delta.jvm import scala_object
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,9 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.sql.sources.default": "delta",
         # Nodes that run side by side share the cores; their tiers say how.
         "spark.scheduler.mode": "FAIR",
+        # The JVM interprets methods above its 8000 bytes for ever: a merge with 64 ranges takes
+        # three times as long in such a method as without one.
+        "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

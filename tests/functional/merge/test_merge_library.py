@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
-from alluvium.merge import execute, progress
+from alluvium.merge import execute, one_commit, progress
 
 pytestmark = pytest.mark.spark
 
