@@ -115,14 +115,14 @@ def values(rng: random.Random, keys: range, rows: int, unique: bool) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_merges_leave_what_merge_leaves(session: SparkSession, kind: str) -> None:
-    random_merges(session, kind, f"one commit, {kind}", 3)
+    random_merges(session, kind, f"one commit, {kind}", 2)
 
 
 def test_batches_too_large_to_broadcast(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(one_commit, "_SMALL", -1)
-    random_merges(session, "partitioned", "large", 2)
+    random_merges(session, "partitioned", "large", 1)
 
 
 @pytest.mark.slow
