@@ -120,6 +120,7 @@ def test_new_column_is_added_and_control_columns_are_not(project: Any) -> None:
     names = project.sql("select * from {s}.growing").columns.tolist()
     assert names == ["id", "op", "lsn", "v", "_deleted", "extra"]
     assert project.sql("select extra from {s}.growing where id = 6")["extra"][0] == 1.5
+    assert project.figures("growing")["engine"] == "one_commit"
 
 
 @pytest.mark.parametrize(

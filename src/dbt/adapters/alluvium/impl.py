@@ -116,13 +116,14 @@ class AlluviumAdapter(SparkAdapter):
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
         session = self._handle.session
-        if config.get("on_schema_change") in ("append_new_columns", "sync_all_columns"):
-            session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
         meta = config.get("meta") or {}
         if "alluvium_merge" in meta:
-            # A merge then marks the rows that it replaces instead of rewriting their files.
+            # A merge then marks the rows that it replaces instead of rewriting their files. It
+            # names its columns, so nothing may evolve behind it.
             given = config.get("tblproperties") or {}
             config.model.config["tblproperties"] = {_VECTORS: "true", **given}
+        elif config.get("on_schema_change") in ("append_new_columns", "sync_all_columns"):
+            session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
         tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)
