@@ -164,6 +164,22 @@ def random_merges(session: SparkSession, kind: str, seed: str, merges: int) -> N
                 duck.execute("insert into t values (?, ?, ?, ?, ?, ?)", list(row))
 
 
+@pytest.mark.parametrize(
+    ("clause", "done"),
+    [("then update set n = s.n", False), ("and s.n > 9 then delete", False), ("then delete", True)],
+)
+def test_several_source_rows_for_one_target_row(
+    session: SparkSession, clause: str, done: bool
+) -> None:
+    theirs, mine = (create(session, "plain", "(1, 'a', 1, 1, 'x', null)") for _ in range(2))
+    sql = "merge into {} t using (select * from values (1, 2), (1, 3) as s(k, n)) s on s.k = t.k"
+    sql += f" when matched {clause}"
+    said = outcome(lambda: session.sql(sql.format(theirs)).collect())
+    assert (said == "done") == done
+    assert outcome(lambda: ours(session, sql.format(mine))) == said
+    assert content(session, mine) == content(session, theirs)
+
+
 def test_history_reads_as_that_of_merge(session: SparkSession) -> None:
     rows = ["(1, 'a', 1, 1, 'x', null), (2, 'a', 1, 1, 'x', null)", "(3, 'a', 1, 1, 'x', null)"]
     theirs, mine = (create(session, "plain", *rows) for _ in range(2))
