@@ -5,6 +5,7 @@
   {%- set order_by = alluvium.as_list(given.get('order_by')) -%}
   {%- set ranges = given.get('ranges') or none -%}
   {%- set prunes = given.get('ranges') is not sameas false and (not ranges or ranges.get('method') != 'none') -%}
+  {%- set immutable = ranges.get('column') if ranges is mapping else none -%}
   {%- if ranges and ranges.get('method', 'min_max') == 'none' -%}{%- set ranges = none -%}{%- endif -%}
   {%- set delete = given.get('delete') or ('soft' if order_by else 'hard') -%}
   {{ return({
@@ -18,6 +19,7 @@
       'tombstone_time': given.get('tombstone_time'),
       'soft': given.get('delete_when') is not none and delete == 'soft',
       'prunes': prunes,
+      'immutable': immutable,
       'ranges': none if not ranges else {
           'column': ranges.get('column'),
           'method': ranges.get('method') or 'min_max',

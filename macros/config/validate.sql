@@ -136,6 +136,10 @@
     {%- do mistakes.append(where ~ '.null_keys: insert adds every event with NULL in the key as a row, and a delete is none; accepted: reject, match') -%}
   {%- endif -%}
 
+  {%- if given.get('verify') is sameas true and not alluvium.merge_settings(node).ranges -%}
+    {%- do mistakes.append(where ~ '.verify: without ranges nothing is promised that could be wrong; accepted: with ranges') -%}
+  {%- endif -%}
+
   {%- set ranges = given.get('ranges') -%}
   {%- if ranges is none or ranges is sameas false -%}{{ return('') }}{%- endif -%}
   {%- if not alluvium.validate_mapping(where ~ '.ranges', ranges, {

@@ -1,8 +1,10 @@
 {% test immutable_column(model, column_name, unique_key, events=none, sample=0.01) %}
-  {%- set column = adapter.quote(column_name) -%}
+  {%- set column = alluvium.quote(column_name) -%}
   {%- set quoted = [] -%}
+  {%- set texts = [] -%}
   {%- for key in ([unique_key] if unique_key is string else unique_key) -%}
-    {%- do quoted.append(adapter.quote(key)) -%}
+    {%- do quoted.append(alluvium.quote(key)) -%}
+    {%- do texts.append('cast(' ~ alluvium.quote(key) ~ ' as string)') -%}
   {%- endfor -%}
   {%- set keys = quoted | join(', ') %}
 select
@@ -14,7 +16,7 @@ from (
     {{ 'union all' if not loop.first }}
     select {{ keys }}, {{ column }}
     from {{ relation }} as audited
-    where pmod(xxhash64({{ keys }}), 1000000) < {{ (sample * 1000000) | int }}
+    where pmod(xxhash64({{ texts | join(', ') }}), 1000000) < {{ (sample * 1000000) | int }}
     {%- endfor %}
 ) as sampled
 where {{ column }} is not null

@@ -1,7 +1,7 @@
 {% test unique_key(model, columns) %}
   {%- set quoted = [] -%}
   {%- for column in columns -%}
-    {%- do quoted.append(adapter.quote(column)) -%}
+    {%- do quoted.append(alluvium.quote(column)) -%}
   {%- endfor %}
 select
     {{ quoted | join(', ') }},

@@ -45,6 +45,12 @@
       {%- if settings.on_match == 'update' and not settings.order_by -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': without order_by an old event would replace a newer row; accepted: a model with order_by, or on_match: ignore') -%}
       {%- endif -%}
+      {%- if settings.delete_when is not none and not settings.soft -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': delete: hard forgets what was deleted, and an old event would bring it back; accepted: delete: soft') -%}
+      {%- endif -%}
+      {%- for parent in alluvium.batch_models(node) if parent.unique_id not in selected_resources -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ parent.name ~ ', which stages the events, is not selected; select both: --select ' ~ parent.name ~ '+') -%}
+      {%- endfor -%}
       {%- if settings.null_keys == 'insert' -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': null_keys: insert would add events without a key once more; accepted: reject, match') -%}
       {%- endif -%}

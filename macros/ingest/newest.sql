@@ -1,7 +1,8 @@
 {#- Subquery: of every key the row that comes last by `order_by` (first where `first` is true).
 
-    Rows that tie are told apart by their content, so the choice never depends on the plan. -#}
-{% macro newest(relation, keys, order_by, first=false) %}
+    Rows that tie are told apart by their content, so the choice never depends on the plan. NULL in a key equals
+    nothing, so such rows all stay, unless `nulls_equal`. -#}
+{% macro newest(relation, keys, order_by, first=false, nulls_equal=false) %}
   {%- set direction = ' asc nulls first' if first else ' desc nulls last' -%}
   {%- set order = [] -%}
   {%- for column in alluvium.as_list(order_by) -%}
@@ -9,8 +10,10 @@
   {%- endfor -%}
   {%- do order.append('to_json(struct(*)) desc') -%}
   {%- set partition = [] -%}
+  {%- set lacking = [] -%}
   {%- for key in alluvium.as_list(keys) -%}
     {%- do partition.append(alluvium.quote(key)) -%}
+    {%- do lacking.append(alluvium.quote(key) ~ ' is null') -%}
   {%- endfor -%}
 (
         select * except (`__alluvium_rank`)
@@ -23,6 +26,6 @@
                 ) as `__alluvium_rank`
             from {{ relation }}
         )
-        where `__alluvium_rank` = 1
+        where `__alluvium_rank` = 1{{ ' or ' ~ lacking | join(' or ') if not nulls_equal }}
     )
 {%- endmacro %}

@@ -21,7 +21,11 @@ using (
         event,
         sha2(event, 256) as event_hash
     from (
-        select to_json(struct({{ columns | join(', ') }})) as event
+        select to_json(struct({{ columns | join(', ') }}), map(
+            'timeZone', 'UTC',
+            'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
+            'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
+        )) as event
         from {{ events }}
     )
 ) as `found`

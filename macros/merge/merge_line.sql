@@ -22,6 +22,7 @@
         ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
   {%- endif -%}
   {%- set conflicts = ', after ' ~ alluvium.counted(figures.conflicts, 'conflict') if figures.get('conflicts') else '' -%}
+  {%- if figures.get('already_merged') -%}{%- set outcome = 'already merged' -%}{%- endif -%}
   {%- do parts.append(outcome ~ rejected ~ took ~ conflicts) -%}
   {{ return(name ~ ': ' ~ parts | join(' → ')) }}
 {% endmacro %}

@@ -28,6 +28,7 @@
   {%- set priced_out = rows and not ranges -%}
   {%- set planned = alluvium.range_predicate(ranges, settings.ranges.column) if ranges else none -%}
   {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls) -%}
+  {%- set table_id = alluvium.table_id(target) -%}
   {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id) -%}
   {%- set progress = recorded if recorded is not none else -1 -%}
   {%- set through = profile.get('_batch_through') -%}
@@ -48,6 +49,11 @@
     {%- do exceptions.raise_compiler_error(node.name ~ ': the staged batch starts after event batch ' ~ after
         ~ ', but the table holds '
         ~ ('none yet' if progress < 0 else 'those up to ' ~ progress ~ ' only') ~ '. Run the model that stages the batch again, together with this one.') -%}
+  {%- endif -%}
+
+  {%- if null_keys and settings.null_keys == 'insert' and after is not none and after < progress -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': the staged batch starts after event batch ' ~ after ~ ', but the table holds those up to '
+        ~ progress ~ ', and null_keys: insert would add events without a key once more. Run the model that stages the batch again, together with this one.') -%}
   {%- endif -%}
 
   {%- if settings.ranges and profile.get('lo') is not none and not priced_out -%}
@@ -88,7 +94,9 @@
       'ranges': ranges,
       'method': ranges[0].get('method') if ranges else 'none',
       'prune': alluvium.prune_predicate(settings, ranges, profile, types, box),
-      'pending': profile.events > 0 and (through is none or through > progress),
+      'table_id': table_id,
+      'pending': (profile.events > 0 and (through is none or through > progress))
+                 or (null_keys > 0 and through is not none and through > progress),
   }) }}
 {% endmacro %}
 
@@ -121,7 +129,7 @@
   {%- set terms = [] -%}
   {%- if profile.get('lo') is not none -%}
     {%- set inside = alluvium.range_predicate(ranges, settings.ranges.column, d) -%}
-    {%- if inside == 'true' -%}{{ return(none) }}{%- endif -%}
+    {%- if inside == 'true' or profile.get('unfit') -%}{{ return(none) }}{%- endif -%}
     {%- do terms.append(inside) -%}
     {%- if alluvium.reads_nulls(settings) -%}
       {%- do terms.append(d ~ '.' ~ alluvium.quote(settings.ranges.column) ~ ' is null') -%}

@@ -32,6 +32,9 @@ select to_json(named_struct(
     {%- endfor %}
     {%- if column %},
     'lacking', sum(`lacking`),
+    {%- if type == 'string' %}
+    'unfit', sum(`unfit`),
+    {%- endif %}
     'lo', {{ alluvium.text_of('min(`lo`)', type) }},
     'hi', {{ alluvium.text_of('max(`hi`)', type) }}
     {%- if planned %},
@@ -40,11 +43,11 @@ select to_json(named_struct(
     {%- endif %}
     {%- for key in keys if key in box %}
     {%- set place = keys.index(key) %},
-    'key{{ place }}_lo', {{ alluvium.text_of('min(`k' ~ place ~ '`)', types[key]) }},
-    'key{{ place }}_hi', {{ alluvium.text_of('max(`k' ~ place ~ '`)', types[key]) }}
+    'key{{ place }}_lo', {{ alluvium.key_bound('min', place, types[key]) }},
+    'key{{ place }}_hi', {{ alluvium.key_bound('max', place, types[key]) }}
     {%- if column %},
-    'lacking{{ place }}_lo', {{ alluvium.text_of('min(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }},
-    'lacking{{ place }}_hi', {{ alluvium.text_of('max(if(`lacking` > 0, `k' ~ place ~ '`, null))', types[key]) }}
+    'lacking{{ place }}_lo', {{ alluvium.key_bound('min', place, types[key], 'if(`lacking` > 0, `k' ~ place ~ '`, null)') }},
+    'lacking{{ place }}_hi', {{ alluvium.key_bound('max', place, types[key], 'if(`lacking` > 0, `k' ~ place ~ '`, null)') }}
     {%- endif %}
     {%- endfor %}
 )) as `profile`
@@ -62,6 +65,9 @@ from (
         {%- endfor %}
         {%- if column %},
         count_if({{ value }} is null) as `lacking`,
+        {%- if type == 'string' %}
+        count_if(not {{ alluvium.is_utf8(value) }}) as `unfit`,
+        {%- endif %}
         min({{ value }}) as `lo`,
         max({{ value }}) as `hi`
         {%- if planned %},
@@ -81,3 +87,28 @@ from (
     group by {% for key in settings.unique_key %}{{ alluvium.quote(key) }}{{ ', ' if not loop.last }}{% endfor %}
 )
 {%- endmacro %}
+
+
+{#- Bound of a key column as text; none where a value is no UTF-8: neither the text nor Delta's statistics tell
+    such strings apart. -#}
+{% macro key_bound(which, place, type, value=none) %}
+  {%- set bound = which ~ '(' ~ (value or '`k' ~ place ~ '`') ~ ')' -%}
+  {%- if type == 'string' -%}
+    {%- set bound = 'if(bool_and(' ~ alluvium.is_utf8('`k' ~ place ~ '`') ~ '), ' ~ bound ~ ', null)' -%}
+  {%- endif -%}
+  {{ return(alluvium.text_of(bound, type)) }}
+{% endmacro %}
+
+
+{#- True for a string that is UTF-8, and for NULL. Spark before 4 has no function for it. -#}
+{% macro is_utf8(value) %}
+  {{ return(adapter.dispatch('is_utf8', 'alluvium')(value)) }}
+{% endmacro %}
+
+{% macro default__is_utf8(value) %}
+  {{ return("coalesce(get_json_object(to_json(named_struct('v', " ~ value ~ ")), '$.v') = " ~ value ~ ', true)') }}
+{% endmacro %}
+
+{% macro alluvium__is_utf8(value) %}
+  {{ return('coalesce(is_valid_utf8(' ~ value ~ '), true)') }}
+{% endmacro %}

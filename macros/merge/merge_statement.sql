@@ -9,7 +9,7 @@
   {%- set d = 'DBT_INTERNAL_DEST' -%}
   {%- set ignore = settings.on_match == 'ignore' -%}
   {%- set deletes = settings.delete_when is not none -%}
-  {%- set from = alluvium.newest(source, settings.unique_key, settings.order_by, first=ignore) if dedup else source -%}
+  {%- set from = alluvium.newest(source, settings.unique_key, settings.order_by, first=ignore, nulls_equal=true) if dedup else source -%}
   {%- if null_keys -%}
     {%- set from = alluvium.with_rows(from, null_keys) -%}
   {%- endif -%}
@@ -99,7 +99,7 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
   {%- set sets = [] -%}
   {%- set always = settings.order_by | map('lower') | list -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
-  {%- set immutable = settings.ranges.column | lower if settings.ranges else none -%}
+  {%- set immutable = settings.immutable | lower if settings.immutable else none -%}
   {%- set wanted = updates | map('lower') | list -%}
   {%- for column in columns if column | lower not in keys -%}
     {%- set name = alluvium.quote(column) -%}

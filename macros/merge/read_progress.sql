@@ -32,6 +32,15 @@
 {% endmacro %}
 
 
+{#- Renewed whenever the table is created or replaced. -#}
 {% macro table_id(target) %}
+  {{ return(adapter.dispatch('table_id', 'alluvium')(target)) }}
+{% endmacro %}
+
+{% macro alluvium__table_id(target) %}
+  {{ return(adapter.table_id(target.render())) }}
+{% endmacro %}
+
+{% macro default__table_id(target) %}
   {{ return(run_query('describe detail ' ~ target.render()).rows[0]['id']) }}
 {% endmacro %}

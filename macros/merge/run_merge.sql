@@ -46,6 +46,7 @@
   {%- endif -%}
   {{ return({
       'sql': sql, 'figures': figures, 'through': plan.through, 'pending': plan.pending, 'engine': settings.engine,
+      'table_id': plan.table_id,
   }) }}
 {% endmacro %}
 
@@ -103,7 +104,7 @@
 {#- No `txn` action here: a failed statement would leave its SET to the session's next INSERT, which
     Delta then skips without a word. The commit's metadata harms nothing if it stays. -#}
 {% macro default__execute_merge(target, attempt, again) %}
-  {%- set metadata = dict(attempt.figures, table=alluvium.table_id(target)) -%}
+  {%- set metadata = dict(attempt.figures, table=attempt.table_id) -%}
   {%- do run_query('set spark.databricks.delta.commitInfo.userMetadata=' ~ tojson({'alluvium_merge': metadata}, sort_keys=true)) -%}
   {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ attempt.sql }}{%- endcall -%}
   {%- set rows = alluvium.merge_result().table.rows -%}

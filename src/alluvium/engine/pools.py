@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 _PROPERTY = "spark.scheduler.pool"
+_guard = threading.Lock()
 
 
 def use(session: SparkSession, name: str, weight: int = 1, min_share: int = 0) -> None:
@@ -18,10 +20,11 @@ def use(session: SparkSession, name: str, weight: int = 1, min_share: int = 0) -
     context: Any = session.sparkContext
     jvm = context._jvm
     root = context._jsc.sc().taskScheduler().rootPool()
-    if root.getSchedulableByName(name) is None:
-        scheduler = jvm.org.apache.spark.scheduler
-        fair = scheduler.SchedulingMode.FAIR()
-        root.addSchedulable(scheduler.Pool(name, fair, min_share, weight))
+    with _guard:
+        if root.getSchedulableByName(name) is None:
+            scheduler = jvm.org.apache.spark.scheduler
+            fair = scheduler.SchedulingMode.FAIR()
+            root.addSchedulable(scheduler.Pool(name, fair, min_share, weight))
     context.setLocalProperty(_PROPERTY, name)
 
 

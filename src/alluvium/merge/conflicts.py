@@ -94,8 +94,8 @@ def retry(
             if wait is None:
                 raise ConflictError(
                     f"Other writers committed to {table} during each of the merge's {conflicts}"
-                    " tries; none of it was committed. Run it again when they are done, or let it"
-                    f" try more often. Delta said: {_first_line(error)}"
+                    " tries; none of it was committed. Run it again when they are done."
+                    f" Delta said: {_first_line(error)}"
                 ) from error
             time.sleep(wait)
 

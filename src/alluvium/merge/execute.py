@@ -27,15 +27,12 @@ class Statement:
     figures: Mapping[str, Any]
 
 
-# Ways to run a statement: `auto` is the one-commit merge, and MERGE INTO where that refuses.
-ENGINES = ("auto", "merge_into")
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What a merge did.
 
     affected: rows it changed.
+    files, bytes: what was written, where the engine says so.
     engine: `one_commit` or `merge_into`.
     already_merged: the table had this batch, from an earlier run or from another process in the
         meantime; nothing was changed.
@@ -46,6 +43,8 @@ class Outcome:
     engine: str = "merge_into"
     already_merged: bool = False
     conflicts: int = 0
+    files: int | None = None
+    bytes: int | None = None
 
 
 def run(
@@ -55,6 +54,7 @@ def run(
     model: str,
     through: int | None,
     *,
+    table_id: str | None = None,
     engine: str = "auto",
     retries: int = RETRIES,
 ) -> Outcome:
@@ -63,20 +63,21 @@ def run(
     plan: called before every try, so that ranges fit the table as it is then.
     through: the newest event batch in the source, recorded as the model's progress; a batch that
         was recorded before, by whomever, changes nothing. None records none.
-    engine: one of `ENGINES`.
+    table_id: id of the table that the first plan was made for; the present one's if not given.
+    engine: `auto`, the one-commit merge and MERGE INTO where that refuses; or `merge_into`.
     retries: tries beyond the first.
 
     Raises:
         ConflictError: the retries are used up, or the table was altered or replaced meanwhile.
     """
-    table_id = log.table_id(session, table)
+    table_id = table_id or log.table_id(session, table)
 
     def attempt() -> Outcome:
         statement = plan()
         if log.table_id(session, table) != table_id:
             raise ConflictError(
-                f"{table} was replaced while the merge waited for other writers; the batch was"
-                " staged for the table before. Nothing was committed. Run it again."
+                f"{table} was replaced while the merge was planned or waited for other writers; the"
+                " batch was staged for the table before. Nothing was committed. Run it again."
             )
         return _try(session, statement, table_id, model, through, engine)
 
@@ -104,7 +105,13 @@ def _try(
     if engine == "auto":
         merged = one_commit.merge(session, statement.sql, progress=recorded, metadata=metadata)
         if isinstance(merged, one_commit.Merged):
-            return Outcome(merged.affected, "one_commit", already_merged=merged.version is None)
+            return Outcome(
+                merged.affected,
+                "one_commit",
+                already_merged=recorded is not None and merged.version is None,
+                files=merged.files_written,
+                bytes=merged.bytes_written,
+            )
         _log.info("MERGE INTO runs the statement: %s", merged.reason)
     settings = {one_commit.METADATA: metadata}
     if recorded is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from alluvium.delta import log
 from alluvium.ranges import (
@@ -58,6 +59,11 @@ def plan_batch(session: SparkSession, batch: DataFrame, request: Mapping[str, An
         lack the column), and table, the rendered name of the merged table, None before it exists.
     """
     method, fragments = request["method"], None
+    if request.get("table") is not None:
+        # Ranges and files are compared in the table's type, as MERGE compares.
+        column = F.col("`" + request["column"].replace("`", "``") + "`")
+        kind = session.table(request["table"]).select(column).schema[0].dataType
+        batch = batch.select(column.cast(kind).alias(request["column"]))
     if method in ON_FRAGMENTS and request["table"] is None:
         method = "none"  # nothing to read, whatever the ranges
     if method == "none":
@@ -83,8 +89,11 @@ def reprice(
 
     The rows' ranges hold every value of the batch, so whatever joins some of them does too.
     """
-    bounded = [row for row in rows if row["lo"] is not None]
-    if not bounded or request["method"] not in ON_FRAGMENTS:
+    bounded = [row for row in rows if row.get("lo") is not None]
+    known = ("hi", "row_count", "table_version")
+    # A model of the user's own may say less: its ranges are taken as they are.
+    whole = all(row.get(key) is not None for row in bounded for key in known)
+    if not bounded or not whole or request["method"] not in ON_FRAGMENTS:
         return [dict(row) for row in rows]
     fragments = _fragments(session, request)
     if fragments.version == bounded[0]["table_version"]:

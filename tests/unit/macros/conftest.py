@@ -44,6 +44,10 @@ class Macros:
             "selected_resources": [],
             "project_name": "root",
             "var": lambda name, default=None: default,
+            # What a stock target takes.
+            "adapter": types.SimpleNamespace(
+                dispatch=lambda name, package: getattr(self, f"default__{name}")
+            ),
         }
         environment = get_environment(None)
         for path in sorted(MACROS.rglob("*.sql")):

@@ -54,6 +54,7 @@ def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> 
         ({"null_keys": "keep"}, {}, "accepted: reject, match, insert"),
         ({"null_keys": "insert", "delete_when": "d"}, {}, "a delete is none; accepted: reject"),
         ({"verify": "yes"}, {}, 'verify: "yes" is not accepted; accepted: true, false'),
+        ({"verify": True}, {}, "without ranges nothing is promised that could be wrong"),
         ({"tombstone_time": "at"}, {}, "nothing keeps tombstones"),
         ({}, {"materialized": "table"}, "materialized as table; accepted: incremental"),
         ({}, {"incremental_strategy": "append"}, "incremental_strategy is append; accepted: merge"),
@@ -174,6 +175,11 @@ def test_stock_targets_say_whose_macro_wins(
         ({"items": {"from_time": "' or true"}}, {"order_by": "a"}, "a date and time in UTC"),
         ({"items": {"since": 1}}, {"order_by": "a"}, "unknown key since; accepted: from_batch"),
         ({"items": {"from_batch": 1}}, {}, "without order_by an old event would replace"),
+        (
+            {"items": {"from_batch": 1}},
+            {"order_by": "a", "delete_when": "d", "delete": "hard"},
+            "delete: hard forgets what was deleted",
+        ),
         (
             {"items": {"from_batch": 1}},
             {"on_match": "ignore", "null_keys": "insert"},

@@ -132,8 +132,9 @@ class AlluviumAdapter(SparkAdapter):
         """Run this node in its tier's pool and with its Spark settings; both end with the node."""
         tier = self.execute_macro("tiers", project="alluvium").get(name) or {}
         pools.use(session, name, tier.get("weight", 1), tier.get("min_share", 0))
-        for key, value in as_text(tier.get("spark_conf") or {}).items():
-            session.conf.set(key, value)
+        with spark_errors():
+            for key, value in as_text(tier.get("spark_conf") or {}).items():
+                session.conf.set(key, value)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
         stored = relation.stored if isinstance(relation, AlluviumRelation) else relation
@@ -290,6 +291,10 @@ class AlluviumAdapter(SparkAdapter):
         return progress.read(self._handle.session, table, model_id)
 
     @available.parse_none
+    def table_id(self, table: str) -> str:
+        return log.table_id(self._handle.session, table)
+
+    @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:
         return progress.copy(self._handle.session, source, target)
 
@@ -352,16 +357,21 @@ class AlluviumAdapter(SparkAdapter):
                 statement,
                 model_id,
                 attempt["through"],
+                table_id=attempt["table_id"],
                 engine=attempt["engine"],
             )
         affected = outcome.affected
+        wrote: dict[str, Any] = {"files_written": outcome.files, "bytes_written": outcome.bytes}
+        if affected and outcome.files is None:
+            wrote = written(session, table)
         return {
             **attempt["figures"],
             "sql": attempt["sql"],
             "affected": affected,
             "engine": outcome.engine,
             "conflicts": outcome.conflicts,
-            **(written(session, table) if affected else {}),
+            "already_merged": outcome.already_merged,
+            **(wrote if affected else {}),
         }
 
     @available.parse_none

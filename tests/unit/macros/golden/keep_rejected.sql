@@ -4,7 +4,11 @@ using (
         event,
         sha2(event, 256) as event_hash
     from (
-        select to_json(struct(`id`, `v`)) as event
+        select to_json(struct(`id`, `v`), map(
+            'timeZone', 'UTC',
+            'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
+            'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
+        )) as event
         from src
     )
 ) as `found`

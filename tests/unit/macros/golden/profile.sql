@@ -12,10 +12,10 @@ select to_json(named_struct(
     'key0_hi', cast(max(`k0`) as string),
     'lacking0_lo', cast(min(if(`lacking` > 0, `k0`, null)) as string),
     'lacking0_hi', cast(max(if(`lacking` > 0, `k0`, null)) as string),
-    'key1_lo', cast(min(`k1`) as string),
-    'key1_hi', cast(max(`k1`) as string),
-    'lacking1_lo', cast(min(if(`lacking` > 0, `k1`, null)) as string),
-    'lacking1_hi', cast(max(if(`lacking` > 0, `k1`, null)) as string)
+    'key1_lo', cast(if(bool_and(coalesce(get_json_object(to_json(named_struct('v', `k1`)), '$.v') = `k1`, true)), min(`k1`), null) as string),
+    'key1_hi', cast(if(bool_and(coalesce(get_json_object(to_json(named_struct('v', `k1`)), '$.v') = `k1`, true)), max(`k1`), null) as string),
+    'lacking1_lo', cast(if(bool_and(coalesce(get_json_object(to_json(named_struct('v', `k1`)), '$.v') = `k1`, true)), min(if(`lacking` > 0, `k1`, null)), null) as string),
+    'lacking1_hi', cast(if(bool_and(coalesce(get_json_object(to_json(named_struct('v', `k1`)), '$.v') = `k1`, true)), max(if(`lacking` > 0, `k1`, null)), null) as string)
 )) as `profile`
 from (
     select
