@@ -4,7 +4,8 @@
     {%- do exceptions.raise_compiler_error("alluvium.freshness_slo: slo is '" ~ limit
         ~ "'; accepted: a number of minutes, hours, days or weeks, or a model whose meta.alluvium_tier has an slo.") -%}
   {%- endif -%}
-  {%- set progress = alluvium.tested_progress() if execute else none %}
+  {#- `dbt compile --no-introspect` has no connection. -#}
+  {%- set progress = alluvium.tested_progress() if execute and flags.INTROSPECT is not sameas false else none %}
 select
     `_batch_id`,
     count(*) as events,

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 from functional.project.reference import FEED, Reference, copy_repository, given_seed, groups
 from functional.runner import add_jars
 from oracle.flights import replay_duckdb
@@ -39,7 +40,9 @@ class Killed(Reference):
 
     def table(self, name: str) -> pd.DataFrame:
         path = self.home / f"warehouse/{self.schema}.db/{name}"
-        return DeltaTable(path).to_pyarrow_table().to_pandas()
+        # Its queries read deletion vectors.
+        query = QueryBuilder().register("t", DeltaTable(path)).execute("select * from t")
+        return pa.table(query.read_all()).to_pandas()
 
     def start(self) -> tuple[subprocess.Popen[bytes], Path]:
         command = [*DBT, "--no-use-colors", "build", "--profiles-dir", "profiles"]

@@ -131,7 +131,6 @@ def test_flights_equal_the_oracle(stock: Stock) -> None:
     packed.unlink()
     stock.dbt("build", "--select", "+flights", "flights_rejected")
     assert_flights(stock, batches)
-    assert stock.said("(gaps)")
 
     # A file that is in is not opened again.
     content, written = batches[0][3].read_bytes(), batches[0][3].stat()
@@ -140,6 +139,8 @@ def test_flights_equal_the_oracle(stock: Stock) -> None:
     stock.dbt("run", "--select", *FEED)
     batches[0][3].write_bytes(content)
     os.utime(batches[0][3], ns=(written.st_atime_ns, written.st_mtime_ns))
+    # A new table has nothing to leave unread; this one has.
+    assert stock.said("(gaps)")
     assert_flights(stock, batches)
 
     events, rejected = parse([file for batch in batches for file in batch])
