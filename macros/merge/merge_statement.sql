@@ -13,13 +13,10 @@
   {%- if null_keys -%}
     {%- set from = alluvium.with_rows(from, null_keys) -%}
   {%- endif -%}
-  {%- set equals = ' <=> ' if settings.null_keys == 'match' else ' = ' -%}
   {%- set on = [] -%}
   {%- if prune -%}{%- do on.append(prune) -%}{%- endif -%}
   {%- do on.extend(predicates) -%}
-  {%- for key in settings.unique_key -%}
-    {%- do on.append(s ~ '.' ~ alluvium.quote(key) ~ equals ~ d ~ '.' ~ alluvium.quote(key)) -%}
-  {%- endfor -%}
+  {%- do on.extend(alluvium.same_key(settings)) -%}
   {%- set newer = alluvium.newer_than_target(settings.order_by) -%}
   {%- set and_newer = ' and ' ~ newer if newer else '' %}
 merge into {{ target }} as {{ d }}
@@ -69,6 +66,17 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
     {%- endif %}
 )
 {%- endmacro %}
+
+
+{#- Terms that hold where an event and a row of the table have one key. -#}
+{% macro same_key(settings) %}
+  {%- set terms = [] -%}
+  {%- set equals = ' <=> ' if settings.null_keys == 'match' else ' = ' -%}
+  {%- for key in settings.unique_key -%}
+    {%- do terms.append('DBT_INTERNAL_SOURCE.' ~ alluvium.quote(key) ~ equals ~ 'DBT_INTERNAL_DEST.' ~ alluvium.quote(key)) -%}
+  {%- endfor -%}
+  {{ return(terms) }}
+{% endmacro %}
 
 
 {% macro with_rows(first, second) -%}

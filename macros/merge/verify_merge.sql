@@ -14,19 +14,15 @@
 
 
 {% macro verify_merge_sql(target, plan) %}
-  {%- set same = [] -%}
   {%- set names = [] -%}
-  {%- set equals = ' <=> ' if plan.settings.null_keys == 'match' else ' = ' -%}
-  {%- for key in plan.settings.unique_key | map('lower') -%}
-    {%- set name = alluvium.quote(key) -%}
-    {%- do same.append('DBT_INTERNAL_SOURCE.' ~ name ~ equals ~ 'DBT_INTERNAL_DEST.' ~ name) -%}
-    {%- do names.append('DBT_INTERNAL_DEST.' ~ name) -%}
+  {%- for key in plan.settings.unique_key -%}
+    {%- do names.append('DBT_INTERNAL_DEST.' ~ alluvium.quote(key)) -%}
   {%- endfor -%}
 select
     count(*) as missed,
     min(to_json(struct({{ names | join(', ') }}))) as example
 from {{ target }} as DBT_INTERNAL_DEST
 left semi join {{ plan.source }} as DBT_INTERNAL_SOURCE
-    on {{ same | join(' and ') }}
+    on {{ alluvium.same_key(plan.settings) | join(' and ') }}
 where not coalesce({{ plan.prune }}, false)
 {%- endmacro %}

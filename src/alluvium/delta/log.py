@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from alluvium.delta.jvm import scala_object
+from alluvium.delta import jvm
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Skipping:
     bytes_total: int
 
 
-def _jvm(session: SparkSession) -> Any:
-    return session._jvm
-
-
 def _delta_log(session: SparkSession, table: str) -> Any:
     # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
-    SparkSession._get_j_spark_session_class(_jvm(session)).setActiveSession(session._jsparkSession)
+    SparkSession._get_j_spark_session_class(jvm.of(session)).setActiveSession(
+        session._jsparkSession
+    )
     name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
-    return _jvm(session).org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, name)
+    return jvm.of(session).org.apache.spark.sql.delta.DeltaLog.forTable(
+        session._jsparkSession, name
+    )
 
 
 def _snapshot(session: SparkSession, table: str) -> Any:
-    none = _jvm(session).scala.Option.empty()
+    none = jvm.of(session).scala.Option.empty()
     return _delta_log(session, table).update(False, none, none)
 
 
@@ -64,8 +64,7 @@ def table_id(session: SparkSession, table: str) -> str:
 def state(session: SparkSession, table: str) -> tuple[str, dict[str, int]]:
     """Table id, and the newest version of each application's `txn` action, in one snapshot."""
     snapshot = _snapshot(session, table)
-    actions = snapshot.setTransactions()
-    found = (actions.apply(place) for place in range(actions.size()))
+    found = jvm.items(snapshot.setTransactions())
     return str(snapshot.metadata().id()), {a.appId(): a.version() for a in found}
 
 
@@ -77,7 +76,7 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
     """
     snapshot = _snapshot(session, table)
     delta_log = snapshot.deltaLog()
-    names = _jvm(session).org.apache.spark.sql.delta.util.FileNames
+    names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
     path = names.unsafeDeltaFile(delta_log.logPath(), snapshot.version())
     # Delta writes commitInfo first: conflict detection reads it there.
     lines = delta_log.store().read(path, delta_log.newDeltaHadoopConf())
@@ -87,17 +86,16 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
 
 def commit_transactions(session: SparkSession, table: str, versions: Mapping[str, int]) -> None:
     """Commit `txn` actions alone, without data."""
-    jvm = _jvm(session)
-    delta = jvm.org.apache.spark.sql.delta
-    actions = jvm.java.util.ArrayList()
-    now = jvm.scala.Option.apply(jvm.java.lang.System.currentTimeMillis())
-    for app_id, version in versions.items():
-        actions.add(delta.actions.SetTransaction(app_id, version, now))
-    none = jvm.scala.Option.empty()
+    java = jvm.of(session)
+    delta = java.org.apache.spark.sql.delta
+    now = java.scala.Option.apply(java.java.lang.System.currentTimeMillis())
+    none = java.scala.Option.empty()
     transaction = _delta_log(session, table).startTransaction(none, none)
-    manual = scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
-    scala_list = jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()
-    transaction.commit(scala_list, manual)
+    manual = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    actions = (
+        delta.actions.SetTransaction(app_id, version, now) for app_id, version in versions.items()
+    )
+    transaction.commit(jvm.scala_seq(session, actions), manual)
 
 
 def skipping(session: SparkSession, table: str, predicate: str | None) -> Skipping:
@@ -142,12 +140,13 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Data
             raise ValueError(f"{table} has no column {column!r}: accepted are {schema.names}")
         known = _from_partition if found[0].name in partition_names else _from_stats
         read.append(known(session, snapshot, found[0]))
-    jvm = _jvm(session)
-    selected = [jvm.org.apache.spark.sql.functions.col("size"), _rows(session, snapshot).alias("n")]
+    size = jvm.of(session).org.apache.spark.sql.functions.col("size")
+    selected = [size, _rows(session, snapshot).alias("n")]
     for place, bounds in enumerate(read):
         selected += [one.alias(f"{name}{place}") for name, one in bounds.items()]
-    as_seq = jvm.scala.jdk.javaapi.CollectionConverters.asScala
-    files = DataFrame(snapshot.withStats().select(as_seq(selected).toSeq()), session).toArrow()
+    files = DataFrame(
+        snapshot.withStats().select(jvm.scala_seq(session, selected)), session
+    ).toArrow()
     common = {"size": files["size"], "rows": files["n"]}
     return DataFiles(
         int(snapshot.version()),
@@ -159,13 +158,13 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Data
 
 
 def _rows(session: SparkSession, snapshot: Any) -> Any:
-    nothing = _jvm(session).scala.jdk.javaapi.CollectionConverters.asScala([]).toSeq()
+    nothing = jvm.scala_seq(session, [])
     return snapshot.getStatsColumnOrNullLiteral("numRecords", nothing).cast("bigint")
 
 
 def _from_stats(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
-    functions = _jvm(session).org.apache.spark.sql.functions
-    path = _jvm(session).scala.jdk.javaapi.CollectionConverters.asScala([field.name]).toSeq()
+    functions = jvm.of(session).org.apache.spark.sql.functions
+    path = jvm.scala_seq(session, [field.name])
 
     def stats(kind: str) -> Any:
         return snapshot.getStatsColumnOrNullLiteral(kind, path)
@@ -187,7 +186,7 @@ def _from_stats(session: SparkSession, snapshot: Any, field: StructField) -> dic
 
 def _from_partition(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
     """Every row of a file has its partition's value, which the log keeps as text."""
-    functions = _jvm(session).org.apache.spark.sql.functions
+    functions = jvm.of(session).org.apache.spark.sql.functions
     name = field.metadata.get("delta.columnMapping.physicalName", field.name)
     # An empty text is NULL to Delta, whatever the type.
     text = functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))

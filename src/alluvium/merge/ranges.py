@@ -58,18 +58,16 @@ def plan_batch(session: SparkSession, batch: DataFrame, request: Mapping[str, An
     request: column, method, k, max_ranges, engine, or_null (whether the merge also reads rows that
         lack the column), and table, the rendered name of the merged table, None before it exists.
     """
-    method, fragments = request["method"], None
-    if request.get("table") is not None:
+    method, table = request["method"], request.get("table")
+    # Before the table exists there is nothing to read, whatever the ranges.
+    if method == "none" or (method in ON_FRAGMENTS and table is None):
+        return plan_frame(batch, request["column"], "none")
+    if table is not None:
         # Ranges and files are compared in the table's type, as MERGE compares.
         column = F.col("`" + request["column"].replace("`", "``") + "`")
-        kind = session.table(request["table"]).select(column).schema[0].dataType
+        kind = session.table(table).select(column).schema[0].dataType
         batch = batch.select(column.cast(kind).alias(request["column"]))
-    if method in ON_FRAGMENTS and request["table"] is None:
-        method = "none"  # nothing to read, whatever the ranges
-    if method == "none":
-        return plan_frame(batch, request["column"], method)
-    if method in ON_FRAGMENTS:
-        fragments = _fragments(session, request)
+    fragments = _fragments(session, request) if method in ON_FRAGMENTS else None
     return plan_frame(
         batch,
         request["column"],
