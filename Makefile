@@ -74,6 +74,10 @@ bench-ranges: machine $(VENV)/.bench ## files that each range method leaves to r
 bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE beside the one-commit merge
 	$(BIN)/python benchmarks/merge_cost.py
 
+.PHONY: bench-merge
+bench-merge: machine $(VENV)/.bench .venv-iceberg/.done jars ## merges beside dbt-spark, delta-rs and Iceberg; ARGS=--full for 100 million rows
+	$(BIN)/python benchmarks/merge.py $(ARGS)
+
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
 	@rm -rf $(VENV)-new
@@ -111,6 +115,14 @@ $(VENV)/.bench: $(VENV)/.run
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,bench]'
 	@touch $@
 
+# The newest Spark that Iceberg has a runtime for.
+.venv-iceberg/.done: Makefile
+	@test -x .venv-iceberg/bin/python || \
+		{ python=$$(scripts/check-machine python) && "$$python" -m venv .venv-iceberg; }
+	@echo "installing the Spark that runs Iceberg into .venv-iceberg (once)"
+	@.venv-iceberg/bin/python -m pip install --quiet 'pyspark==4.1.4'
+	@touch $@
+
 # dbt-databricks asks for an older dbt-spark than ours (<1.11): it gets an environment of its own.
 .venv-databricks/.done: Makefile
 	@test -x .venv-databricks/bin/python || \
@@ -126,4 +138,4 @@ clean-data: ## remove tables, metastore and landing files; keeps the jars
 
 .PHONY: clean
 clean: clean-data ## remove all that make and dbt made, jars and environments too
-	@rm -rf $(ENGINE) $(VENV) .venv-databricks dbt_packages .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(ENGINE) $(VENV) .venv-databricks .venv-iceberg dbt_packages .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Tables, batches and contenders of the merge benchmarks."""
