@@ -50,8 +50,10 @@ class Statement:
             self.spark.conf().set(key, value)
         with self.active():
             parsed = self.spark.sessionState().sqlParser().parsePlan(sql)
-            mode = self._object("org.apache.spark.sql.execution.CommandExecutionMode$").ALL()
-            self._command = self.spark.sessionState().executePlan(parsed, mode).analyzed()
+            # Not executed, but optimised as a command is before it runs: Delta skips no file by
+            # a BETWEEN, which the optimiser turns into two comparisons.
+            mode = self._object("org.apache.spark.sql.execution.CommandExecutionMode$").SKIP()
+            self._command = self.spark.sessionState().executePlan(parsed, mode).optimizedPlan()
             self.is_merge = self._command.getClass().getSimpleName() == "MergeIntoCommand"
             if self.is_merge:
                 self._transaction = self._command.targetDeltaLog().startTransaction(

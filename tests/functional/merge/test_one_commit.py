@@ -125,6 +125,16 @@ def test_batches_too_large_to_broadcast(
     random_merges(session, "partitioned", "large", 1)
 
 
+def test_files_outside_the_predicate_are_not_read(session: SparkSession) -> None:
+    files = (
+        f"({10 * n}, 'a', 1, 1, 'x', null), ({10 * n + 9}, 'a', 1, 1, 'x', null)" for n in range(5)
+    )
+    table = create(session, "plain", *files)
+    sql = f"merge into {table} t using (select 10L as k) s on s.k = t.k and (t.k between 10 and 12"
+    merged = ours(session, sql + " or t.k = 39) when matched then update set v = 'b'")
+    assert (merged.updated, merged.files_read) == (1, 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
