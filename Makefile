@@ -115,20 +115,14 @@ $(VENV)/.bench: $(VENV)/.run
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,bench]'
 	@touch $@
 
-# The newest Spark that Iceberg has a runtime for.
-.venv-iceberg/.done: Makefile
-	@test -x .venv-iceberg/bin/python || \
-		{ python=$$(scripts/check-machine python) && "$$python" -m venv .venv-iceberg; }
-	@echo "installing the Spark that runs Iceberg into .venv-iceberg (once)"
-	@.venv-iceberg/bin/python -m pip install --quiet 'pyspark==4.1.4'
-	@touch $@
-
-# dbt-databricks asks for an older dbt-spark than ours (<1.11): it gets an environment of its own.
-.venv-databricks/.done: Makefile
-	@test -x .venv-databricks/bin/python || \
-		{ python=$$(scripts/check-machine python) && "$$python" -m venv .venv-databricks; }
-	@echo "installing dbt-databricks into .venv-databricks (once)"
-	@.venv-databricks/bin/python -m pip install --quiet 'dbt-databricks==1.11.8'
+# Environments of their own: dbt-databricks asks for an older dbt-spark than ours (<1.11), and
+# Iceberg has no runtime for our Spark.
+.venv-databricks/.done: PACKAGE := dbt-databricks==1.11.8
+.venv-iceberg/.done: PACKAGE := pyspark==4.1.4
+.venv-databricks/.done .venv-iceberg/.done: Makefile
+	@test -x $(@D)/bin/python || { python=$$(scripts/check-machine python) && "$$python" -m venv $(@D); }
+	@echo "installing $(PACKAGE) into $(@D) (once)"
+	@$(@D)/bin/python -m pip install --quiet '$(PACKAGE)'
 	@touch $@
 
 .PHONY: clean-data

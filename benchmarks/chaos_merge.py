@@ -36,12 +36,12 @@ from random import Random
 from typing import Any
 
 from delta import exceptions
+from merging.home import JARS, REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
 from alluvium.engine import session as engine
 from alluvium.merge import execute, progress
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_merge.json"
 KINDS = ("kill", "merge", "optimize", "append", "restart")
 COLUMNS = "id bigint, lsn bigint, value string, deleted boolean"
@@ -307,12 +307,6 @@ class Round:
         assert progress.read(self.session, self.table, feed.model) == BATCHES - 1
 
 
-def prepare(folder: Path, jars: Path) -> Path:
-    folder.mkdir()
-    (folder / "jars").symlink_to(jars.resolve())
-    return folder
-
-
 def kept(results: Path) -> dict[int, dict[str, Any]]:
     found = json.loads(results.read_text())["rounds"] if results.exists() else []
     return {entry["seed"]: entry for entry in found}
@@ -342,7 +336,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Merges that are killed and disturbed.")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, help="the first round's; by default the next new one")
-    parser.add_argument("--jars", type=Path, default=REPOSITORY / ".alluvium" / "jars")
+    parser.add_argument("--jars", type=Path, default=JARS)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -354,8 +348,8 @@ def main() -> int:
     root = Path(tempfile.mkdtemp(prefix="chaos-"))
     worker = None
     try:
-        session = engine.new_session(engine.Settings(prepare(root / "own", asked.jars)))
-        home = prepare(root / "worker", asked.jars)
+        session = engine.new_session(engine.Settings(make_home(root / "own", asked.jars)))
+        home = make_home(root / "worker", asked.jars)
         worker = Worker(home)
         for seed in range(first, first + asked.rounds):
             random = Random(seed)

@@ -22,14 +22,13 @@ from typing import Any
 import matplotlib.pyplot as plt
 from merging import batches, tables
 from merging.contenders import DIGEST, Alluvium, Bench, Contender, DeltaRs, Done, Iceberg, Stock
+from merging.home import REPOSITORY
 from merging.tables import Table
 
 from alluvium.engine import session as engine
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results" / "merge.json"
 CHART = REPOSITORY / "docs" / "images" / "merge.svg"
-STOCK = "dbt-spark"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def play(bench: Bench, case: Case, warm_up: int) -> Iterator[dict[str, Any]]:
             raise SystemExit(f"{case.name}: the tables differ: {states}")
     assert floor is not None
     for name, runs in done.items():
-        yield summary(case, name, runs, done.get(STOCK, []), floor)
+        yield summary(case, name, runs, done.get(Stock().name, []), floor)
 
 
 def state(bench: Bench, table: Path) -> list[str]:
@@ -254,11 +253,10 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=11, help="batches of each adversary")
     parser.add_argument("--warm-up", type=int, default=2, help="batches before, not counted")
     options = parser.parse_args()
-    jars = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPOSITORY / ".alluvium" / "jars"))
     sizes = options.rows or [1_000_000, 10_000_000, *[100_000_000] * options.full]
     with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
         folder = Path(name)
-        bench = Bench.start(folder, jars)
+        bench = Bench.start(folder)
         iceberg = Iceberg(REPOSITORY / ".venv-iceberg/bin/python", folder)
         warm_up = options.warm_up
         for group in options.group or groups:

@@ -21,15 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from merging import batches, tables
-from merging.contenders import between
+from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.engine import session as engine
 from alluvium.merge import one_commit
-from alluvium.ranges import plan
+from alluvium.ranges import Term, plan
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results" / "merge_cost.json"
 ROWS_PER_FILE = 250_000
 RANGES = 5
@@ -50,7 +49,7 @@ def statement(target: Path, batch: batches.Batch, ranges: str, key: str) -> str:
     ]
     return (
         f"merge into delta.`{target}` as t using (select * from delta.`{batch.path}`) as s"
-        f" on ({ranges}) and s.{key} = t.{key}"
+        f" on {ranges} and s.{key} = t.{key}"
         " when matched and coalesce(s.seq > t.seq, s.seq is not null) then update set"
         f" {', '.join(sets)} when not matched then insert ({names}) values"
         f" ({', '.join(f's.{name}' for name in tables.COLUMNS)})"
@@ -78,15 +77,14 @@ def pairs(
     for number in range(count):
         batch = batches.write(session, folder / "batch", table, batches.growth, number)
         column = session.read.format("delta").load(str(batch.path)).select(key).toArrow()[key]
-        kind = "string" if key == "key" else "bigint"
-        ranges = between(plan(column, "gaps", RANGES).ranges, kind, key)
+        ranges = Term(key, plan(column, "gaps", RANGES).ranges, or_null=False)
         pair: Pair = {}
         order = ("MERGE", "one commit") if number % 2 else ("one commit", "MERGE")
         for contender in order:
             copy = table.copy(folder / "copy")
-            sql = statement(copy, batch, ranges, key)
+            sql = statement(copy, batch, ranges.sql("t."), key)
             # In a run of dbt the plan before the merge has read the log.
-            kept = log.skipping(session, f"delta.`{copy}`", ranges.replace("t.", ""))
+            kept = log.skipping(session, f"delta.`{copy}`", ranges.sql(""))
             jobs, started = jobs_of(session), time.perf_counter()
             changed = run(session, contender, sql)
             seconds = time.perf_counter() - started
@@ -109,11 +107,9 @@ def main() -> None:
     results = []
     with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
         folder = Path(name)
-        jars = os.environ.get("ALLUVIUM_TEST_JARS", REPOSITORY / ".alluvium" / "jars")
-        (folder / "home").mkdir()
-        (folder / "home" / "jars").symlink_to(jars)
         conf = {"spark.ui.retainedJobs": "100000"}
-        session = engine.new_session(engine.Settings(home=folder / "home", conf=conf))
+        home = make_home(folder / "home")
+        session = engine.new_session(engine.Settings(home=home, conf=conf))
         warm = options.warm_up
         for rows in options.rows:
             table = tables.make(session, folder, rows, ROWS_PER_FILE)

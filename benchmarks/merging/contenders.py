@@ -19,8 +19,9 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.engine import session as engine
-from alluvium.ranges import Fragments, canonical_texts, plan
+from alluvium.ranges import Fragments, Ranges, canonical_texts, plan
 from merging.batches import Batch
+from merging.home import REPOSITORY, make_home
 from merging.tables import Table
 
 HERE = Path(__file__).resolve().parent
@@ -64,10 +65,8 @@ class Bench:
     folder: Path
 
     @classmethod
-    def start(cls, folder: Path, jars: Path) -> Bench:
-        home = folder / "home"
-        home.mkdir()
-        (home / "jars").symlink_to(jars.resolve())
+    def start(cls, folder: Path) -> Bench:
+        home = make_home(folder / "home")
         outputs = {
             "alluvium": {
                 "type": "alluvium",
@@ -83,7 +82,7 @@ class Bench:
         package = folder / "packages" / "alluvium"
         package.mkdir(parents=True)
         (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
-        (package / "macros").symlink_to(HERE.parent.parent / "macros")
+        (package / "macros").symlink_to(REPOSITORY / "macros")
         for name in ("alluvium", "stock"):
             project = yaml.safe_load((HERE / f"{name}_project/dbt_project.yml").read_text())
             project["packages-install-path"] = str(
@@ -238,8 +237,7 @@ class DeltaRs:
             fragments = Fragments.read(known.columns[column], known.version)
             found = plan(events[column], "auto", 64, fragments=fragments, or_null=False)
             if len(found.ranges):
-                kind = bench.session.table(f"delta.`{copy}`").schema[column].dataType.simpleString()
-                condition = f"({between(found.ranges, kind, column)}) and {condition}"
+                condition = f"({_between(found.ranges, column)}) and {condition}"
             if found.kept:
                 files, size = found.kept.files, found.kept.bytes
         merging = time.perf_counter()
@@ -254,9 +252,11 @@ class DeltaRs:
         return Done(ended - merging, ended - started, rows, files, size)
 
 
-def between(ranges: Any, kind: str, column: str) -> str:
+def _between(ranges: Ranges, column: str) -> str:
+    """Numbers and texts as delta-rs reads them: Spark's typed literals are none to it."""
     ends = zip(canonical_texts(ranges.lo), canonical_texts(ranges.hi), strict=True)
-    quoted = [[f"'{end}'" if kind == "string" else end for end in pair] for pair in ends]
+    text = pa.types.is_string(ranges.lo.type) or pa.types.is_large_string(ranges.lo.type)
+    quoted = [[f"'{end}'" if text else end for end in pair] for pair in ends]
     return " or ".join(f"t.{column} between {lo} and {hi}" for lo, hi in quoted)
 
 
