@@ -5,7 +5,7 @@
   {%- set order_by = alluvium.as_list(given.get('order_by')) -%}
   {%- set ranges = given.get('ranges') or none -%}
   {%- set prunes = given.get('ranges') is not sameas false and (not ranges or ranges.get('method') != 'none') -%}
-  {%- set immutable = ranges.get('column') if ranges is mapping else none -%}
+  {%- set columns = alluvium.as_list(ranges.get('column')) if ranges is mapping else [] -%}
   {%- if ranges and ranges.get('method', 'min_max') == 'none' -%}{%- set ranges = none -%}{%- endif -%}
   {%- set delete = given.get('delete') or ('soft' if order_by else 'hard') -%}
   {{ return({
@@ -19,9 +19,10 @@
       'tombstone_time': given.get('tombstone_time'),
       'soft': given.get('delete_when') is not none and delete == 'soft',
       'prunes': prunes,
-      'immutable': immutable,
+      'immutable': columns,
       'ranges': none if not ranges else {
-          'column': ranges.get('column'),
+          'column': columns[0],
+          'columns': columns,
           'method': ranges.get('method') or 'min_max',
           'k': ranges.get('k') or 3,
           'max_ranges': ranges.get('max_ranges') or 64,

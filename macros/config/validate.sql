@@ -143,20 +143,29 @@
   {%- set ranges = given.get('ranges') -%}
   {%- if ranges is none or ranges is sameas false -%}{{ return('') }}{%- endif -%}
   {%- if not alluvium.validate_mapping(where ~ '.ranges', ranges, {
-      'column': 'text', 'method': methods, 'k': 'count', 'max_ranges': 'count',
+      'column': 'columns', 'method': methods, 'k': 'count', 'max_ranges': 'count',
       'engine': ['sklearn', 'spark_ml'], 'model': 'text',
   }, mistakes) -%}{{ return('') }}{%- endif -%}
   {%- if not ranges.get('column') -%}
     {%- do mistakes.append(where ~ '.ranges: column is missing; accepted: a column whose value never changes for a key') -%}
   {%- endif -%}
+  {%- set several = alluvium.as_list(ranges.get('column')) | length > 1 -%}
+  {%- if several and ranges.get('method') != 'auto' -%}
+    {%- do mistakes.append(where ~ '.ranges.method: ' ~ (ranges.get('method') or 'min_max') ~ ' looks at one column; accepted for several: auto') -%}
+  {%- endif -%}
   {%- if ranges.get('k') is not none and ranges.get('method') == 'auto' -%}
     {%- do mistakes.append(where ~ '.ranges.k: auto finds the number of ranges itself; accepted: max_ranges') -%}
-  {%- elif ranges.get('max_ranges') is not none and ranges.get('method') != 'auto' -%}
+  {%- elif ranges.get('k') is not none and ranges.get('method', 'min_max') in ['none', 'min_max'] -%}
+    {%- do mistakes.append(where ~ '.ranges.k: ' ~ ranges.get('method', 'min_max') ~ ' has no number of ranges; accepted: with method: gaps, kmeans, cover') -%}
+  {%- endif -%}
+  {%- if ranges.get('max_ranges') is not none and ranges.get('method') != 'auto' -%}
     {%- do mistakes.append(where ~ '.ranges.max_ranges: only auto finds the number of ranges itself; accepted: k') -%}
   {%- elif ranges.get('engine') is not none and ranges.get('method') != 'kmeans' -%}
     {%- do mistakes.append(where ~ '.ranges.engine: only kmeans is fitted; accepted: with method: kmeans') -%}
   {%- endif -%}
-  {%- if ranges.get('model') is string and target.type == 'alluvium' -%}
+  {%- if several and ranges.get('model') is not none -%}
+    {%- do mistakes.append(where ~ '.ranges.model: several columns are planned by the merge itself; accepted: without model') -%}
+  {%- elif ranges.get('model') is string and target.type == 'alluvium' -%}
     {%- set planner = alluvium.find_model(ranges.model) -%}
     {%- if planner is none -%}
       {%- do mistakes.append(where ~ '.ranges.model: there is no model ' ~ ranges.model) -%}

@@ -1,10 +1,10 @@
-{#- Post-hook: OPTIMIZE ZORDER BY `columns`; by default the merge's key and its range column. -#}
+{#- Post-hook: OPTIMIZE ZORDER BY `columns`; by default the merge's key and its range columns. -#}
 {% macro zorder(relation, columns=none) %}
   {%- if not alluvium.rewrites() -%}{{ return('') }}{%- endif -%}
   {%- set settings = alluvium.merge_settings(model) -%}
   {%- set wanted = alluvium.as_list(columns) -%}
   {%- if not wanted and settings -%}
-    {%- set wanted = settings.unique_key + ([settings.ranges.column] if settings.ranges else []) -%}
+    {%- set wanted = settings.unique_key + (settings.ranges.columns if settings.ranges else []) -%}
   {%- endif -%}
   {#- Partition columns are sorted by already, and Delta refuses them. -#}
   {%- set partition = alluvium.as_list(config.get('partition_by')) | map('lower') | list -%}

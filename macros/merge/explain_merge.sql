@@ -28,7 +28,8 @@
     {{ return('') }}
   {%- endif -%}
   {%- do log(model ~ ': ' ~ alluvium.counted(plan.profile.events, 'event') ~ ' for '
-      ~ alluvium.counted(plan.profile.key_count, 'key') ~ ', ' ~ alluvium.counted(plan.profile.deletes, 'delete') ~ ', ' ~ n(plan.profile.lacking) ~ ' without the range column', info=true) -%}
+      ~ alluvium.counted(plan.profile.key_count, 'key') ~ ', ' ~ alluvium.counted(plan.profile.deletes, 'delete')
+      ~ (', ' ~ n(plan.profile.lacking) ~ ' without the range column' if plan.settings.ranges else ''), info=true) -%}
   {%- for row in plan.ranges -%}
     {%- do log('  ' ~ row.column_name ~ ' ' ~ row.lo ~ ' … ' ~ row.hi ~ '  (' ~ plan.method ~ ')', info=true) -%}
   {%- endfor -%}

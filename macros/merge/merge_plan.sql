@@ -8,7 +8,7 @@
   {%- for control in ('_batch_through', '_batch_after') if control in source_types -%}
     {%- do controls.append(control) -%}
   {%- endfor -%}
-  {%- do alluvium.check_merge_columns(node, settings, source_types, types) -%}
+  {%- do alluvium.check_merge_columns(target, node, settings, source_types, types) -%}
 
   {#- A key narrows the target only where both sides compare it
       as it is: a cast in the ON clause may match what bounds of another type exclude. -#}
@@ -16,6 +16,8 @@
   {%- for key in settings.unique_key | map('lower') if settings.prunes and alluvium.can_range(types[key]) and types[key] == source_types[key] -%}
     {%- do box.append(key) -%}
   {%- endfor -%}
+  {%- set combined = alluvium.planned_predicate(target, source, settings, types, source_types, is_new) if settings.ranges else none -%}
+  {%- if combined is not none -%}{%- do settings.update({'ranges': none}) -%}{%- endif -%}
   {%- if settings.ranges and not alluvium.can_range(types[settings.ranges.column | lower]) -%}
     {%- do exceptions.warn(node.name ~ ": column " ~ settings.ranges.column ~ " is " ~ types[settings.ranges.column | lower]
         ~ ", a type without ranges: merging without them") -%}
@@ -92,8 +94,9 @@
       'progress': progress,
       'through': through,
       'ranges': ranges,
-      'method': ranges[0].get('method') if ranges else 'none',
-      'prune': alluvium.prune_predicate(settings, ranges, profile, types, box),
+      'range_count': combined.ranges if combined is not none else ranges | length,
+      'method': combined.method if combined is not none else (ranges[0].get('method') if ranges else 'none'),
+      'prune': alluvium.prune_predicate(settings, ranges, profile, types, box, combined),
       'table_id': table_id,
       'pending': (profile.events > 0 and (through is none or through > progress))
                  or (null_keys > 0 and through is not none and through > progress),
@@ -113,9 +116,11 @@
     where nothing is known. Two things hold for such a row, and both are asked for: its key lies
     between the bounds of the batch's keys; and its range column lies in the ranges, or is NULL (a
     tombstone of an event that carried the key only), or the event lacks the column, and then the
-    key lies between the bounds of the keys of such events. -#}
-{% macro prune_predicate(settings, ranges, profile, types, box) %}
+    key lies between the bounds of the keys of such events. `combined`, planned on several columns, says
+    the second by itself. -#}
+{% macro prune_predicate(settings, ranges, profile, types, box, combined=none) %}
   {%- set terms = alluvium.key_bounds(settings, profile, types, box, 'key') -%}
+  {%- if combined is not none and combined.sql != 'true' -%}{%- do terms.insert(0, combined.sql) -%}{%- endif -%}
   {%- if settings.ranges -%}
     {%- set column = alluvium.range_term(settings, ranges, profile, types, box) -%}
     {%- if column is not none -%}{%- do terms.insert(0, column) -%}{%- endif -%}
@@ -205,6 +210,38 @@
 {% endmacro %}
 
 
+{#- The cheapest predicate on several range columns: its `sql`, `ranges` and `method`. None for one column, and
+    on a stock target, which takes the first one. -#}
+{% macro planned_predicate(target, source, settings, types, source_types, is_new) %}
+  {{ return(adapter.dispatch('planned_predicate', 'alluvium')(target, source, settings, types, source_types, is_new)) }}
+{% endmacro %}
+
+{% macro default__planned_predicate(target, source, settings, types, source_types, is_new) %}
+  {{ return(none) }}
+{% endmacro %}
+
+{% macro alluvium__planned_predicate(target, source, settings, types, source_types, is_new) %}
+  {%- set keys = settings.unique_key | map('lower') | list -%}
+  {%- set columns = [] -%}
+  {%- for column in settings.ranges.columns | map('lower') -%}
+    {%- if not alluvium.can_range(types[column]) -%}
+      {%- do exceptions.warn(model.name ~ ': column ' ~ column ~ ' is ' ~ types[column] ~ ', a type without ranges: merging without them') -%}
+    {%- elif column not in keys or types[column] == source_types[column] -%}
+      {%- do columns.append(column) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if settings.ranges.columns | length < 2 -%}{{ return(none) }}{%- endif -%}
+  {%- if is_new or not columns -%}{{ return({'sql': 'true', 'ranges': 0, 'method': 'none'}) }}{%- endif -%}
+  {{ return(adapter.plan_predicate(source.render(), {
+      'columns': columns,
+      'keys': keys,
+      'max_ranges': settings.ranges.max_ranges,
+      'table': target.render(),
+      'alias': 'DBT_INTERNAL_DEST',
+  })) }}
+{% endmacro %}
+
+
 {#- What the library is asked to plan. table: the merged table, none before it exists. -#}
 {% macro range_request(settings, table) %}
   {{ return({
@@ -235,6 +272,20 @@
 {% endmacro %}
 
 
+{#- Columns that Delta computes from others: no event carries them. Nobody can tell on a stock target. -#}
+{% macro generated_columns(relation) %}
+  {{ return(adapter.dispatch('generated_columns', 'alluvium')(relation)) }}
+{% endmacro %}
+
+{% macro default__generated_columns(relation) %}
+  {{ return([]) }}
+{% endmacro %}
+
+{% macro alluvium__generated_columns(relation) %}
+  {{ return(adapter.generated_columns(relation.render())) }}
+{% endmacro %}
+
+
 {% macro column_types(relation) %}
   {%- set types = {} -%}
   {%- for column in adapter.get_columns_in_relation(relation) -%}
@@ -244,10 +295,10 @@
 {% endmacro %}
 
 
-{% macro check_merge_columns(node, settings, source_types, types) %}
+{% macro check_merge_columns(target, node, settings, source_types, types) %}
   {%- set mistakes = [] -%}
   {%- set needed = {'unique_key': settings.unique_key, 'order_by': settings.order_by,
-                    'ranges.column': [settings.ranges.column] if settings.ranges else []} -%}
+                    'ranges.column': settings.ranges.columns if settings.ranges else []} -%}
   {%- for setting, columns in needed.items() -%}
     {%- for column in columns -%}
       {%- if column | lower not in source_types -%}
@@ -261,7 +312,9 @@
     {%- do mistakes.append('delete: soft keeps its own column _deleted, the model may not select one') -%}
   {%- endif -%}
   {%- if (node.config.get('on_schema_change') or 'ignore') == 'ignore' -%}
-    {%- for column in types if column not in source_types and column != '_deleted' -%}
+    {%- set missing = types | reject('in', source_types) | reject('eq', '_deleted') | list -%}
+    {%- set generated = alluvium.generated_columns(target) | map('lower') | list if missing else [] -%}
+    {%- for column in missing if column not in generated -%}
       {%- do mistakes.append('the model no longer selects ' ~ column ~ ', which the table has; set on_schema_change or rebuild it') -%}
     {%- endfor -%}
   {%- endif -%}

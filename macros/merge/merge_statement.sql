@@ -107,11 +107,11 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
   {%- set sets = [] -%}
   {%- set always = settings.order_by | map('lower') | list -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
-  {%- set immutable = settings.immutable | lower if settings.immutable else none -%}
+  {%- set immutable = settings.immutable | map('lower') | list -%}
   {%- set wanted = updates | map('lower') | list -%}
   {%- for column in columns if column | lower not in keys -%}
     {%- set name = alluvium.quote(column) -%}
-    {%- if column | lower == immutable -%}
+    {%- if column | lower in immutable -%}
       {#- An event may lack the column; a row that has it keeps it, else later ranges would miss it. -#}
       {%- do sets.append(d ~ name ~ ' = coalesce(' ~ s ~ name ~ ', ' ~ d ~ name ~ ')') -%}
     {%- elif column | lower in wanted or column | lower in always -%}

@@ -68,7 +68,7 @@
       'deletes': plan.profile.deletes,
       'on_match': plan.settings.on_match,
       'method': plan.method,
-      'ranges': plan.ranges | length,
+      'ranges': plan.range_count,
       'rejected': plan.null_keys if plan.settings.null_keys == 'reject' else 0,
   }) }}
 {% endmacro %}

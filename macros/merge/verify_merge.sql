@@ -7,8 +7,8 @@
   {%- if rows -%}
     {%- do exceptions.raise_compiler_error(model.name ~ ': ' ~ alluvium.counted(rows, 'row') ~ ' of the table whose key is in the batch'
         ~ (' lie' if rows != 1 else ' lies') ~ ' outside its ranges, for example ' ~ found.rows[0]['example']
-        ~ '. The column ' ~ plan.settings.ranges.column ~ ' is not immutable for its key: nothing was merged. Accepted: a column that'
-        ~ ' never changes, or `ranges: false`.') -%}
+        ~ '. ' ~ plan.settings.immutable | join(', ') ~ ': not immutable for its key, so nothing was merged. Accepted: columns that'
+        ~ ' never change, or `ranges: false`.') -%}
   {%- endif -%}
 {% endmacro %}
 

@@ -61,6 +61,12 @@ def table_id(session: SparkSession, table: str) -> str:
     return str(_snapshot(session, table).metadata().id())
 
 
+def generated_columns(session: SparkSession, table: str) -> list[str]:
+    """Names of the columns whose values Delta computes from other columns."""
+    fields = json.loads(_snapshot(session, table).metadata().schema().json())["fields"]
+    return [one["name"] for one in fields if "delta.generationExpression" in one["metadata"]]
+
+
 def state(session: SparkSession, table: str) -> tuple[str, dict[str, int]]:
     """Table id, and the newest version of each application's `txn` action, in one snapshot."""
     snapshot = _snapshot(session, table)

@@ -17,7 +17,9 @@ from alluvium.ranges import (
     Ranges,
     canonical_texts,
     cover_runs,
+    group_frame,
     plan_frame,
+    plan_predicate,
     typed_literal,
 )
 from alluvium.ranges.column_type import parse_type
@@ -110,6 +112,34 @@ def reprice(
         return [shared | {"lo": None, "hi": None}]
     texts = zip(canonical_texts(plan.ranges.lo), canonical_texts(plan.ranges.hi), strict=True)
     return [shared | {"lo": lo, "hi": hi} for lo, hi in texts]
+
+
+def plan_columns(
+    session: SparkSession, batch: DataFrame, request: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The cheapest predicate found on several columns of the merged table.
+
+    request: columns and keys in lower case (the columns that are none of the key are immutable),
+        max_ranges, table, the rendered name of the merged table, and the alias it has.
+
+    Returns `sql`, `true` where nothing is worth it; `ranges`, how many comparisons that makes; and
+    `method`, `auto` or `none`.
+    """
+    kinds = {field.name.lower(): field.dataType for field in session.table(request["table"]).schema}
+    columns = request["columns"]
+    names = {column: F.col("`" + column.replace("`", "``") + "`") for column in columns}
+    # Ranges and files are compared in the table's type, as MERGE compares.
+    batch = batch.select([names[column].cast(kinds[column]).alias(column) for column in columns])
+    files = log.fragments(session, request["table"], columns)
+    fragments = {column: Fragments.read(files.columns[column], files.version) for column in columns}
+    keys = [column for column in columns if column in request["keys"]]
+    groups = group_frame(batch, columns, keys, fragments)
+    found = plan_predicate(groups, fragments, request["max_ranges"]).predicate
+    return {
+        "sql": found.sql(request["alias"]),
+        "ranges": found.ranges,
+        "method": "auto" if found.ranges else "none",
+    }
 
 
 def _runs(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> Ranges:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -114,3 +115,86 @@ def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:
     assert figures(project)[:2] == ("none", 0)
     assert updated(project, 11) == [1, 58]
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
+
+
+@pytest.fixture(scope="module")
+def two(feed: Callable[..., Any]) -> Any:
+    """`items` in 64 files of ten ids each, by `at` and, for events without it, by the key."""
+    ranges = {"column": ["at", "id"], "method": "auto"}
+    meta = {"order_by": "lsn", "delete_when": "op = 'd'", "ranges": ranges}
+    made = feed("two", meta)
+    made.append_events(0, (0, "c", 0, "2024-01-01", "old"))
+    made.dbt("run")
+    rows = made.session.range(1, 640).selectExpr(
+        "id",
+        "'c' as op",
+        "id as lsn",
+        "timestamp'2024-01-01' + make_dt_interval(cast(id as int)) as at",
+        "'old' as v",
+        "false as _deleted",
+    )
+    rows.repartitionByRange(63, "id").writeTo(f"{made.schema}.items").append()
+    return made
+
+
+def after(days: int) -> str:
+    return str(dt.date(2024, 1, 1) + dt.timedelta(days))
+
+
+def test_several_columns(two: Any) -> None:
+    two.append_events(
+        1,
+        *((number, "u", 5000, after(number), "new") for number in (35, 36, 37)),
+        *((number, "d", 5000, None, None) for number in (405, 615)),
+    )
+    two.dbt("run")
+    method, _, kept, total = figures(two)
+    # The file of 35 to 37 by its time; those of the deletes by their keys, and none between.
+    assert (method, kept, total) == ("auto", 3, 64)
+    assert "`id`" in two.run_sql("items").split("using (")[1].split("when matched")[0]
+    rows = two.sql("select id, v, _deleted, at is null as bare from {s}.items where lsn = 5000")
+    assert sorted(rows.itertuples(index=False, name=None)) == [
+        (35, "new", False, False),
+        (36, "new", False, False),
+        (37, "new", False, False),
+        (405, "old", True, False),
+        (615, "old", True, False),
+    ]
+    assert len(two.sql("select * from {s}.items")) == 640
+
+
+def test_several_columns_keep_what_they_know(two: Any) -> None:
+    """A delete without a row leaves a tombstone that lacks the time; its later event finds it."""
+    two.append_events(2, (900, "d", 6000, None, None))
+    two.dbt("run")
+    two.append_events(3, (900, "c", 7000, after(900), "back"), (405, "u", 6000, None, "again"))
+    two.dbt("run")
+    rows = two.sql("select id, v, cast(at as date) as at from {s}.items where lsn >= 6000")
+    assert sorted(rows.astype(str).itertuples(index=False, name=None)) == [
+        ("405", "again", after(405)),
+        ("900", "back", after(900)),
+    ]
+    two.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
+
+
+def test_a_generated_partition_column(feed: Callable[..., Any]) -> None:
+    """No event carries it; files of other partitions are left by the column that it comes from."""
+    made = feed("generated", {"order_by": "lsn", "ranges": {"column": "at", "method": "gaps"}})
+    made.session.sql("create schema if not exists generated")
+    made.session.sql(
+        "create table generated.items (id bigint, op string, lsn bigint, at timestamp, v string,"
+        " month int generated always as (month(at))) using delta partitioned by (month)"
+    )
+    for batch, month in enumerate(("2024-01", "2024-02", "2024-03", "2024-04")):
+        made.append_events(batch, (batch, "c", batch, f"{month}-05", "old"))
+        made.dbt("run")
+    made.append_events(4, (1, "u", 100, "2024-02-05", "new"), (3, "u", 101, "2024-04-05", "new"))
+    made.dbt("run")
+    assert figures(made)[2:] == (2, 4)
+    rows = made.sql("select id, month, v from {s}.items order by id")
+    assert list(rows.itertuples(index=False, name=None)) == [
+        (0, 1, "old"),
+        (1, 2, "new"),
+        (2, 3, "old"),
+        (3, 4, "new"),
+    ]

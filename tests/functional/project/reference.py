@@ -61,8 +61,8 @@ class Reference(Project):
     def plan_by(self, method: str, delete: str | None = None) -> None:
         """Set the range method, and how the merge deletes, where a user would: in the yml."""
         merge = self.root / "models/flights/_flights.yml"
-        # `auto` finds the number of ranges itself.
-        count = "" if method == "auto" else "            k: 3\n"
+        # The others have no number of ranges, or find it themselves.
+        count = "" if method in ("auto", "min_max", "none") else "            k: 3\n"
         text, found = re.subn(
             r"(            method: )\w+\n(            k: 3\n)?",
             rf"\g<1>{method}\n{count}",

@@ -45,9 +45,33 @@ def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> 
             {},
             "accepted: none, min_max, gaps, kmeans, cover",
         ),
-        ({"ranges": {"column": "a", "k": 0}}, {}, "accepted: a whole number from 1 to 256"),
-        ({"ranges": {"column": "a", "k": "3"}}, {}, "accepted: a whole number from 1 to 256"),
+        (
+            {"ranges": {"column": "a", "method": "gaps", "k": 0}},
+            {},
+            "accepted: a whole number from 1 to 256",
+        ),
+        (
+            {"ranges": {"column": "a", "method": "gaps", "k": "3"}},
+            {},
+            "accepted: a whole number from 1 to 256",
+        ),
         ({"ranges": {"column": "a", "method": "auto", "k": 3}}, {}, "accepted: max_ranges"),
+        ({"ranges": {"column": "a", "k": 3}}, {}, "k: min_max has no number of ranges"),
+        (
+            {"ranges": {"column": ["a", "b"]}},
+            {},
+            "min_max looks at one column; accepted for several",
+        ),
+        (
+            {"ranges": {"column": ["a", "b"], "method": "auto", "model": "p"}},
+            {},
+            "accepted: without model",
+        ),
+        (
+            {"ranges": {"column": ["a", 1], "method": "auto"}},
+            {},
+            "accepted: a column, or a list of columns",
+        ),
         ({"ranges": {"column": "a", "max_ranges": 3}}, {}, "finds the number of ranges itself"),
         ({"ranges": {"column": "a", "engine": "spark_ml"}}, {}, "only kmeans is fitted"),
         ({"ranges": {"column": "a", "model": "nope"}}, {}, "there is no model nope"),
@@ -78,6 +102,7 @@ def test_each_mistake(
         {"order_by": ["a", "b"], "delete_when": "op = 'd'", "delete": "hard"},
         {"on_match": "ignore", "ranges": False},
         {"ranges": {"column": "at", "method": "gaps", "k": 256}},
+        {"ranges": {"column": ["at", "id"], "method": "auto"}},
     ],
 )
 def test_what_is_accepted(macros: Any, node: Any, meta: Any) -> None:

@@ -294,6 +294,10 @@ class AlluviumAdapter(SparkAdapter):
     def table_id(self, table: str) -> str:
         return log.table_id(self._handle.session, table)
 
+    @available.parse_list
+    def generated_columns(self, table: str) -> list[str]:
+        return log.generated_columns(self._handle.session, table)
+
     @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:
         return progress.copy(self._handle.session, source, target)
@@ -324,6 +328,14 @@ class AlluviumAdapter(SparkAdapter):
         """Range rows, planned anew where the table has moved on since."""
         with spark_errors():
             return ranges.reprice(self._handle.session, rows, request)
+
+    @available.parse_none
+    def plan_predicate(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
+        """The cheapest predicate on several columns for the batch `source`."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
+        session = self._handle.session
+        with spark_errors():
+            return ranges.plan_columns(session, session.table(source), request)
 
     @available.parse_none
     def run_merge(
