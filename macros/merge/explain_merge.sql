@@ -40,3 +40,23 @@
   {%- endif -%}
   {%- do log('  predicate: ' ~ (plan.prune or 'none'), info=true) -%}
 {% endmacro %}
+
+
+{#- Files that the predicate leaves, as Delta's own skipping finds them. Needs the session. -#}
+{% macro files_kept(target, prune) %}
+  {{ return(adapter.dispatch('files_kept', 'alluvium')(target, prune)) }}
+{% endmacro %}
+
+{% macro default__files_kept(target, prune) %}
+  {{ return({}) }}
+{% endmacro %}
+
+{% macro alluvium__files_kept(target, prune) %}
+  {{ return(adapter.files_kept(target.render(), alluvium.prune_on_target(prune))) }}
+{% endmacro %}
+
+
+{#- The predicate for a query on the target alone; none where nothing is known. -#}
+{% macro prune_on_target(prune) %}
+  {{ return(prune | replace('DBT_INTERNAL_DEST.', '') if prune else none) }}
+{% endmacro %}

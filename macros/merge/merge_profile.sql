@@ -75,7 +75,7 @@ from (
         {%- endif %}
         {%- endif %}
     from (
-        select
+        select{{ alluvium.scan_hint(source) }}
             *
             {%- if settings.delete_when is not none %},
             coalesce((
@@ -87,6 +87,20 @@ from (
     group by {% for key in settings.unique_key %}{{ alluvium.quote(key) }}{{ ', ' if not loop.last }}{% endfor %}
 )
 {%- endmacro %}
+
+
+{#- A small batch is read by one task: its rows need no exchange before they are grouped. -#}
+{% macro scan_hint(source) %}
+  {{ return(adapter.dispatch('scan_hint', 'alluvium')(source)) }}
+{% endmacro %}
+
+{% macro default__scan_hint(source) %}
+  {{ return('') }}
+{% endmacro %}
+
+{% macro alluvium__scan_hint(source) %}
+  {{ return(' /*+ coalesce(1) */' if adapter.is_small(source if source is string else source.render()) else '') }}
+{% endmacro %}
 
 
 {#- Bound of a key column as text; none where a value is no UTF-8: neither the text nor Delta's statistics tell

@@ -38,15 +38,12 @@
       plan.prune, wrapped, plan.profile.events > plan.profile.key_count,
       plan.without_key if settings.null_keys == 'insert' else none
   ) -%}
-  {%- if plan.pending -%}
-    {%- if settings.verify -%}
-      {%- do alluvium.verify_merge(target, plan) -%}
-    {%- endif -%}
-    {%- do figures.update(alluvium.files_kept(target, plan.prune)) -%}
+  {%- if plan.pending and settings.verify -%}
+    {%- do alluvium.verify_merge(target, plan) -%}
   {%- endif -%}
   {{ return({
       'sql': sql, 'figures': figures, 'through': plan.through, 'pending': plan.pending, 'engine': settings.engine,
-      'table_id': plan.table_id,
+      'table_id': plan.table_id, 'prune': alluvium.prune_on_target(plan.prune),
   }) }}
 {% endmacro %}
 
@@ -71,21 +68,6 @@
       'ranges': plan.range_count,
       'rejected': plan.null_keys if plan.settings.null_keys == 'reject' else 0,
   }) }}
-{% endmacro %}
-
-
-{#- Files that the predicate leaves, as Delta's own skipping finds them. Needs the session. -#}
-{% macro files_kept(target, prune) %}
-  {{ return(adapter.dispatch('files_kept', 'alluvium')(target, prune)) }}
-{% endmacro %}
-
-{% macro default__files_kept(target, prune) %}
-  {{ return({}) }}
-{% endmacro %}
-
-{% macro alluvium__files_kept(target, prune) %}
-  {%- set on_target = prune | replace('DBT_INTERNAL_DEST.', '') if prune else none -%}
-  {{ return(adapter.files_kept(target.render(), on_target)) }}
 {% endmacro %}
 
 

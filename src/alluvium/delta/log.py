@@ -39,6 +39,15 @@ class Skipping:
     bytes: int
     bytes_total: int
 
+    def figures(self) -> dict[str, int]:
+        """By the names that figures of a merge have."""
+        return {
+            "files_kept": self.files,
+            "files_total": self.files_total,
+            "bytes_kept": self.bytes,
+            "bytes_total": self.bytes_total,
+        }
+
 
 def _delta_log(session: SparkSession, table: str) -> Any:
     # Delta asks for the thread's session; SQL sets it, calls past SQL do not.

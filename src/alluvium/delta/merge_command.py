@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import jvm
+from alluvium.delta.log import Skipping
 from alluvium.merge.refusal import Facts
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -47,7 +48,7 @@ class Statement:
         # A copy has the session's views, functions and settings; what is set on it stays there.
         self.spark = session._jsparkSession.cloneSession()
         for key, value in settings.items():
-            self.spark.conf().set(key, value)
+            self.set(key, value)
         with self.active():
             parsed = self.spark.sessionState().sqlParser().parsePlan(sql)
             # Not executed, but optimised as a command is before it runs: Delta skips no file by
@@ -80,6 +81,10 @@ class Statement:
             yield
         finally:
             transactions.clearActive()
+
+    def set(self, key: str, value: str) -> None:
+        """A Spark setting of this statement alone."""
+        self.spark.conf().set(key, value)
 
     def facts(self) -> Facts:
         """What decides whether the one-commit merge does this statement."""
@@ -138,20 +143,36 @@ class Statement:
         rows, stored = self._checkpoint(frame)
         return rows, stored
 
-    def set_small(self) -> None:
-        """Plan what follows for few rows: an adaptive plan costs more than it can win."""
-        conf = self.spark.conf()
-        cores = self.session.sparkContext.defaultParallelism
-        shuffles = min(int(conf.get("spark.sql.shuffle.partitions")), max(cores, 1))
-        conf.set("spark.sql.adaptive.enabled", "false")
-        conf.set("spark.sql.shuffle.partitions", str(shuffles))
+    def plan_for(self, small: bool) -> None:
+        """Plan what follows for few rows, or as the session does.
 
-    def materialise_matches(self, source: Any, candidates: Any, small: bool) -> Any:
+        For few rows an adaptive plan costs more than it can win.
+        """
+        given = self.session.conf
+        adaptive = str(given.get("spark.sql.adaptive.enabled"))
+        shuffles = str(given.get("spark.sql.shuffle.partitions"))
+        if small:
+            cores = self.session.sparkContext.defaultParallelism
+            adaptive, shuffles = "false", str(min(int(shuffles), max(cores, 1)))
+        self.set("spark.sql.adaptive.enabled", adaptive)
+        self.set("spark.sql.shuffle.partitions", shuffles)
+
+    def materialise_matches(
+        self, source: Any, candidates: Any, small: bool
+    ) -> tuple[Any, int, Skipping]:
         """Every pair of rows that meets ON: source row, place of the target row, and the clause
-        that applies (NULL for none), with the target's columns that an update asks for."""
+        that applies (NULL for none), with the target's columns that an update asks for; their
+        bytes in Spark; and the files that were looked at."""
         command, functions = self._command, self._functions
         plan = command.buildTargetPlanWithFiles(
             self.spark, self._transaction, candidates, self._seq([])
+        )
+        snapshot = self._transaction.snapshot()
+        kept = Skipping(
+            files=candidates.size(),
+            files_total=int(snapshot.numOfFiles()),
+            bytes=int(plan.collectLeaves().head().relation().location().sizeInBytes()),
+            bytes_total=int(snapshot.sizeInBytes()),
         )
         target = self._frame(plan)
         columns = [functions.col(_SOURCE_ROW).alias(_TARGET_ROW)]
@@ -168,7 +189,7 @@ class Statement:
             columns += [self._column(attribute) for attribute in jvm.items(read)]
         batch = functions.broadcast(source) if small else source
         pairs = target.join(batch, self._column(command.condition()), "inner")
-        return self._checkpoint(pairs.select(self._seq(columns)))[0]
+        return *self._checkpoint(pairs.select(self._seq(columns))), kept
 
     def rows_by_file(self, matches: Any, small: bool) -> list[Any]:
         """One JVM row a file: path, pairs, matched rows, updated rows, and the rows that change

@@ -21,10 +21,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Statement:
-    """A MERGE, and what the metadata of its commit says of it."""
+    """A MERGE, and what the metadata of its commit says of it.
+
+    prune: SQL on the target alone that holds for every match; None says nothing.
+    """
 
     sql: str
     figures: Mapping[str, Any]
+    prune: str | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Outcome:
     already_merged: the table had this batch, from an earlier run or from another process in the
         meantime; nothing was changed.
     conflicts: how often another writer's commit made it start again.
+    kept: the files that were looked at, and all.
     """
 
     affected: int
@@ -45,6 +50,7 @@ class Outcome:
     conflicts: int = 0
     files: int | None = None
     bytes: int | None = None
+    kept: log.Skipping | None = None
 
 
 def run(
@@ -79,7 +85,7 @@ def run(
                 f"{table} was replaced while the merge was planned or waited for other writers; the"
                 " batch was staged for the table before. Nothing was committed. Run it again."
             )
-        return _try(session, statement, table_id, model, through, engine)
+        return _try(session, table, statement, table_id, model, through, engine)
 
     def recorded() -> Outcome | None:
         done = progress.read(session, table, model)
@@ -93,17 +99,24 @@ def run(
 
 def _try(
     session: SparkSession,
+    table: str,
     statement: Statement,
     table_id: str,
     model: str,
     through: int | None,
     engine: str,
 ) -> Outcome:
-    figures = {"alluvium_merge": {**statement.figures, "table": table_id}}
-    metadata = json.dumps(figures, sort_keys=True)
+    kept: log.Skipping | None = None
+
+    def describe(looked_at: log.Skipping) -> str:
+        nonlocal kept
+        kept = looked_at
+        figures = {**statement.figures, **looked_at.figures(), "table": table_id}
+        return json.dumps({"alluvium_merge": figures}, sort_keys=True)
+
     recorded = None if through is None else (progress.app_id(model, table_id), through)
     if engine == "auto":
-        merged = one_commit.merge(session, statement.sql, progress=recorded, metadata=metadata)
+        merged = one_commit.merge(session, statement.sql, progress=recorded, metadata=describe)
         if isinstance(merged, one_commit.Merged):
             return Outcome(
                 merged.affected,
@@ -111,9 +124,10 @@ def _try(
                 already_merged=recorded is not None and merged.version is None,
                 files=merged.files_written,
                 bytes=merged.bytes_written,
+                kept=kept,
             )
         _log.info("MERGE INTO runs the statement: %s", merged.reason)
-    settings = {one_commit.METADATA: metadata}
+    settings = {one_commit.METADATA: describe(log.skipping(session, table, statement.prune))}
     if recorded is not None:
         settings |= {one_commit.APP: recorded[0], one_commit.VERSION: str(recorded[1])}
     try:
@@ -125,4 +139,6 @@ def _try(
         for key in settings:
             session.conf.unset(key)
     # Delta answers with no row where the `txn` is in the log already.
-    return Outcome(int(rows[0]["num_affected_rows"])) if rows else Outcome(0, already_merged=True)
+    if not rows:
+        return Outcome(0, already_merged=True)
+    return Outcome(int(rows[0]["num_affected_rows"]), kept=kept)

@@ -18,13 +18,15 @@ from typing import Any
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
+from alluvium.delta.log import Skipping
 from alluvium.delta.merge_command import Statement
 from alluvium.merge import refusal
 
 APP = "spark.databricks.delta.write.txnAppId"
 VERSION = "spark.databricks.delta.write.txnVersion"
 METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-# Up to this many bytes the batch goes to every executor and the new rows into one file.
+# Up to this many bytes the batch, or what it matched, goes to every executor, and the new rows
+# into one file.
 _SMALL = 64 * 2**20
 
 
@@ -60,13 +62,13 @@ def merge(
     sql: str,
     *,
     progress: tuple[str, int] | None = None,
-    metadata: str | None = None,
+    metadata: Callable[[Skipping], str] | None = None,
 ) -> Merged | Refusal:
     """Run the MERGE statement `sql` with its exact result, or say why not.
 
     progress: application id and version of the `txn` action in the commit; where the table has
         recorded this version or a later one, nothing happens.
-    metadata: `userMetadata` of the commit.
+    metadata: gives the commit's `userMetadata` from the files that the merge looks at.
 
     Raises what MERGE raises: AnalysisException for a statement that is wrong,
     DeltaUnsupportedOperationException where several source rows match one target row, constraint
@@ -86,9 +88,10 @@ class Prepared:
 
     statement: Statement
     started: float
+    metadata: Callable[[Skipping], str] | None = None
     actions: list[Any] = field(default_factory=list)
     figures: dict[str, int] = field(default_factory=dict)
-    files_read: int = 0
+    kept: Skipping = field(default_factory=lambda: Skipping(0, 0, 0, 0))
 
     def commit(self) -> Merged:
         """Make the merge part of the table.
@@ -97,13 +100,15 @@ class Prepared:
         """
         self.figures["executionTimeMs"] = _milliseconds(self.started)
         with self.statement.active():
+            if self.metadata is not None:
+                self.statement.set(METADATA, self.metadata(self.kept))
             version = self.statement.commit(self.actions, self.figures)
         return Merged(
             version=version,
             inserted=self.figures["numTargetRowsInserted"],
             updated=self.figures["numTargetRowsUpdated"],
             deleted=self.figures["numTargetRowsDeleted"],
-            files_read=self.files_read,
+            files_read=self.kept.files,
             files_written=self.figures["numTargetFilesAdded"],
             bytes_written=self.figures["numTargetBytesAdded"],
         )
@@ -125,7 +130,7 @@ def prepare(
     sql: str,
     *,
     progress: tuple[str, int] | None = None,
-    metadata: str | None = None,
+    metadata: Callable[[Skipping], str] | None = None,
 ) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
 
@@ -136,8 +141,6 @@ def prepare(
     settings = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true"}
     if progress is not None:
         settings |= {APP: progress[0], VERSION: str(progress[1])}
-    if metadata is not None:
-        settings[METADATA] = metadata
     statement = Statement(session, sql, settings)
     with statement.active():
         why = refusal.reason(statement.facts())
@@ -145,7 +148,7 @@ def prepare(
             return Refusal(why)
         if statement.was_executed():
             return Merged()
-        prepared = Prepared(statement, started)
+        prepared = Prepared(statement, started, metadata)
         try:
             with ThreadPoolExecutor(1, "alluvium-merge") as beside:
                 why = _run(prepared, beside)
@@ -174,12 +177,13 @@ def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
         source, volume = statement.materialise_source()
         figures["materializeSourceTimeMs"] = _milliseconds(began)
         small = volume <= _SMALL
-        if small:
-            statement.set_small()
+        statement.plan_for(small)
         candidates = finding.result()
-        prepared.files_read = candidates.size()
         began = time.monotonic()
-        matches = statement.materialise_matches(source, candidates, small)
+        matches, volume, prepared.kept = statement.materialise_matches(source, candidates, small)
+        if small and volume > _SMALL:  # keys with very many rows
+            small = False
+            statement.plan_for(small)
         figures["scanTimeMs"] = _milliseconds(began)
         began = time.monotonic()
         marking = None

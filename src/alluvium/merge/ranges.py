@@ -18,11 +18,11 @@ from alluvium.ranges import (
     canonical_texts,
     cover_runs,
     group_frame,
-    plan_frame,
     plan_predicate,
     typed_literal,
 )
 from alluvium.ranges.column_type import parse_type
+from alluvium.ranges.frame import as_frame, plan_rows
 from alluvium.ranges.plan import ON_FRAGMENTS
 
 # Where the adapter leaves what a Python model is asked for: the request as JSON.
@@ -51,10 +51,12 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
             "no merge asks this model for ranges: accepted is a model that another one names in"
             " meta.alluvium_merge.ranges.model, on an alluvium target"
         )
-    return plan_batch(session, batch, json.loads(request))
+    return as_frame(session, plan_batch(session, batch, json.loads(request)))
 
 
-def plan_batch(session: SparkSession, batch: DataFrame, request: Mapping[str, Any]) -> DataFrame:
+def plan_batch(
+    session: SparkSession, batch: DataFrame, request: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """Plan the ranges of `batch` as `request` says.
 
     request: column, method, k, max_ranges, engine, or_null (whether the merge also reads rows that
@@ -63,14 +65,14 @@ def plan_batch(session: SparkSession, batch: DataFrame, request: Mapping[str, An
     method, table = request["method"], request.get("table")
     # Before the table exists there is nothing to read, whatever the ranges.
     if method == "none" or (method in ON_FRAGMENTS and table is None):
-        return plan_frame(batch, request["column"], "none")
+        return plan_rows(batch, request["column"], "none")
     if table is not None:
         # Ranges and files are compared in the table's type, as MERGE compares.
         column = F.col("`" + request["column"].replace("`", "``") + "`")
         kind = session.table(table).select(column).schema[0].dataType
         batch = batch.select(column.cast(kind).alias(request["column"]))
     fragments = _fragments(session, request) if method in ON_FRAGMENTS else None
-    return plan_frame(
+    return plan_rows(
         batch,
         request["column"],
         method,

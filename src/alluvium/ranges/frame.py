@@ -3,13 +3,14 @@
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.ranges.cells import Cells
@@ -41,6 +42,7 @@ SCHEMA = (
     "row_count bigint, seconds double, requested string, files_kept bigint, files_total bigint, "
     "bytes_kept bigint, bytes_total bigint, table_version bigint"
 )
+_NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
 # Rows that come to the driver as they are for every distinct value that may: ungrouped they are
 # read several times faster, and `cover` needs nothing but their order.
 _ROWS_PER_VALUE = 40
@@ -97,6 +99,29 @@ def plan_frame(
     Raises:
         RangeError: an argument, the column or its type is not accepted, or a string is not UTF-8.
     """
+    rows = plan_rows(
+        df, column, method, k, sample_rows, fragments, max_ranges, or_null, engine, cost
+    )
+    return as_frame(df.sparkSession, rows)
+
+
+def as_frame(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    return session.createDataFrame([tuple(row.values()) for row in rows], SCHEMA)
+
+
+def plan_rows(
+    df: DataFrame,
+    column: str,
+    method: str,
+    k: int = DEFAULT_K,
+    sample_rows: int = DEFAULT_SAMPLE_ROWS,
+    fragments: Fragments | None = None,
+    max_ranges: int = DEFAULT_MAX_RANGES,
+    or_null: bool = True,
+    engine: str = "sklearn",
+    cost: CostModel = COST,
+) -> list[dict[str, Any]]:
+    """What `plan_frame` returns, as rows in the order of its columns: for callers in the driver."""
     started = time.perf_counter()
     check_request(method, k, sample_rows, fragments, max_ranges)
     if engine not in _ENGINES:
@@ -115,11 +140,10 @@ def plan_frame(
     seconds = time.perf_counter() - started
     version = None if fragments is None else fragments.version
     shared = (seconds, method, *_figures(found.kept), version)
-    rows = [
-        (name, spark_type, found.method, number, *one, *shared)
+    return [
+        dict(zip(_NAMES, (name, spark_type, found.method, number, *one, *shared), strict=True))
         for number, one in enumerate(_bounds(found, method))
     ]
-    return df.sparkSession.createDataFrame(rows, SCHEMA)
 
 
 def group_frame(
@@ -223,21 +247,19 @@ def _plan_on(
     if method == "auto" and not worth_a_look(fragments, or_null, cost):
         nothing = one_each(make_points(pa.array([], kind)))
         return Plan("none", nothing, kept_by("none", nothing, fragments, or_null), 0.0)
-    kept = values.where("value is not null").persist()
-    try:
-        runs = _runs(kept, spark_type, fragments, sample_rows)
-        return cover_runs(runs, fragments, method, k, max_ranges, or_null=or_null, cost=cost)
-    finally:
-        kept.unpersist()
+    runs = _runs(values.where("value is not null"), spark_type, fragments, sample_rows)
+    return cover_runs(runs, fragments, method, k, max_ranges, or_null=or_null, cost=cost)
 
 
 def _runs(values: DataFrame, spark_type: str, fragments: Fragments, sample_rows: int) -> Ranges:
     """Ranges that tell the same of the files as all values do; none of these is NULL."""
     kind = parse_type(spark_type)
     check_same_type(kind, fragments)
-    if values.count() > sample_rows * _ROWS_PER_VALUE:
+    most = sample_rows * _ROWS_PER_VALUE
+    found = values.limit(most + 1).toArrow()["value"]
+    if len(found) > most:
         return _cell_ranges(values, spark_type, Cells.of(fragments))
-    return one_each(make_points(values.toArrow()["value"].cast(kind)))
+    return one_each(make_points(found.cast(kind)))
 
 
 def _cell_ranges(values: DataFrame, spark_type: str, cells: Cells) -> Ranges:

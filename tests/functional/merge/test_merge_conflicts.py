@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,8 +22,12 @@ from alluvium.merge.conflicts import ConflictError
 pytestmark = pytest.mark.spark
 
 TABLE = "beside.t"
-# Its rows come 4 s after the statement has begun to read the table.
-SLOW = "java_method('java.lang.Thread', 'sleep', 4000L) is null"
+# Says that the statement has begun to read, and lets no row pass for 4 s.
+BEGUN = "alluvium.beside.begun"
+SLOW = (
+    f"java_method('java.lang.System', 'setProperty', '{BEGUN}', 'yes') is distinct from 'no'"
+    " and java_method('java.lang.Thread', 'sleep', 4000L) is null"
+)
 
 
 def merge(rows: str, after: str = "true") -> str:
@@ -60,12 +65,16 @@ class Plan:
         self.tries += 1
         if self.tries > 1:
             return execute.Statement(merge(self.values), {"try": self.tries})
+        self.session._jvm.System.clearProperty(BEGUN)
         threading.Thread(target=self._disturb, daemon=True).start()
         return execute.Statement(merge(self.values, SLOW), {"try": 1})
 
     def _disturb(self) -> None:
         try:
-            time.sleep(1.2)
+            end = time.monotonic() + 120
+            while self.session._jvm.System.getProperty(BEGUN) is None:
+                assert time.monotonic() < end, "the statement never began"
+                time.sleep(0.05)
             self.meanwhile(self.session.newSession())
         except BaseException as error:
             self.failures.append(error)
@@ -79,9 +88,13 @@ def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession) -> Non
     plan = Plan(session, "(1L, 2L), (2L, 1L)", append)
     outcome = execute.run(session, TABLE, plan, "m", 7)
     assert plan.failures == []
-    assert outcome == execute.Outcome(2, conflicts=1)
+    assert (outcome.affected, outcome.conflicts, outcome.already_merged) == (2, 1, False)
     assert plan.tries == 2
-    assert '"try": 2' in log.last_commit(session, TABLE)["userMetadata"]
+    metadata = json.loads(log.last_commit(session, TABLE)["userMetadata"])["alluvium_merge"]
+    assert metadata["try"] == 2
+    # The other writer's file is one to look at now.
+    assert outcome.kept is not None
+    assert metadata["files_kept"] == outcome.kept.files == 2
     assert rows(session) == [(1, 2), (2, 1), (50, 1)]
     assert progress.read(session, TABLE, "m") == 7
 
@@ -108,7 +121,7 @@ def test_an_earlier_batch_by_another_process_does_not_stand_for_ours(session: Sp
     plan = Plan(session, "(2L, 1L)", earlier)
     outcome = execute.run(session, TABLE, plan, "m", 7)
     assert plan.failures == []
-    assert outcome == execute.Outcome(1, conflicts=1)
+    assert (outcome.affected, outcome.conflicts, outcome.already_merged) == (1, 1, False)
     assert rows(session) == [(1, 1), (2, 1), (3, 1)]
 
 

@@ -135,6 +135,29 @@ def test_files_outside_the_predicate_are_not_read(session: SparkSession) -> None
     assert (merged.updated, merged.files_read) == (1, 2)
 
 
+def test_a_few_rows_that_match_very_many(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small batch is broadcast; what it matched is judged by itself."""
+    planned, plan_for = [], Statement.plan_for
+
+    def spy(statement: Statement, small: bool) -> None:
+        planned.append(small)
+        plan_for(statement, small)
+
+    monkeypatch.setattr(Statement, "plan_for", spy)
+    monkeypatch.setattr(one_commit, "_SMALL", 10_000)
+    theirs, mine = (create(session, "plain", "(1, 'a', 1, 1, 'x', null)") for _ in range(2))
+    for table in (theirs, mine):
+        session.sql(f"insert into {table} select id % 3, 'b', id, 1, 'y', null from range(9000)")
+    sql = "merge into {} t using (select 1L as k, 'new' as v) s on s.k = t.k"
+    sql += " when matched then update set v = s.v"
+    session.sql(sql.format(theirs)).collect()
+    assert ours(session, sql.format(mine)).updated == 3001
+    assert content(session, mine) == content(session, theirs)
+    assert planned == [True, False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
@@ -205,7 +228,7 @@ def test_history_reads_as_that_of_merge(session: SparkSession) -> None:
         session.sql(sql.format(theirs)).collect()
     finally:
         session.conf.unset(one_commit.METADATA)
-    merged = one_commit.merge(session, sql.format(mine), metadata=metadata)
+    merged = one_commit.merge(session, sql.format(mine), metadata=lambda _: metadata)
     assert isinstance(merged, Merged)
     assert (merged.inserted, merged.updated, merged.deleted, merged.affected) == (1, 1, 1, 3)
     said = [session.sql(f"describe history {table}").first() for table in (theirs, mine)]

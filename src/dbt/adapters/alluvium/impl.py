@@ -21,8 +21,8 @@ from pyspark.sql import SparkSession
 from alluvium.delta import log
 from alluvium.engine import pools
 from alluvium.engine.session import as_text
+from alluvium.merge import batch, progress, ranges
 from alluvium.merge import execute as merge
-from alluvium.merge import progress, ranges
 from dbt.adapters.alluvium import catalog, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
@@ -304,13 +304,22 @@ class AlluviumAdapter(SparkAdapter):
 
     @available.parse_none
     def files_kept(self, table: str, predicate: str | None) -> dict[str, int]:
-        kept = log.skipping(self._handle.session, table, predicate)
-        return {
-            "files_kept": kept.files,
-            "files_total": kept.files_total,
-            "bytes_kept": kept.bytes,
-            "bytes_total": kept.bytes_total,
-        }
+        return log.skipping(self._handle.session, table, predicate).figures()
+
+    @available.parse_none
+    def keep_batch(self, source: str) -> None:
+        """Keep the rows of a staged batch, which is read several times, until `release_batch`."""
+        with spark_errors():
+            batch.keep(self._handle.session.table(source))
+
+    @available.parse_none
+    def release_batch(self, source: str) -> None:
+        self._handle.session.table(source).unpersist()
+
+    @available.parse(lambda *a, **k: False)
+    def is_small(self, source: str) -> bool:
+        with spark_errors():
+            return batch.is_small(self._handle.table(source))
 
     @available.parse_list
     def plan_ranges(self, source: str, request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -318,8 +327,7 @@ class AlluviumAdapter(SparkAdapter):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
         session = self._handle.session
         with spark_errors():
-            rows = ranges.plan_batch(session, session.table(source), request).collect()
-        return [row.asDict() for row in rows]
+            return ranges.plan_batch(session, session.table(source), request)
 
     @available.parse_list
     def reprice_ranges(
@@ -360,7 +368,7 @@ class AlluviumAdapter(SparkAdapter):
             if not planned:
                 attempt.update(plan(*arguments))
             planned = False
-            return merge.Statement(attempt["sql"], attempt["figures"])
+            return merge.Statement(attempt["sql"], attempt["figures"], attempt["prune"])
 
         with spark_errors():
             outcome = merge.run(
@@ -383,6 +391,7 @@ class AlluviumAdapter(SparkAdapter):
             "engine": outcome.engine,
             "conflicts": outcome.conflicts,
             "already_merged": outcome.already_merged,
+            **(outcome.kept.figures() if outcome.kept else {}),
             **(wrote if affected else {}),
         }
 
