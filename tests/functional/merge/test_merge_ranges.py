@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from delta.exceptions import ConcurrentAppendException
+from functional.merge.conftest import BATCH, SOURCES, merged
 
 from alluvium.merge import execute
 
@@ -105,6 +106,40 @@ def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) ->
     # The row that was not there when the merge was planned first.
     rows = project.sql("select v from {s}.items where id = 59")["v"].tolist()
     assert rows == ["10", "10"]
+
+
+def test_a_conflict_computes_the_batch_anew(
+    make_project: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that reads the merged table sees what another writer put there meanwhile."""
+    body = (
+        "select id, op, lsn, at, _batch_through, _batch_after,"
+        " v{% if is_incremental() %} || (select count(*) from {{ this }}){% endif %} as v"
+        " from {{ ref('batch') }}"
+    )
+    made = make_project(
+        "selfish",
+        {
+            "models/sources.yml": SOURCES,
+            "models/batch.sql": BATCH,
+            "models/items.sql": merged({"order_by": "lsn"}, body),
+        },
+    )
+    made.append_events(0, (1, "c", 1, "2024-01-01", "a"))
+    made.dbt("run")
+    run = execute._try
+    others = ["insert into selfish.items select 59, 'c', 1, timestamp'2024-01-01', 'other'"]
+
+    def disturbed(session: Any, *args: Any) -> Any:
+        if others:
+            session.newSession().sql(others.pop())
+            raise ConcurrentAppendException("another writer")
+        return run(session, *args)
+
+    monkeypatch.setattr(execute, "_try", disturbed)
+    made.append_events(1, (1, "u", 2, "2024-01-01", "b"))
+    made.dbt("run")
+    assert made.sql("select v from {s}.items where id = 1")["v"].tolist() == ["b2"]
 
 
 def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:

@@ -366,6 +366,10 @@ class AlluviumAdapter(SparkAdapter):
         def statement() -> merge.Statement:
             nonlocal planned
             if not planned:
+                # The batch may be computed from the table that another writer has changed.
+                source = arguments[1].render()
+                self.release_batch(source)
+                self.keep_batch(source)
                 attempt.update(plan(*arguments))
             planned = False
             return merge.Statement(attempt["sql"], attempt["figures"], attempt["prune"])
