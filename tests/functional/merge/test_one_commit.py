@@ -413,7 +413,9 @@ def delta_prepares(session: SparkSession, sql: str) -> Prepared:
         ),
         0,
     )
-    return Prepared(statement, 0.0, [*jvm.items(written), *jvm.items(vectors)], figures)
+    return Prepared(
+        statement, 0.0, actions=[*jvm.items(written), *jvm.items(vectors)], figures=figures
+    )
 
 
 CONFLICTS = {
