@@ -17,6 +17,9 @@
     {{ return('') }}
   {%- endif -%}
   {%- for name, tier in tiers.items() -%}
+    {%- if name | lower == 'default' -%}
+      {%- do mistakes.append(where ~ ': a tier may not be called ' ~ name ~ ', the name of the pool of everything else; accepted: any other name') -%}
+    {%- endif -%}
     {%- do alluvium.validate_mapping(where ~ '.' ~ name, tier, {
         'weight': 'count', 'min_share': 'number', 'slo': 'duration', 'spark_conf': 'mapping',
     }, mistakes) -%}

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from alluvium.delta import jvm
+from alluvium.ranges import Kept
 
 
 @dataclass(frozen=True)
@@ -28,25 +29,6 @@ class DataFiles:
 
     version: int
     columns: dict[str, pa.Table]
-
-
-@dataclass(frozen=True)
-class Skipping:
-    """Files of a table that a predicate leaves to read, and all of them."""
-
-    files: int
-    files_total: int
-    bytes: int
-    bytes_total: int
-
-    def figures(self) -> dict[str, int]:
-        """By the names that figures of a merge have."""
-        return {
-            "files_kept": self.files,
-            "files_total": self.files_total,
-            "bytes_kept": self.bytes,
-            "bytes_total": self.bytes_total,
-        }
 
 
 def _delta_log(session: SparkSession, table: str) -> Any:
@@ -113,7 +95,7 @@ def commit_transactions(session: SparkSession, table: str, versions: Mapping[str
     transaction.commit(jvm.scala_seq(session, actions), manual)
 
 
-def skipping(session: SparkSession, table: str, predicate: str | None) -> Skipping:
+def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:
     """What Delta's own skipping keeps of `table` for `predicate` (SQL; None keeps all)."""
     frame = session.table(table)
     if predicate:
@@ -122,9 +104,9 @@ def skipping(session: SparkSession, table: str, predicate: str | None) -> Skippi
     if leaves.isEmpty() or "LogicalRelation" not in leaves.head().getClass().getName():
         # The optimizer saw that no row can match and dropped the scan.
         total = skipping(session, table, None)
-        return Skipping(0, total.files_total, 0, total.bytes_total)
+        return Kept(0, total.files_total, 0, total.bytes_total)
     scan = leaves.head().relation().location().preparedScan()
-    return Skipping(
+    return Kept(
         files=_number(scan.scanned().files()),
         files_total=_number(scan.total().files()),
         bytes=_number(scan.scanned().bytesCompressed()),

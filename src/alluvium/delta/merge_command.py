@@ -15,8 +15,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import jvm
-from alluvium.delta.log import Skipping
 from alluvium.merge.refusal import Facts
+from alluvium.ranges import Kept
 
 _DELTA = "org.apache.spark.sql.delta."
 # Delta's own names: its output expressions ask for both.
@@ -159,7 +159,7 @@ class Statement:
 
     def materialise_matches(
         self, source: Any, candidates: Any, small: bool
-    ) -> tuple[Any, int, Skipping]:
+    ) -> tuple[Any, int, Kept]:
         """Every pair of rows that meets ON: source row, place of the target row, and the clause
         that applies (NULL for none), with the target's columns that an update asks for; their
         bytes in Spark; and the files that were looked at."""
@@ -168,7 +168,7 @@ class Statement:
             self.spark, self._transaction, candidates, self._seq([])
         )
         snapshot = self._transaction.snapshot()
-        kept = Skipping(
+        kept = Kept(
             files=candidates.size(),
             files_total=int(snapshot.numOfFiles()),
             bytes=int(plan.collectLeaves().head().relation().location().sizeInBytes()),

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import log
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, retry
+from alluvium.ranges import Kept
 
 RETRIES = 5
 
@@ -50,7 +51,7 @@ class Outcome:
     conflicts: int = 0
     files: int | None = None
     bytes: int | None = None
-    kept: log.Skipping | None = None
+    kept: Kept | None = None
 
 
 def run(
@@ -106,9 +107,9 @@ def _try(
     through: int | None,
     engine: str,
 ) -> Outcome:
-    kept: log.Skipping | None = None
+    kept: Kept | None = None
 
-    def describe(looked_at: log.Skipping) -> str:
+    def describe(looked_at: Kept) -> str:
         nonlocal kept
         kept = looked_at
         figures = {**statement.figures, **looked_at.figures(), "table": table_id}

@@ -18,9 +18,9 @@ from typing import Any
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log import Skipping
 from alluvium.delta.merge_command import Statement
 from alluvium.merge import refusal
+from alluvium.ranges import Kept
 
 APP = "spark.databricks.delta.write.txnAppId"
 VERSION = "spark.databricks.delta.write.txnVersion"
@@ -62,7 +62,7 @@ def merge(
     sql: str,
     *,
     progress: tuple[str, int] | None = None,
-    metadata: Callable[[Skipping], str] | None = None,
+    metadata: Callable[[Kept], str] | None = None,
 ) -> Merged | Refusal:
     """Run the MERGE statement `sql` with its exact result, or say why not.
 
@@ -88,10 +88,10 @@ class Prepared:
 
     statement: Statement
     started: float
-    metadata: Callable[[Skipping], str] | None = None
+    metadata: Callable[[Kept], str] | None = None
     actions: list[Any] = field(default_factory=list)
     figures: dict[str, int] = field(default_factory=dict)
-    kept: Skipping = field(default_factory=lambda: Skipping(0, 0, 0, 0))
+    kept: Kept = field(default_factory=lambda: Kept(0, 0, 0, 0))
 
     def commit(self) -> Merged:
         """Make the merge part of the table.
@@ -130,7 +130,7 @@ def prepare(
     sql: str,
     *,
     progress: tuple[str, int] | None = None,
-    metadata: Callable[[Skipping], str] | None = None,
+    metadata: Callable[[Kept], str] | None = None,
 ) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
 

@@ -58,12 +58,21 @@ class Fragments:
 
 @dataclass(frozen=True)
 class Kept:
-    """What ranges leave to read of a table."""
+    """Files of a table that ranges or a predicate leave to read, and all of them."""
 
     files: int
     files_total: int
     bytes: int
     bytes_total: int
+
+    def figures(self) -> dict[str, int]:
+        """By the names that figures of a merge have."""
+        return {
+            "files_kept": self.files,
+            "files_total": self.files_total,
+            "bytes_kept": self.bytes,
+            "bytes_total": self.bytes_total,
+        }
 
 
 @dataclass(frozen=True)

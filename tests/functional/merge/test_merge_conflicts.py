@@ -39,10 +39,20 @@ def merge(rows: str, after: str = "true") -> str:
     )
 
 
+@pytest.fixture(params=["merge_into", pytest.param("one_commit", marks=pytest.mark.slow)])
+def used(request: pytest.FixtureRequest) -> str:
+    """The engine that runs the merges, by what the table has."""
+    return str(request.param)
+
+
 @pytest.fixture
-def session(spark: SparkSession) -> SparkSession:
+def session(spark: SparkSession, used: str) -> SparkSession:
+    vectors = str(used == "one_commit").lower()
     spark.sql("create schema if not exists beside")
-    spark.sql(f"create or replace table {TABLE} (id bigint, v bigint) using delta")
+    spark.sql(
+        f"create or replace table {TABLE} (id bigint, v bigint) using delta"
+        f" tblproperties ('delta.enableDeletionVectors' = '{vectors}')"
+    )
     spark.sql(f"insert into {TABLE} values (1L, 1L)")
     return spark
 
@@ -84,11 +94,12 @@ def append(session: SparkSession) -> None:
     session.sql(f"insert into {TABLE} values (50L, 1L)")
 
 
-def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession) -> None:
+def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession, used: str) -> None:
     plan = Plan(session, "(1L, 2L), (2L, 1L)", append)
     outcome = execute.run(session, TABLE, plan, "m", 7)
     assert plan.failures == []
     assert (outcome.affected, outcome.conflicts, outcome.already_merged) == (2, 1, False)
+    assert outcome.engine == used
     assert plan.tries == 2
     metadata = json.loads(log.last_commit(session, TABLE)["userMetadata"])["alluvium_merge"]
     assert metadata["try"] == 2

@@ -1,4 +1,5 @@
-"""Random feeds, batch by batch, for every way to plan ranges in SQL: the table equals a replay."""
+"""Random feeds, batch by batch, for every way to plan ranges in SQL and to merge: the table equals
+a replay."""
 
 from __future__ import annotations
 
@@ -12,12 +13,13 @@ import pytest
 
 pytestmark = pytest.mark.spark
 
-METHODS = {
-    "none": False,
-    "min_max": {"column": "at", "method": "min_max"},
-    "gaps": {"column": "at", "method": "gaps", "k": 4},
-    "strings": {"column": "v", "method": "gaps", "k": 5},
-    "keys": {"column": "id", "method": "gaps", "k": 3},
+MODELS: dict[str, dict[str, Any]] = {
+    "none": {"ranges": False},
+    "min_max": {"ranges": {"column": "at", "method": "min_max"}},
+    "gaps": {"ranges": {"column": "at", "method": "gaps", "k": 4}},
+    "strings": {"ranges": {"column": "v", "method": "gaps", "k": 5}},
+    "keys": {"ranges": {"column": "id", "method": "gaps", "k": 3}},
+    "merge_into": {"ranges": {"column": "at", "method": "gaps", "k": 4}, "engine": "merge_into"},
 }
 BODY = """
 select id, op, lsn, at, v, _batch_through, _batch_after
@@ -28,8 +30,8 @@ from {{{{ alluvium.new_events(source('raw', 'events'), '{name}') }}}}
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Any]) -> Any:
     models = {}
-    for name, ranges in METHODS.items():
-        meta = {"order_by": ["lsn"], "delete_when": "op = 'd'", "ranges": ranges}
+    for name, settings in MODELS.items():
+        meta = {"order_by": ["lsn"], "delete_when": "op = 'd'"} | settings
         models[f"models/{name}.sql"] = (
             "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',"
             f" meta={{'alluvium_merge': {meta}}}) }}}}" + BODY.format(name=name)
@@ -74,14 +76,15 @@ def test_table_equals_the_replay_after_every_batch(project: Any) -> None:
         events += now
         project.dbt("run")
         expected = replay(events)
-        for method in METHODS:
+        for name, settings in MODELS.items():
             table = project.sql(
-                f"select id, lsn from {{s}}.{method}"
-                " where not coalesce(_deleted, false) order by id"
+                f"select id, lsn from {{s}}.{name} where not coalesce(_deleted, false) order by id"
             )
-            assert list(table.itertuples(index=False, name=None)) == expected, (method, batch)
-            all_rows = project.sql(f"select count(*) n, count(distinct id) d from {{s}}.{method}")
-            assert all_rows["n"][0] == all_rows["d"][0], (method, batch)
+            assert list(table.itertuples(index=False, name=None)) == expected, (name, batch)
+            all_rows = project.sql(f"select count(*) n, count(distinct id) d from {{s}}.{name}")
+            assert all_rows["n"][0] == all_rows["d"][0], (name, batch)
+            used = settings.get("engine", "one_commit")
+            assert project.figures(name)["engine"] == used, (name, batch)
         # They come with the next batch, older than what is there.
         project.append_events(batch * 3 + 1, *(late or [rows[0]]))
         events += late or [rows[0]]

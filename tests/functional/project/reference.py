@@ -17,6 +17,8 @@ from functional.runner import REPO, Project
 from oracle.flights import Merged, assert_same, parse
 
 METHODS = ("none", "min_max", "gaps", "kmeans", "cover", "auto")
+# What the setting `engine` accepts, and what then runs a merge of the reference project.
+ENGINES = {"auto": "one_commit", "merge_into": "merge_into"}
 # What one batch needs. dbt takes `flights` for the folder as well, which adds `flights_parsed`.
 FEED = ("flights_events", "flights_batch", "flights_ranges", "flights", "flights_rejected")
 PARTS = (
@@ -58,8 +60,8 @@ class Reference(Project):
         embedded |= {"home": str(self.home), "schema": self.schema} | settings
         self.write({"profiles.yml": yaml.safe_dump(profiles)})
 
-    def plan_by(self, method: str, delete: str | None = None) -> None:
-        """Set the range method, and how the merge deletes, where a user would: in the yml."""
+    def plan_by(self, method: str, delete: str | None = None, engine: str = "auto") -> None:
+        """Set the range method, how the merge deletes and what runs it, where a user would."""
         merge = self.root / "models/flights/_flights.yml"
         # The others have no number of ranges, or find it themselves.
         count = "" if method in ("auto", "min_max", "none") else "            k: 3\n"
@@ -69,11 +71,13 @@ class Reference(Project):
             merge.read_text(),
         )
         assert found == 1
-        text = re.sub(r"          delete: \w+\n", "", text)
+        text = re.sub(r"          (delete|engine): \w+\n", "", text)
+        when = "          delete_when: op = 'd'\n"
+        assert when in text
+        settings = f"          engine: {engine}\n"
         if delete is not None:
-            when = "          delete_when: op = 'd'\n"
-            assert when in text
-            text = text.replace(when, f"{when}          delete: {delete}\n")
+            settings += f"          delete: {delete}\n"
+        text = text.replace(when, when + settings)
         merge.write_text(text)
 
     def land(self, files: Sequence[Path]) -> None:

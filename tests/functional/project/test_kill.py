@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -19,7 +20,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, QueryBuilder
-from functional.project.reference import FEED, Reference, copy_repository, given_seed, groups
+from functional.project.reference import (
+    ENGINES,
+    FEED,
+    Reference,
+    copy_repository,
+    given_seed,
+    groups,
+)
 from functional.runner import add_jars
 from oracle.flights import replay_duckdb
 
@@ -97,8 +105,10 @@ def test_killed_at_random_moments(
     nodes = [node for _ in range(0, kills, len(FEED)) for node in rng.sample(FEED, len(FEED))]
     batches = groups(replayed(4), kills, seed)
     moments: Counter[str] = Counter()
+    engines = itertools.cycle(ENGINES)
     steps = zip(batches, nodes, replay_duckdb(batches), strict=False)
     for number, (batch, node, expected) in enumerate(steps, 1):
+        project.plan_by("kmeans", engine=next(engines))
         project.land(batch)
         moment = project.kill(node, rng.uniform(0, 1.2))
         print("killed", moment)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
-from functional.project.reference import METHODS, Reference, given_seed, groups
+from functional.project.reference import ENGINES, METHODS, Reference, given_seed, groups
 from oracle.flights import Delete, replay_duckdb, replay_pandas
 
 pytestmark = pytest.mark.spark
@@ -27,8 +28,10 @@ def test_methods_taking_turns(make_reference: Make, replayed: Replayed) -> None:
     # So small a table is read sooner than ranges are planned.
     taken = {"auto": "none"}
     expected = zip(replay_duckdb(batches), replay_pandas(batches), strict=True)
+    engines = cycle(ENGINES)
     for batch, method, (one, other) in zip(batches, turns, expected, strict=True):
-        project.plan_by(method)
+        engine = next(engines)
+        project.plan_by(method, engine=engine)
         project.land(batch)
         project.run()
         project.check(one)
@@ -37,6 +40,7 @@ def test_methods_taking_turns(make_reference: Make, replayed: Replayed) -> None:
             assert methods_used(project) == taken.get(method, method)
         figures = project.figures("flights")
         assert figures["method"] == taken.get(method, method)
+        assert figures["engine"] == ENGINES[engine]
     project.check_lines()
     kept = project.sql("select count(*) n from {s}.flights_parsed where reject_reason is null")
     bronze, rejected = project.table("flights_events"), project.table("flights_rejected")
@@ -57,10 +61,11 @@ def test_every_batch_of_a_quarter(
 ) -> None:
     seed = given_seed("tests/functional/project/test_oracle.py")
     project = make_reference()
-    project.plan_by(method, delete)
+    engines = cycle(ENGINES)
     batches = groups(replayed(76), 31, seed)
     oracle: Any = replay_duckdb if delete == "soft" else replay_pandas
     for place, (batch, expected) in enumerate(zip(batches, oracle(batches, delete), strict=True)):
+        project.plan_by(method, delete, next(engines))
         project.land(batch)
         project.run()
         project.check(expected)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from functional.project.reference import METHODS
+from functional.project.reference import ENGINES, METHODS
 from functional.runner import REPO, Project
 from oracle import runways
 
@@ -33,13 +33,16 @@ def test_the_last_version(home: Path, tmp_path: Path, number: int) -> None:
     (project.root / "landing").mkdir()
     # `auto` takes no `k`, which is set here.
     turns = itertools.cycle(method for method in reversed(METHODS) if method != "auto")
+    engines = itertools.cycle(ENGINES)
     for place, (group, method) in enumerate(zip(runways.groups(number), turns, strict=False)):
+        engine = next(engines)
         pq.write_table(group, project.root / f"landing/{place:02}.parquet", row_group_size=20_000)
-        project.dbt("run", "--vars", f"{{method: {method}}}")
+        project.dbt("run", "--vars", f"{{method: {method}, engine: {engine}}}")
         # There is no table to look at before the first merge.
         taken = "min_max" if (place, method) == (0, "cover") else method
         assert project.figures("runways")["method"] == taken
         assert (project.figures("runways")["ranges"] == 0) == (method == "none")
+        assert project.figures("runways")["engine"] == ENGINES[engine]
 
     columns = ", ".join(runways.IMAGE.names)
     query = (

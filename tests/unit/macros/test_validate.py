@@ -253,6 +253,7 @@ def in_tier(node: Any, tier: str) -> Any:
     [
         ({}, "accepted: a mapping of names to tiers"),
         ({"hot": {"weight": 0}}, "alluvium_tiers.hot.weight: 0 is not accepted"),
+        ({"default": {}, "hot": {}}, "a tier may not be called default"),
         ({"hot": {"slo": "1 day or true"}}, "accepted: a number of minutes, hours, days or weeks"),
         ({"hot": {"share": 1}}, "unknown key share; accepted: weight, min_share, slo, spark_conf"),
         ({"cold": {"weight": 1}}, 'items: meta.alluvium_tier: "hot" is not a tier; accepted: cold'),
