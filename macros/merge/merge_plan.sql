@@ -221,6 +221,7 @@
 {% endmacro %}
 
 {% macro alluvium__planned_predicate(target, source, settings, types, source_types, is_new) %}
+  {%- if settings.ranges.columns | length < 2 -%}{{ return(none) }}{%- endif -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- set columns = [] -%}
   {%- for column in settings.ranges.columns | map('lower') -%}
@@ -230,7 +231,6 @@
       {%- do columns.append(column) -%}
     {%- endif -%}
   {%- endfor -%}
-  {%- if settings.ranges.columns | length < 2 -%}{{ return(none) }}{%- endif -%}
   {%- if is_new or not columns -%}{{ return({'sql': 'true', 'ranges': 0, 'method': 'none'}) }}{%- endif -%}
   {{ return(adapter.plan_predicate(source.render(), {
       'columns': columns,

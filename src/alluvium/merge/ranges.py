@@ -67,10 +67,7 @@ def plan_batch(
     if method == "none" or (method in ON_FRAGMENTS and table is None):
         return plan_rows(batch, request["column"], "none")
     if table is not None:
-        # Ranges and files are compared in the table's type, as MERGE compares.
-        column = F.col("`" + request["column"].replace("`", "``") + "`")
-        kind = session.table(table).select(column).schema[0].dataType
-        batch = batch.select(column.cast(kind).alias(request["column"]))
+        batch = _as_in_table(session, batch, table, [request["column"]])
     fragments = _fragments(session, request) if method in ON_FRAGMENTS else None
     return plan_rows(
         batch,
@@ -127,11 +124,8 @@ def plan_columns(
     Returns `sql`, `true` where nothing is worth it; `ranges`, how many comparisons that makes; and
     `method`, `auto` or `none`.
     """
-    kinds = {field.name.lower(): field.dataType for field in session.table(request["table"]).schema}
     columns = request["columns"]
-    names = {column: F.col("`" + column.replace("`", "``") + "`") for column in columns}
-    # Ranges and files are compared in the table's type, as MERGE compares.
-    batch = batch.select([names[column].cast(kinds[column]).alias(column) for column in columns])
+    batch = _as_in_table(session, batch, request["table"], columns)
     files = log.fragments(session, request["table"], columns)
     fragments = {column: Fragments.read(files.columns[column], files.version) for column in columns}
     keys = [column for column in columns if column in request["keys"]]
@@ -142,6 +136,20 @@ def plan_columns(
         "ranges": found.ranges,
         "method": "auto" if found.ranges else "none",
     }
+
+
+def _as_in_table(
+    session: SparkSession, batch: DataFrame, table: str, columns: Sequence[str]
+) -> DataFrame:
+    """`columns` of the batch in the table's types: MERGE compares ranges and files in these."""
+    names = [F.col("`" + column.replace("`", "``") + "`") for column in columns]
+    kinds = [field.dataType for field in session.table(table).select(names).schema]
+    return batch.select(
+        [
+            name.cast(kind).alias(column)
+            for name, kind, column in zip(names, kinds, columns, strict=True)
+        ]
+    )
 
 
 def _runs(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> Ranges:

@@ -87,10 +87,10 @@ def test_the_table_moved_on(project: Any) -> None:
     assert updated(project, 8) == [25, 35]
 
 
-def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another writer's row comes in while the merge runs: its file is one to look at."""
+def disturb(monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
+    """Let another writer's `sql` come in while the next merge runs, which loses against it."""
     run = execute._try
-    others = [f"insert into {project.schema}.items select 59, 'c', 1, {DAY_59}, 'other'"]
+    others = [sql]
 
     def disturbed(session: Any, *args: Any) -> Any:
         if others:
@@ -99,6 +99,11 @@ def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) ->
         return run(session, *args)
 
     monkeypatch.setattr(execute, "_try", disturbed)
+
+
+def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer's row comes in while the merge runs: its file is one to look at."""
+    disturb(monkeypatch, f"insert into {project.schema}.items select 59, 'c', 1, {DAY_59}, 'other'")
     update(project, 10, 59)
     project.dbt("run")
     assert project.said(", after 1 conflict")
@@ -127,16 +132,9 @@ def test_a_conflict_computes_the_batch_anew(
     )
     made.append_events(0, (1, "c", 1, "2024-01-01", "a"))
     made.dbt("run")
-    run = execute._try
-    others = ["insert into selfish.items select 59, 'c', 1, timestamp'2024-01-01', 'other'"]
-
-    def disturbed(session: Any, *args: Any) -> Any:
-        if others:
-            session.newSession().sql(others.pop())
-            raise ConcurrentAppendException("another writer")
-        return run(session, *args)
-
-    monkeypatch.setattr(execute, "_try", disturbed)
+    disturb(
+        monkeypatch, "insert into selfish.items select 59, 'c', 1, timestamp'2024-01-01', 'other'"
+    )
     made.append_events(1, (1, "u", 2, "2024-01-01", "b"))
     made.dbt("run")
     assert made.sql("select v from {s}.items where id = 1")["v"].tolist() == ["b2"]
