@@ -150,6 +150,9 @@
     {%- do mistakes.append(where ~ '.ranges: column is missing; accepted: a column whose value never changes for a key') -%}
   {%- endif -%}
   {%- set several = alluvium.as_list(ranges.get('column')) | length > 1 -%}
+  {%- if alluvium.as_list(ranges.get('column')) | length > 4 -%}
+    {%- do mistakes.append(where ~ '.ranges.column: ' ~ ranges.column | length ~ ' columns, whose every order is priced; accepted: at most 4') -%}
+  {%- endif -%}
   {%- if several and ranges.get('method') != 'auto' -%}
     {%- do mistakes.append(where ~ '.ranges.method: ' ~ (ranges.get('method') or 'min_max') ~ ' looks at one column; accepted for several: auto') -%}
   {%- endif -%}

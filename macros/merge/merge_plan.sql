@@ -22,13 +22,19 @@
     {%- do exceptions.warn(node.name ~ ": column " ~ settings.ranges.column ~ " is " ~ types[settings.ranges.column | lower]
         ~ ", a type without ranges: merging without them") -%}
     {%- do settings.update({'ranges': none}) -%}
+  {%- elif settings.ranges and settings.ranges.column | lower in settings.unique_key | map('lower') | list
+         and types[settings.ranges.column | lower] != source_types[settings.ranges.column | lower] -%}
+    {#- Another type compares otherwise: '01' is 1, but lies not between '1' and '1'. -#}
+    {%- do exceptions.warn(node.name ~ ": column " ~ settings.ranges.column ~ " of the key is " ~ source_types[settings.ranges.column | lower]
+        ~ " in the batch and " ~ types[settings.ranges.column | lower] ~ " in the table: merging without ranges; cast it in the model") -%}
+    {%- do settings.update({'ranges': none}) -%}
   {%- endif -%}
 
   {%- set rows = alluvium.planned_ranges(target, source, settings, types, is_new) if settings.ranges else [] -%}
   {%- set ranges = rows | selectattr('lo', 'ne', none) | list -%}
   {#- A row without bounds: every range would cost more than it saves. -#}
   {%- set priced_out = rows and not ranges -%}
-  {%- set planned = alluvium.range_predicate(ranges, settings.ranges.column) if ranges else none -%}
+  {%- set planned = alluvium.range_predicate(ranges, '__alluvium_value') if ranges else none -%}
   {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls) -%}
   {%- set table_id = alluvium.table_id(target) -%}
   {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id) -%}

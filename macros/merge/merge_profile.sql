@@ -1,12 +1,12 @@
 {#- One look at the batch: figures for the plan, the checks and the console, as a mapping.
 
     types: type of every target column by lower-case name, in which bounds are compared; planned:
-    predicate of the planned ranges on the source, or none; controls: which control columns the
+    predicate of the planned ranges on `__alluvium_value`, the range column in the target's type, or none; controls: which control columns the
     source has. -#}
 {% macro merge_profile(source, settings, types, box, planned, controls) %}
   {%- set result = run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls)) -%}
   {%- set profile = fromjson(result.rows[0][0]) -%}
-  {%- for figure in ('events', 'key_count', 'deletes', 'null_keys', 'lacking', 'outside') -%}
+  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'null_keys', 'lacking', 'outside') -%}
     {%- do profile.update({figure: profile.get(figure) or 0}) -%}
   {%- endfor -%}
   {{ return(profile) }}
@@ -16,7 +16,6 @@
 {% macro merge_profile_sql(source, settings, types, box, planned, controls) %}
   {%- set column = settings.ranges.column if settings.ranges else none -%}
   {%- set type = types.get(column | lower) if column else none -%}
-  {%- set value = 'cast(' ~ alluvium.quote(column) ~ ' as ' ~ type ~ ')' if column else none -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- set order = [] -%}
   {%- for item in settings.order_by -%}{%- do order.append(alluvium.quote(item)) -%}{%- endfor %}
@@ -25,7 +24,8 @@ select to_json(named_struct(
     'key_count', count(*),
     'null_keys', sum(if({% for key in keys %}`k{{ loop.index0 }}` is null{{ ' or ' if not loop.last }}{% endfor %}, `events`, 0))
     {%- if settings.delete_when is not none %},
-    'deletes', sum(if(`is_delete`, 1, 0))
+    'deletes', sum(if(`is_delete`, 1, 0)),
+    'delete_events', sum(`delete_events`)
     {%- endif %}
     {%- for control in controls %},
     '{{ control }}', {{ 'max' if control == '_batch_through' else 'min' }}(`{{ control }}`)
@@ -58,25 +58,29 @@ from (
         {%- endfor %}
         count(*) as `events`
         {%- if settings.delete_when is not none %},
-        {{ 'max_by(`__alluvium_delete`, struct(' ~ order | join(', ') ~ '))' if order else 'bool_or(`__alluvium_delete`)' }} as `is_delete`
+        {{ 'max_by(`__alluvium_delete`, struct(' ~ order | join(', ') ~ '))' if order else 'bool_or(`__alluvium_delete`)' }} as `is_delete`,
+        count_if(`__alluvium_delete`) as `delete_events`
         {%- endif %}
         {%- for control in controls %},
         {{ 'max' if control == '_batch_through' else 'min' }}(`{{ control }}`) as `{{ control }}`
         {%- endfor %}
         {%- if column %},
-        count_if({{ value }} is null) as `lacking`,
+        count_if(`__alluvium_value` is null) as `lacking`,
         {%- if type == 'string' %}
-        count_if(not {{ alluvium.is_utf8(value) }}) as `unfit`,
+        count_if(not {{ alluvium.is_utf8('`__alluvium_value`') }}) as `unfit`,
         {%- endif %}
-        min({{ value }}) as `lo`,
-        max({{ value }}) as `hi`
+        min(`__alluvium_value`) as `lo`,
+        max(`__alluvium_value`) as `hi`
         {%- if planned %},
-        count_if({{ value }} is not null and not {{ planned }}) as `outside`
+        count_if(`__alluvium_value` is not null and not {{ planned }}) as `outside`
         {%- endif %}
         {%- endif %}
     from (
         select{{ alluvium.scan_hint(source) }}
             *
+            {%- if column %},
+            cast({{ alluvium.quote(column) }} as {{ type }}) as `__alluvium_value`
+            {%- endif %}
             {%- if settings.delete_when is not none %},
             coalesce((
                 {{ settings.delete_when }}

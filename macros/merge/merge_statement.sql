@@ -3,8 +3,9 @@
     target, source: rendered names; settings: `merge_settings`; columns: those to store, in the
     target's order, without `_deleted`; updates: those that an update may set; prune: predicate on
     the target or none; predicates: the model's own incremental_predicates; dedup: whether the
-    source may hold a key twice; null_keys: further rows, with NULL in the key, each of them inserted. -#}
-{% macro merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true, null_keys=none) %}
+    source may hold a key twice; null_keys: further rows, with NULL in the key, each of them inserted; tombstones: whether
+    the source may hold deletes. Where it holds none, nothing has to be read of the target's other columns. -#}
+{% macro merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true, null_keys=none, tombstones=true) %}
   {%- set s = 'DBT_INTERNAL_SOURCE' -%}
   {%- set d = 'DBT_INTERNAL_DEST' -%}
   {%- set ignore = settings.on_match == 'ignore' -%}
@@ -35,13 +36,13 @@ using (
 on
     {{ on | join('\n    and ') }}
 {%- if not ignore %}
-  {%- if deletes and settings.soft %}
+  {%- if deletes and tombstones and settings.soft %}
 when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then update set
     {{ d }}.`_deleted` = true
     {%- for column in settings.order_by %},
     {{ d }}.{{ alluvium.quote(column) }} = {{ s }}.{{ alluvium.quote(column) }}
     {%- endfor %}
-  {%- elif deletes %}
+  {%- elif deletes and tombstones %}
 when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then delete
   {%- endif %}
   {%- set sets = alluvium.merge_assignments(settings, columns, updates) %}

@@ -36,7 +36,8 @@
   {%- set sql = alluvium.merge_statement(
       target.render(), plan.source, settings, columns, alluvium.merge_updates(columns),
       plan.prune, wrapped, plan.profile.events > plan.profile.key_count,
-      plan.without_key if settings.null_keys == 'insert' else none
+      plan.without_key if settings.null_keys == 'insert' else none,
+      plan.profile.delete_events > 0
   ) -%}
   {%- if plan.pending and settings.verify -%}
     {%- do alluvium.verify_merge(target, plan) -%}

@@ -31,7 +31,8 @@ class DataFiles:
     columns: dict[str, pa.Table]
 
 
-def _delta_log(session: SparkSession, table: str) -> Any:
+def delta_log(session: SparkSession, table: str) -> Any:
+    """Delta's `DeltaLog` of a table, with this session as the thread's."""
     # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
     SparkSession._get_j_spark_session_class(jvm.of(session)).setActiveSession(
         session._jsparkSession
@@ -44,12 +45,16 @@ def _delta_log(session: SparkSession, table: str) -> Any:
 
 def _snapshot(session: SparkSession, table: str) -> Any:
     none = jvm.of(session).scala.Option.empty()
-    return _delta_log(session, table).update(False, none, none)
+    return delta_log(session, table).update(False, none, none)
 
 
 def table_id(session: SparkSession, table: str) -> str:
     """The id of the table's metadata: every CREATE OR REPLACE and every clone gets a new one."""
     return str(_snapshot(session, table).metadata().id())
+
+
+def version(session: SparkSession, table: str) -> int:
+    return int(_snapshot(session, table).version())
 
 
 def generated_columns(session: SparkSession, table: str) -> list[str]:
@@ -72,11 +77,11 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
     PySparkException if `table` is not a Delta table.
     """
     snapshot = _snapshot(session, table)
-    delta_log = snapshot.deltaLog()
+    table_log = snapshot.deltaLog()
     names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
-    path = names.unsafeDeltaFile(delta_log.logPath(), snapshot.version())
+    path = names.unsafeDeltaFile(table_log.logPath(), snapshot.version())
     # Delta writes commitInfo first: conflict detection reads it there.
-    lines = delta_log.store().read(path, delta_log.newDeltaHadoopConf())
+    lines = table_log.store().read(path, table_log.newDeltaHadoopConf())
     first = json.loads(lines.head()) if lines.nonEmpty() else {}
     return dict(first.get("commitInfo") or {})
 
@@ -87,7 +92,7 @@ def commit_transactions(session: SparkSession, table: str, versions: Mapping[str
     delta = java.org.apache.spark.sql.delta
     now = java.scala.Option.apply(java.java.lang.System.currentTimeMillis())
     none = java.scala.Option.empty()
-    transaction = _delta_log(session, table).startTransaction(none, none)
+    transaction = delta_log(session, table).startTransaction(none, none)
     manual = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
     actions = (
         delta.actions.SetTransaction(app_id, version, now) for app_id, version in versions.items()

@@ -114,6 +114,11 @@ class Statement:
             nondeterministic=not all(part.deterministic() for part in parts),
         )
 
+    @property
+    def version(self) -> int:
+        """Of the table, as this transaction reads it."""
+        return int(self._transaction.snapshot().version())
+
     def was_executed(self) -> bool:
         """Whether the progress in the settings is recorded in the table already."""
         return bool(self._command.hasBeenExecuted(self._transaction, self.spark, self._none))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from py4j.java_gateway import is_instance_of
 from pyspark.sql import DataFrame
 
+from alluvium.delta import log
 from alluvium.delta.jvm import items
 
 # Bytes that Spark expects to read. Up to so many it keeps the rows, in memory or on its disks.
 _KEPT = 2**30
 # Up to so many one task reads them sooner than several that have to exchange rows.
 _SMALL = 16 * 2**20
+_RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
+_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 def keep(batch: DataFrame) -> None:
@@ -26,6 +30,23 @@ def keep(batch: DataFrame) -> None:
 def is_small(batch: DataFrame) -> bool:
     """Whether a single task should read it."""
     return _volume(batch) <= _SMALL
+
+
+def version_read(batch: DataFrame, table: str) -> int | None:
+    """The version that `table` has now, if the batch is computed from it; None if it is not."""
+    plan: Any = batch._jdf.queryExecution().analyzed()
+    delta_log = log.delta_log(batch.sparkSession, table)
+    gateway: Any = batch.sparkSession.sparkContext._gateway
+    for part in (plan, *items(plan.subqueriesAll())):
+        for leaf in items(part.collectLeaves()):
+            if not is_instance_of(gateway, leaf, _RELATION):
+                continue
+            relation = leaf.relation()
+            if not is_instance_of(gateway, relation, _FILES):
+                continue
+            if delta_log.dataPath() in items(relation.location().rootPaths()):
+                return log.version(batch.sparkSession, table)
+    return None
 
 
 def _volume(batch: DataFrame) -> int:

@@ -25,7 +25,13 @@ from pyspark.errors import PySparkException
 
 T = TypeVar("T")
 
+
+class StaleBatchError(PySparkException):
+    """The table that a batch was computed from has moved on before the batch was merged into it."""
+
+
 _OTHER_ROWS = (
+    StaleBatchError,
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
     ConcurrentDeleteReadException,

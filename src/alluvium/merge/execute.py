@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.merge import one_commit, progress
-from alluvium.merge.conflicts import ConflictError, retry
+from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.ranges import Kept
 
 RETRIES = 5
@@ -25,11 +25,14 @@ class Statement:
     """A MERGE, and what the metadata of its commit says of it.
 
     prune: SQL on the target alone that holds for every match; None says nothing.
+    at: version of the target that the batch was computed from and must still have; None for a batch
+        that does not read it.
     """
 
     sql: str
     figures: Mapping[str, Any]
     prune: str | None = None
+    at: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,9 @@ def _try(
 
     recorded = None if through is None else (progress.app_id(model, table_id), through)
     if engine == "auto":
-        merged = one_commit.merge(session, statement.sql, progress=recorded, metadata=describe)
+        merged = one_commit.merge(
+            session, statement.sql, progress=recorded, metadata=describe, at=statement.at
+        )
         if isinstance(merged, one_commit.Merged):
             return Outcome(
                 merged.affected,
@@ -134,6 +139,8 @@ def _try(
     try:
         for key, value in settings.items():
             session.conf.set(key, value)
+        if statement.at is not None and log.version(session, table) != statement.at:
+            raise StaleBatchError(f"the batch was computed from version {statement.at} of {table}")
         rows = session.sql(statement.sql).collect()
     finally:
         # A leaked pair would make Delta skip the session's next write without a word.

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta.merge_command import Statement
 from alluvium.merge import refusal
+from alluvium.merge.conflicts import StaleBatchError
 from alluvium.ranges import Kept
 
 APP = "spark.databricks.delta.write.txnAppId"
@@ -63,19 +64,21 @@ def merge(
     *,
     progress: tuple[str, int] | None = None,
     metadata: Callable[[Kept], str] | None = None,
+    at: int | None = None,
 ) -> Merged | Refusal:
     """Run the MERGE statement `sql` with its exact result, or say why not.
 
     progress: application id and version of the `txn` action in the commit; where the table has
         recorded this version or a later one, nothing happens.
     metadata: gives the commit's `userMetadata` from the files that the merge looks at.
+    at: version that the table must have when the merge begins; None for any.
 
-    Raises what MERGE raises: AnalysisException for a statement that is wrong,
-    DeltaUnsupportedOperationException where several source rows match one target row, constraint
-    violations, and Delta's concurrency exceptions (delta.exceptions), after which nothing of the
-    merge is in the table.
+    Raises StaleBatchError where it has another version, and what MERGE raises: AnalysisException
+    for a statement that is wrong, DeltaUnsupportedOperationException where several source rows
+    match one target row, constraint violations, and Delta's concurrency exceptions
+    (delta.exceptions). Nothing of the merge is then in the table.
     """
-    prepared = prepare(session, sql, progress=progress, metadata=metadata)
+    prepared = prepare(session, sql, progress=progress, metadata=metadata, at=at)
     if not isinstance(prepared, Prepared):
         return prepared
     with prepared:
@@ -131,6 +134,7 @@ def prepare(
     *,
     progress: tuple[str, int] | None = None,
     metadata: Callable[[Kept], str] | None = None,
+    at: int | None = None,
 ) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
 
@@ -146,6 +150,8 @@ def prepare(
         why = refusal.reason(statement.facts())
         if why is not None:
             return Refusal(why)
+        if at is not None and statement.version != at:
+            raise StaleBatchError(f"the batch was computed from version {at} of the table")
         if statement.was_executed():
             return Merged()
         prepared = Prepared(statement, started, metadata)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from alluvium.ranges import (
     Fragments,
     RangeError,
     Ranges,
+    UnfitError,
     canonical_texts,
     cover_runs,
     group_frame,
@@ -28,6 +30,8 @@ from alluvium.ranges.plan import ON_FRAGMENTS
 # Where the adapter leaves what a Python model is asked for: the request as JSON.
 REQUEST = "alluvium.merge.ranges"
 
+_log = logging.getLogger(__name__)
+
 
 def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
     """The ranges that the merge of this Python model's batch asks for; see docs/ranges.md.
@@ -40,10 +44,11 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
         batch: the staged batch.
 
     Returns:
-        One row per range, as `alluvium.ranges.plan_frame` returns them.
+        One row per range, as `alluvium.ranges.plan_frame` returns them; none, with a warning, where
+        the column cannot have ranges.
 
     Raises:
-        RangeError: no merge names this model, or the column cannot have ranges.
+        RangeError: no merge names this model, or the batch lacks the column.
     """
     request = session.conf.get(REQUEST, None)
     if request is None:
@@ -51,7 +56,12 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
             "no merge asks this model for ranges: accepted is a model that another one names in"
             " meta.alluvium_merge.ranges.model, on an alluvium target"
         )
-    return as_frame(session, plan_batch(session, batch, json.loads(request)))
+    try:
+        rows = plan_batch(session, batch, json.loads(request))
+    except UnfitError as error:
+        _log.warning("%s. The merge goes on without ranges.", error)
+        rows = []
+    return as_frame(session, rows)
 
 
 def plan_batch(
@@ -61,6 +71,9 @@ def plan_batch(
 
     request: column, method, k, max_ranges, engine, or_null (whether the merge also reads rows that
         lack the column), and table, the rendered name of the merged table, None before it exists.
+
+    Raises:
+        UnfitError: the column's values cannot have ranges.
     """
     method, table = request["method"], request.get("table")
     # Before the table exists there is nothing to read, whatever the ranges.
@@ -122,7 +135,7 @@ def plan_columns(
         max_ranges, table, the rendered name of the merged table, and the alias it has.
 
     Returns `sql`, `true` where nothing is worth it; `ranges`, how many comparisons that makes; and
-    `method`, `auto` or `none`.
+    `method`, `auto` or `none`. Raises UnfitError where the values of a column cannot have ranges.
     """
     columns = request["columns"]
     batch = _as_in_table(session, batch, request["table"], columns)

@@ -1,7 +1,7 @@
 """Ranges: where the values of one column of a batch lie. See docs/ranges.md."""
 
 from alluvium.ranges.cost import COST, CostModel
-from alluvium.ranges.errors import RangeError
+from alluvium.ranges.errors import RangeError, UnfitError
 from alluvium.ranges.fragments import Fragments, Kept
 from alluvium.ranges.frame import group_frame, plan_frame
 from alluvium.ranges.intervals import Ranges
@@ -22,6 +22,7 @@ __all__ = [
     "RangeError",
     "Ranges",
     "Term",
+    "UnfitError",
     "canonical_texts",
     "cover_runs",
     "group_frame",

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from alluvium.ranges.errors import RangeError
+from alluvium.ranges.errors import RangeError, UnfitError
 
 _ARROW_TYPES = {
     "tinyint": pa.int8(),
@@ -34,7 +34,7 @@ def parse_type(spark_type: str) -> pa.DataType:
         spark_type: as `DataType.simpleString()` writes it, for example `decimal(10,2)`.
 
     Raises:
-        RangeError: ranges do not support the type.
+        UnfitError: ranges do not support the type.
     """
     if found := _ARROW_TYPES.get(spark_type):
         return found
@@ -42,7 +42,7 @@ def parse_type(spark_type: str) -> pa.DataType:
         precision, scale = int(match[1]), int(match[2])
         if 1 <= precision <= 38 and scale <= precision:
             return pa.decimal128(precision, scale)
-    raise RangeError(f"ranges do not support the type {spark_type}: accepted are {SUPPORTED}")
+    raise UnfitError(f"ranges do not support the type {spark_type}: accepted are {SUPPORTED}")
 
 
 def spark_type(kind: pa.DataType) -> str:

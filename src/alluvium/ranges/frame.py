@@ -17,7 +17,7 @@ from alluvium.ranges.cells import Cells
 from alluvium.ranges.column_type import parse_type
 from alluvium.ranges.cost import COST, CostModel
 from alluvium.ranges.cover import worth_a_look
-from alluvium.ranges.errors import RangeError
+from alluvium.ranges.errors import RangeError, UnfitError
 from alluvium.ranges.fragments import Fragments, Kept, check_same_type
 from alluvium.ranges.intervals import Ranges, one_each
 from alluvium.ranges.literal import canonical_texts, typed_literal
@@ -207,12 +207,12 @@ def _values(name: str, spark_type: str) -> Column:
 
 @contextmanager
 def _valid_strings(name: str) -> Iterator[None]:
-    """Raise RangeError where `_values` found a string that is not UTF-8."""
+    """Raise UnfitError where `_values` found a string that is not UTF-8."""
     try:
         yield
     except PySparkException as error:
         if error.getCondition() == "INVALID_UTF8_STRING":
-            raise RangeError(
+            raise UnfitError(
                 f"column {name} holds a string that is not UTF-8, which no bound can say: "
                 "accepted are valid strings (see make_valid_utf8)"
             ) from error
@@ -292,8 +292,8 @@ def _find_column(df: DataFrame, column: str) -> tuple[str, str]:
     spark_type = found[0].dataType.simpleString()
     try:
         parse_type(spark_type)
-    except RangeError as error:
-        raise RangeError(f"column {found[0].name}: {error}") from None
+    except UnfitError as error:
+        raise UnfitError(f"column {found[0].name}: {error}") from None
     return found[0].name, spark_type
 
 

@@ -87,15 +87,17 @@ def test_the_table_moved_on(project: Any) -> None:
     assert updated(project, 8) == [25, 35]
 
 
-def disturb(monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
-    """Let another writer's `sql` come in while the next merge runs, which loses against it."""
+def disturb(monkeypatch: pytest.MonkeyPatch, sql: str, loses: bool = True) -> None:
+    """Let another writer's `sql` come in while the next merge runs, which loses against it, or
+    before its transaction begins."""
     run = execute._try
     others = [sql]
 
     def disturbed(session: Any, *args: Any) -> Any:
         if others:
             session.newSession().sql(others.pop())
-            raise ConcurrentAppendException("another writer")
+            if loses:
+                raise ConcurrentAppendException("another writer")
         return run(session, *args)
 
     monkeypatch.setattr(execute, "_try", disturbed)
@@ -113,8 +115,20 @@ def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert rows == ["10", "10"]
 
 
+@pytest.mark.parametrize(
+    ("name", "loses", "engine"),
+    [
+        ("loses", True, "auto"),
+        ("begins_later", False, "auto"),
+        ("begins_later_too", False, "merge_into"),
+    ],
+)
 def test_a_conflict_computes_the_batch_anew(
-    make_project: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    make_project: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    loses: bool,
+    engine: str,
 ) -> None:
     """A batch that reads the merged table sees what another writer put there meanwhile."""
     body = (
@@ -123,18 +137,17 @@ def test_a_conflict_computes_the_batch_anew(
         " from {{ ref('batch') }}"
     )
     made = make_project(
-        "selfish",
+        name,
         {
             "models/sources.yml": SOURCES,
             "models/batch.sql": BATCH,
-            "models/items.sql": merged({"order_by": "lsn"}, body),
+            "models/items.sql": merged({"order_by": "lsn", "engine": engine}, body),
         },
     )
     made.append_events(0, (1, "c", 1, "2024-01-01", "a"))
     made.dbt("run")
-    disturb(
-        monkeypatch, "insert into selfish.items select 59, 'c', 1, timestamp'2024-01-01', 'other'"
-    )
+    other = f"insert into {name}.items select 59, 'c', 1, timestamp'2024-01-01', 'other'"
+    disturb(monkeypatch, other, loses)
     made.append_events(1, (1, "u", 2, "2024-01-01", "b"))
     made.dbt("run")
     assert made.sql("select v from {s}.items where id = 1")["v"].tolist() == ["b2"]
@@ -231,3 +244,61 @@ def test_a_generated_partition_column(feed: Callable[..., Any]) -> None:
         (2, 3, "old"),
         (3, 4, "new"),
     ]
+
+
+def test_a_key_of_another_type_is_not_ranged(make_project: Callable[..., Any]) -> None:
+    """'01' of the table is 1 of the batch, and as text it lies not between '1' and '1'."""
+    meta = {"order_by": "lsn", "ranges": {"column": "id"}}
+    made = make_project("typed", {"models/items.sql": merged(meta, "select '01' as id, 1L as lsn")})
+    made.dbt("run")
+    made.write({"models/items.sql": merged(meta, "select 1 as id, 2L as lsn")})
+    made.dbt("run")
+    assert made.said("column id of the key is int in the batch and string in the table")
+    assert made.sql("select id, lsn from {s}.items").to_dict("list") == {"id": ["01"], "lsn": [2]}
+
+
+@pytest.mark.parametrize("planner", [False, True])
+def test_values_without_ranges_are_merged_without(
+    make_project: Callable[..., Any], planner: bool
+) -> None:
+    """A string that is no UTF-8, in the batch, stops neither the ranges model nor the merge."""
+    name = f"unfit_{planner}".lower()
+    ranges = {"column": "v", "method": "cover", "k": 2} | ({"model": "plans"} if planner else {})
+    batch = "{{ config(materialized='table') }} select 1 as id, 1L as lsn, 'a' as v"
+    depends = "-- depends_on: {{ ref('plans') }}\n" if planner else ""
+    items = merged(
+        {"order_by": "lsn", "ranges": ranges}, depends + "select * from {{ ref('batch') }}"
+    )
+    files = {"models/batch.sql": batch, "models/items.sql": items}
+    made = make_project(name, files | ({"models/plans.py": PLANNER} if planner else {}))
+    made.dbt("run")
+    unfit = batch.replace("1L", "2L").replace("'a'", "cast(x'ff' as string)")
+    made.write({"models/batch.sql": unfit})
+    made.dbt("run")
+    found = made.sql("select lsn, hex(v) as v from {s}.items").to_dict("list")
+    assert found == {"lsn": [2], "v": ["FF"]}
+    assert made.figures("items")["files_kept"] == made.figures("items")["files_total"]
+
+
+def test_a_column_of_a_type_without_ranges_is_merged_without(
+    make_project: Callable[..., Any],
+) -> None:
+    batch = "{{ config(materialized='table') }} select 1 as id, LSN as lsn, true as v"
+    ranges = {"column": "v", "method": "kmeans", "model": "plans"}
+    items = merged(
+        {"order_by": "lsn", "ranges": ranges},
+        "-- depends_on: {{ ref('plans') }}\nselect * from {{ ref('batch') }}",
+    )
+    made = make_project(
+        "unranged",
+        {
+            "models/batch.sql": batch.replace("LSN", "1L"),
+            "models/items.sql": items,
+            "models/plans.py": PLANNER,
+        },
+    )
+    made.dbt("run")
+    made.write({"models/batch.sql": batch.replace("LSN", "2L")})
+    made.dbt("run")
+    assert made.said("column v is boolean, a type without ranges")
+    assert made.sql("select lsn from {s}.items")["lsn"].tolist() == [2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -32,6 +33,22 @@ def test_update_columns_and_no_dedup(macros: Any, node: Any, golden: Any) -> Non
     settings = macros.merge_settings(node(CDC, unique_key="id"))
     sql = macros.merge_statement("s.items", "src", settings, COLUMNS, ["v"], None, [], False)
     golden("merge_update_columns", sql)
+
+
+@pytest.mark.parametrize("delete", ["soft", "hard"])
+def test_a_batch_without_deletes_has_no_clause_for_them(
+    macros: Any, node: Any, delete: str
+) -> None:
+    settings = macros.merge_settings(node(CDC | {"delete": delete}, unique_key="id"))
+    with_, without = (
+        macros.merge_statement(
+            "t", "src", settings, COLUMNS, ["v"], None, [], False, tombstones=tombstones
+        )
+        for tombstones in (True, False)
+    )
+    assert with_.count("when matched") == 2
+    clause = r"\nwhen matched[^\n]*`__alluvium_delete` then (delete|update set\n.*?)(?=\nwhen)"
+    assert re.sub(clause, "", with_, flags=re.DOTALL) == without
 
 
 def test_events_without_a_key(macros: Any, node: Any, golden: Any) -> None:
@@ -67,7 +84,7 @@ def test_profile(macros: Any, node: Any, golden: Any) -> None:
     )
     types = {"id": "bigint", "carrier": "string", "at": "timestamp"}
     sql = macros.merge_profile_sql(
-        "src", settings, types, ["id", "carrier"], "(`at` = 1)", ["_batch_through"]
+        "src", settings, types, ["id", "carrier"], "(`__alluvium_value` = 1)", ["_batch_through"]
     )
     golden("profile", sql)
 

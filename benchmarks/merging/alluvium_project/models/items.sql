@@ -9,7 +9,7 @@
             'alluvium_merge': {
                 'order_by': 'seq',
                 'delete_when': "op = 'd'",
-                'ranges': ranges if var('method') != 'none' else false,
+                'ranges': ranges,
                 'engine': var('engine'),
             }
         },

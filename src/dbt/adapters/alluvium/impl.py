@@ -12,6 +12,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import log_code_execution
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
@@ -23,6 +24,7 @@ from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from alluvium.merge import batch, progress, ranges
 from alluvium.merge import execute as merge
+from alluvium.ranges import UnfitError
 from dbt.adapters.alluvium import catalog, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
@@ -33,6 +35,7 @@ from dbt.adapters.alluvium.session import SessionHandle, spark_errors
 if TYPE_CHECKING:
     import agate
 
+_log = AdapterLogger("Alluvium")
 _VECTORS = "delta.enableDeletionVectors"
 _STAGED_KEY = re.compile(r"dbt_unique_key(_\d+)?", re.IGNORECASE)
 
@@ -307,10 +310,15 @@ class AlluviumAdapter(SparkAdapter):
         return log.skipping(self._handle.session, table, predicate).figures()
 
     @available.parse_none
-    def keep_batch(self, source: str) -> None:
-        """Keep the rows of a staged batch, which is read several times, until `release_batch`."""
+    def keep_batch(self, source: str, table: str) -> None:
+        """Keep the rows of a staged batch, which is read several times, until `release_batch`.
+
+        table: that it will be merged into. A batch that reads it is computed from one version.
+        """
         with spark_errors():
-            batch.keep(self._handle.session.table(source))
+            rows = self._handle.session.table(source)
+            self._handle.batch_at = batch.version_read(rows, table)
+            batch.keep(rows)
 
     @available.parse_none
     def release_batch(self, source: str) -> None:
@@ -327,7 +335,11 @@ class AlluviumAdapter(SparkAdapter):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
         session = self._handle.session
         with spark_errors():
-            return ranges.plan_batch(session, session.table(source), request)
+            try:
+                return ranges.plan_batch(session, session.table(source), request)
+            except UnfitError as error:
+                _log.warning(f"{error}. The merge goes on without ranges.")
+                return []
 
     @available.parse_list
     def reprice_ranges(
@@ -343,7 +355,11 @@ class AlluviumAdapter(SparkAdapter):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
         session = self._handle.session
         with spark_errors():
-            return ranges.plan_columns(session, session.table(source), request)
+            try:
+                return ranges.plan_columns(session, session.table(source), request)
+            except UnfitError as error:
+                _log.warning(f"{error}. The merge goes on without ranges.")
+                return {"sql": "true", "ranges": 0, "method": "none"}
 
     @available.parse_none
     def run_merge(
@@ -369,10 +385,12 @@ class AlluviumAdapter(SparkAdapter):
                 # The batch may be computed from the table that another writer has changed.
                 source = arguments[1].render()
                 self.release_batch(source)
-                self.keep_batch(source)
+                self.keep_batch(source, table)
                 attempt.update(plan(*arguments))
             planned = False
-            return merge.Statement(attempt["sql"], attempt["figures"], attempt["prune"])
+            return merge.Statement(
+                attempt["sql"], attempt["figures"], attempt["prune"], self._handle.batch_at
+            )
 
         with spark_errors():
             outcome = merge.run(

@@ -71,6 +71,8 @@ class SessionHandle:
 
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
+        # Version of the merged table that the node's batch was computed from, if it reads it.
+        self.batch_at: int | None = None
         self._group = f"{name} {id(self):x}"
         with self._guard:
             self._open.add(id(self))

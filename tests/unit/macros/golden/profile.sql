@@ -3,6 +3,7 @@ select to_json(named_struct(
     'key_count', count(*),
     'null_keys', sum(if(`k0` is null or `k1` is null, `events`, 0)),
     'deletes', sum(if(`is_delete`, 1, 0)),
+    'delete_events', sum(`delete_events`),
     '_batch_through', max(`_batch_through`),
     'lacking', sum(`lacking`),
     'lo', cast(unix_micros(min(`lo`)) as string),
@@ -23,14 +24,16 @@ from (
         `carrier` as `k1`,
         count(*) as `events`,
         max_by(`__alluvium_delete`, struct(`lsn`, `ts_ms`)) as `is_delete`,
+        count_if(`__alluvium_delete`) as `delete_events`,
         max(`_batch_through`) as `_batch_through`,
-        count_if(cast(`at` as timestamp) is null) as `lacking`,
-        min(cast(`at` as timestamp)) as `lo`,
-        max(cast(`at` as timestamp)) as `hi`,
-        count_if(cast(`at` as timestamp) is not null and not (`at` = 1)) as `outside`
+        count_if(`__alluvium_value` is null) as `lacking`,
+        min(`__alluvium_value`) as `lo`,
+        max(`__alluvium_value`) as `hi`,
+        count_if(`__alluvium_value` is not null and not (`__alluvium_value` = 1)) as `outside`
     from (
         select
             *,
+            cast(`at` as timestamp) as `__alluvium_value`,
             coalesce((
                 op = 'd'
             ), false) as `__alluvium_delete`

@@ -52,7 +52,7 @@
       {%- elif on_schema_change != 'ignore' -%}
         {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation), existing_relation) -%}
       {%- endif -%}
-      {%- do adapter.keep_batch(tmp_relation.render()) -%}
+      {%- do adapter.keep_batch(tmp_relation.render(), this.render()) -%}
       {%- set figures = alluvium.run_merge(this, tmp_relation, predicates, is_new=rebuild) -%}
       {%- do adapter.release_batch(tmp_relation.render()) -%}
       {{ write(figures.sql) }}
