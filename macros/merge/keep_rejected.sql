@@ -21,11 +21,7 @@ using (
         event,
         sha2(event, 256) as event_hash
     from (
-        select to_json(struct({{ columns | join(', ') }}), map(
-            'timeZone', 'UTC',
-            'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
-            'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
-        )) as event
+        select {{ alluvium.row_json(columns | join(', ')) | indent(8) }} as event
         from {{ events }}
     )
 ) as `found`
