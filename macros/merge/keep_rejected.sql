@@ -10,7 +10,7 @@
   {%- do run_query(
       'create table if not exists ' ~ rejected ~ ' (reason string, event string, event_hash string, rejected_at timestamp) using delta'
   ) -%}
-  {%- do run_query(alluvium.keep_rejected_sql(rejected, events, columns)) -%}
+  {%- do alluvium.run_again(rejected.render(), alluvium.keep_rejected_sql(rejected, events, columns), 'merge') -%}
 {% endmacro %}
 
 
