@@ -70,7 +70,7 @@
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a mapping') -%}
     {%- elif rule == 'number' and (value is boolean or value is not integer or value < 0) -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number') -%}
-    {%- elif rule == 'moment' and not modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?', value | string) -%}
+    {%- elif rule == 'moment' and not alluvium.is_moment(value) -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a date, or a date and time in UTC (2024-01-31 18:00)') -%}
     {%- elif rule == 'duration' and not alluvium.is_duration(value) -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a number of minutes, hours, days or weeks, such as 15 minutes') -%}
@@ -81,6 +81,17 @@
     {%- endif -%}
   {%- endfor -%}
   {{ return(true) }}
+{% endmacro %}
+
+
+{#- A day of the calendar, and maybe a time of it. -#}
+{% macro is_moment(value) %}
+  {%- set found = modules.re.fullmatch('([0-9]{4})-([0-9]{2})-([0-9]{2})([ T]([0-9]{2}):([0-9]{2})(:([0-9]{2}))?)?', value | string) -%}
+  {%- if not found -%}{{ return(false) }}{%- endif -%}
+  {%- set year, month, day = found[1] | int, found[2] | int, found[3] | int -%}
+  {%- if year < 1 or month < 1 or month > 12 -%}{{ return(false) }}{%- endif -%}
+  {%- set last = 31 if month == 12 else (modules.datetime.date(year, month + 1, 1) - modules.datetime.timedelta(days=1)).day -%}
+  {{ return(1 <= day <= last and (found[5] or 0) | int < 24 and (found[6] or 0) | int < 60 and (found[8] or 0) | int < 60) }}
 {% endmacro %}
 
 
@@ -195,6 +206,18 @@
 {#- The models upstream that call `alluvium.new_events` for this one and keep the rows. -#}
 {% macro batch_models(node) %}
   {%- set found = [] -%}
+  {%- for parent in alluvium.upstream_models(node) -%}
+    {%- if 'macro.alluvium.new_events' in parent.depends_on.macros and parent.config.materialized != 'ephemeral'
+           and modules.re.search('new_events[^}]*[\'"]' ~ modules.re.escape(node.name) ~ '[\'"]', parent.raw_code) -%}
+      {%- do found.append(parent) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
+{% macro upstream_models(node) %}
+  {%- set found = [] -%}
   {%- set queue = node.depends_on.nodes | list -%}
   {%- set seen = [] -%}
   {%- for step in range(graph.nodes | length) if queue -%}
@@ -202,10 +225,7 @@
     {%- if parent and parent.resource_type == 'model' and parent.unique_id not in seen -%}
       {%- do seen.append(parent.unique_id) -%}
       {%- do queue.extend(parent.depends_on.nodes | reject('in', seen) | list) -%}
-      {%- if 'macro.alluvium.new_events' in parent.depends_on.macros and parent.config.materialized != 'ephemeral'
-             and modules.re.search('new_events[^}]*[\'"]' ~ modules.re.escape(node.name) ~ '[\'"]', parent.raw_code) -%}
-        {%- do found.append(parent) -%}
-      {%- endif -%}
+      {%- do found.append(parent) -%}
     {%- endif -%}
   {%- endfor -%}
   {{ return(found) }}

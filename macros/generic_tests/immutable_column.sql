@@ -1,4 +1,8 @@
 {% test immutable_column(model, column_name, unique_key, events=none, sample=0.01) %}
+  {%- if sample is not number or sample is boolean or sample < 0.000001 or sample > 1 -%}
+    {%- do exceptions.raise_compiler_error('alluvium.immutable_column: sample is ' ~ sample
+        ~ '; accepted: the part of the keys to look at, a number from 0.000001 to 1.') -%}
+  {%- endif -%}
   {%- set column = alluvium.quote(column_name) -%}
   {%- set quoted = [] -%}
   {%- set texts = [] -%}

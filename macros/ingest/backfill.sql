@@ -51,6 +51,13 @@
       {%- for parent in alluvium.batch_models(node) if parent.unique_id not in selected_resources -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ parent.name ~ ', which stages the events, is not selected; select both: --select ' ~ parent.name ~ '+') -%}
       {%- endfor -%}
+      {%- if not alluvium.reads_events(node) -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ": nothing would read the window; accepted: a model that selects from alluvium.new_events(…, '" ~ name ~ "'), or whose parents do") -%}
+      {%- endif -%}
+      {#- A run-operation selects nothing. -#}
+      {%- if selected_resources and node.unique_id not in selected_resources -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ name ~ ' is not selected, so nothing would be merged; select it too') -%}
+      {%- endif -%}
       {%- if settings.null_keys == 'insert' -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': null_keys: insert would add events without a key once more; accepted: reject, match') -%}
       {%- endif -%}
@@ -59,4 +66,15 @@
       {%- endif -%}
     {%- endif -%}
   {%- endfor -%}
+{% endmacro %}
+
+
+{#- Whether the model, or one upstream, may read the events that are new to it. A model upstream can have no other
+    use for its name, so a macro around `new_events` is seen as well. -#}
+{% macro reads_events(node) %}
+  {%- if 'macro.alluvium.new_events' in node.depends_on.macros -%}{{ return(true) }}{%- endif -%}
+  {%- for reader in [node] + alluvium.upstream_models(node) -%}
+    {%- if modules.re.search('[\'"]' ~ modules.re.escape(node.name) ~ '[\'"]', reader.raw_code) -%}{{ return(true) }}{%- endif -%}
+  {%- endfor -%}
+  {{ return(false) }}
 {% endmacro %}

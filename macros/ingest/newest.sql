@@ -8,7 +8,8 @@
   {%- for column in alluvium.as_list(order_by) -%}
     {%- do order.append(alluvium.quote(column) ~ direction) -%}
   {%- endfor -%}
-  {%- do order.append('to_json(struct(*)) desc') -%}
+  {#- The second tells strings apart that are no UTF-8: JSON shows their bytes all alike. -#}
+  {%- do order.extend([alluvium.row_json('*') ~ ' desc', 'cast(struct(*) as string) desc']) -%}
   {%- set partition = [] -%}
   {%- set lacking = [] -%}
   {%- for key in alluvium.as_list(keys) -%}
@@ -22,7 +23,7 @@
                 *,
                 row_number() over (
                     partition by {{ partition | join(', ') }}
-                    order by {{ order | join(', ') }}
+                    order by {{ order | join(', ') | indent(20) }}
                 ) as `__alluvium_rank`
             from {{ relation }}
         )

@@ -20,6 +20,10 @@
     {%- do log(model ~ ': no table yet', info=true) -%}
     {{ return('') }}
   {%- endif -%}
+  {%- if '_deleted' not in alluvium.column_types(relation) -%}
+    {%- do log(model ~ ': there are no tombstones; no merge has added the column _deleted yet', info=true) -%}
+    {{ return('') }}
+  {%- endif -%}
   {%- set table = relation.render() -%}
   {%- set moment = settings.tombstone_time or (alluvium.quote(settings.order_by[0]) if settings.order_by else 'null') -%}
   {%- set type = run_query('select typeof((' ~ moment ~ ')) as `type` from (select * from ' ~ table ~ ' limit 0) right join (select 1) on true').rows[0]['type'] -%}
@@ -28,13 +32,15 @@
         ~ '; accepted: meta.alluvium_merge.tombstone_time, SQL over its columns that gives a timestamp or a date.') -%}
   {%- endif -%}
   {%- set old = '`_deleted` and (' ~ moment ~ ') < current_timestamp() - interval ' ~ older_than -%}
-  {%- set found = run_query('select count_if(`_deleted`) as `all`, count_if(' ~ old ~ ') as `old` from ' ~ table).rows[0] -%}
-  {%- set said = alluvium.thousands(found['old'] | int) ~ ' of ' ~ alluvium.counted(found['all'] | int, 'tombstone') ~ ' older than ' ~ older_than -%}
+  {%- set found = run_query('select count_if(`_deleted`) as `all`, count_if(' ~ old ~ ') as `old`, count_if(`_deleted` and ('
+      ~ moment ~ ') is null) as `undated` from ' ~ table).rows[0] -%}
+  {%- set said = alluvium.thousands(found['old'] | int) ~ ' of ' ~ alluvium.counted(found['all'] | int, 'tombstone') ~ ' older than ' ~ older_than
+      ~ (', ' ~ alluvium.thousands(found['undated'] | int) ~ ' cannot be dated: their tombstone_time is NULL' if found['undated'] | int else '') -%}
   {%- if dry_run -%}
     {%- do log(model ~ ': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)', info=true) -%}
   {%- else -%}
     {%- if found['old'] | int -%}
-      {%- do run_query('delete from ' ~ table ~ ' where ' ~ old) -%}
+      {%- do alluvium.run_again(table, 'delete from ' ~ table ~ ' where ' ~ old, 'delete') -%}
     {%- endif -%}
     {%- do log(model ~ ': deleted ' ~ said, info=true) -%}
   {%- endif -%}

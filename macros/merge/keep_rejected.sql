@@ -10,7 +10,7 @@
   {%- do run_query(
       'create table if not exists ' ~ rejected ~ ' (reason string, event string, event_hash string, rejected_at timestamp) using delta'
   ) -%}
-  {%- do run_query(alluvium.keep_rejected_sql(rejected, events, columns)) -%}
+  {%- do alluvium.run_again(rejected.render(), alluvium.keep_rejected_sql(rejected, events, columns), 'merge') -%}
 {% endmacro %}
 
 
@@ -21,11 +21,7 @@ using (
         event,
         sha2(event, 256) as event_hash
     from (
-        select to_json(struct({{ columns | join(', ') }}), map(
-            'timeZone', 'UTC',
-            'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
-            'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
-        )) as event
+        select {{ alluvium.row_json(columns | join(', ')) | indent(8) }} as event
         from {{ events }}
     )
 ) as `found`

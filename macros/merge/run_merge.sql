@@ -90,20 +90,9 @@
   {%- set metadata = dict(attempt.figures, table=attempt.table_id) -%}
   {%- do run_query('set spark.databricks.delta.commitInfo.userMetadata=' ~ tojson({'alluvium_merge': metadata}, sort_keys=true)) -%}
   {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ attempt.sql }}{%- endcall -%}
-  {%- set rows = alluvium.merge_result().table.rows -%}
+  {%- set rows = load_result('alluvium_merge').table.rows -%}
   {%- do run_query('reset spark.databricks.delta.commitInfo.userMetadata') -%}
   {%- set affected = rows[0]['num_affected_rows'] | int if rows else 0 -%}
   {%- do store_result('alluvium_merged', response=affected | string) -%}
   {{ return(dict(attempt.figures, affected=affected, sql=attempt.sql)) }}
-{% endmacro %}
-
-
-{#- What the merge's own statement gave, none if it was not sent. dbt forgets a result once it is read,
-    and the hooks after the merge ask again. -#}
-{% macro merge_result() %}
-  {%- set result = load_result('alluvium_merge') -%}
-  {%- if result is not none -%}
-    {%- do store_result('alluvium_merge', response=result.response, agate_table=result.table) -%}
-  {%- endif -%}
-  {{ return(result) }}
 {% endmacro %}

@@ -63,9 +63,17 @@ def generated_columns(session: SparkSession, table: str) -> list[str]:
     return [one["name"] for one in fields if "delta.generationExpression" in one["metadata"]]
 
 
-def state(session: SparkSession, table: str) -> tuple[str, dict[str, int]]:
-    """Table id, and the newest version of each application's `txn` action, in one snapshot."""
+def state(
+    session: SparkSession, table: str, version: int | None = None
+) -> tuple[str, dict[str, int]]:
+    """Table id, and the newest version of each application's `txn` action, in one snapshot.
+
+    version: of the table; the newest if not given.
+    """
     snapshot = _snapshot(session, table)
+    if version is not None:
+        none = jvm.of(session).scala.Option.empty()
+        snapshot = snapshot.deltaLog().getSnapshotAt(version, none, none, False)
     found = jvm.items(snapshot.setTransactions())
     return str(snapshot.metadata().id()), {a.appId(): a.version() for a in found}
 
@@ -105,11 +113,13 @@ def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:
     frame = session.table(table)
     if predicate:
         frame = frame.where(predicate)
-    leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
+    # Not the frame's own optimized plan: that reads a cached table from the cache.
+    optimizer = session._jsparkSession.sessionState().optimizer()
+    leaves = optimizer.execute(frame._jdf.queryExecution().analyzed().clone()).collectLeaves()
     if leaves.isEmpty() or "LogicalRelation" not in leaves.head().getClass().getName():
         # The optimizer saw that no row can match and dropped the scan.
-        total = skipping(session, table, None)
-        return Kept(0, total.files_total, 0, total.bytes_total)
+        snapshot = _snapshot(session, table)
+        return Kept(0, int(snapshot.numOfFiles()), 0, int(snapshot.sizeInBytes()))
     scan = leaves.head().relation().location().preparedScan()
     return Kept(
         files=_number(scan.scanned().files()),

@@ -66,6 +66,7 @@ def retry(
     attempt: Callable[[], T],
     recorded: Callable[[], T | None],
     retries: int,
+    what: str = "merge",
 ) -> tuple[T, int]:
     """Run `attempt` until it meets no conflict; returns its result and the conflicts it met.
 
@@ -75,6 +76,7 @@ def retry(
         recorded: asked when another writer moved the same application's `txn` on: the result if
             that writer has done what `attempt` would do, None if it has not.
         retries: how often to try again, 0 or more.
+        what: the statement's name, for messages.
 
     Raises:
         ConflictError: the retries are used up, or the table itself was changed.
@@ -86,9 +88,9 @@ def retry(
             return attempt(), conflicts
         except _OTHER_TABLE as error:
             raise ConflictError(
-                f"{table} was altered or replaced while the merge ran. The merge is not repeated,"
-                " for its columns, ranges and progress were read from the table as it was; none of"
-                f" it was committed. Run it again. Delta said: {_first_line(error)}"
+                f"{table} was altered or replaced while the {what} ran. The {what} is not repeated,"
+                " for it was written for the table as it was; none of it was committed."
+                f" Run it again. Delta said: {_first_line(error)}"
             ) from error
         except _OTHER_ROWS as error:
             conflicts += 1
@@ -99,7 +101,7 @@ def retry(
             wait = next(waits, None)
             if wait is None:
                 raise ConflictError(
-                    f"Other writers committed to {table} during each of the merge's {conflicts}"
+                    f"Other writers committed to {table} during each of the {what}'s {conflicts}"
                     " tries; none of it was committed. Run it again when they are done."
                     f" Delta said: {_first_line(error)}"
                 ) from error

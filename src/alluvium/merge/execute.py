@@ -60,7 +60,7 @@ class Outcome:
 def run(
     session: SparkSession,
     table: str,
-    plan: Callable[[], Statement],
+    plan: Callable[[], Statement | None],
     model: str,
     through: int | None,
     *,
@@ -70,7 +70,8 @@ def run(
 ) -> Outcome:
     """Run the MERGE that `plan` gives into `table`, again if other writers are in its way.
 
-    plan: called before every try, so that ranges fit the table as it is then.
+    plan: called before every try, so that ranges fit the table as it is then; None where there is
+        nothing left to merge.
     through: the newest event batch in the source, recorded as the model's progress; a batch that
         was recorded before, by whomever, changes nothing. None records none.
     table_id: id of the table that the first plan was made for; the present one's if not given.
@@ -82,13 +83,23 @@ def run(
     """
     table_id = table_id or log.table_id(session, table)
 
+    tries = 0
+
     def attempt() -> Outcome:
+        nonlocal tries
+        tries += 1
+        # What was in the way may have been this very batch, merged by another process.
+        done = recorded() if tries > 1 else None
+        if done is not None:
+            return done
         statement = plan()
         if log.table_id(session, table) != table_id:
             raise ConflictError(
                 f"{table} was replaced while the merge was planned or waited for other writers; the"
                 " batch was staged for the table before. Nothing was committed. Run it again."
             )
+        if statement is None:
+            return recorded() or Outcome(0)
         return _try(session, table, statement, table_id, model, through, engine)
 
     def recorded() -> Outcome | None:

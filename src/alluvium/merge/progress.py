@@ -30,9 +30,13 @@ def read(session: SparkSession, table: str, model: str) -> int | None:
 def copy(session: SparkSession, source: str, target: str) -> int:
     """Carry the progress of `source` to its clone `target`; returns how many models had any.
 
-    A clone starts with an empty list of transactions and an id of its own.
+    A clone starts with an empty list of transactions and an id of its own. It gets the progress of
+    the version that it is a clone of: the source may have merged more, or been rebuilt, since.
     """
-    source_id, versions = log.state(session, source)
+    cloned = log.last_commit(session, target).get("operationParameters", {}).get("sourceVersion")
+    if cloned is None:
+        return 0  # another writer was here first
+    source_id, versions = log.state(session, source, int(cloned))
     target_id = log.table_id(session, target)
     suffix = f"/{source_id}"
     carried = {

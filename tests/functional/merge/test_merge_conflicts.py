@@ -123,6 +123,32 @@ def test_the_same_batch_by_another_process_is_no_error(session: SparkSession) ->
     assert rows(session) == [(1, 2), (2, 1)]
 
 
+def test_the_same_batch_after_an_append(session: SparkSession) -> None:
+    """The append is what Delta names, and the other process' merge came right behind it."""
+
+    def append_and_same(other: SparkSession) -> None:
+        append(other)
+        statement = execute.Statement(merge("(1L, 2L), (2L, 1L)"), {})
+        assert execute.run(other, TABLE, lambda: statement, "m", 7).affected == 2
+
+    plan = Plan(session, "(1L, 2L), (2L, 1L)", append_and_same)
+    outcome = execute.run(session, TABLE, plan, "m", 7)
+    assert plan.failures == []
+    assert outcome == execute.Outcome(0, already_merged=True, conflicts=1)
+    assert plan.tries == 1
+
+
+def test_a_new_plan_with_nothing_to_do_is_not_run(session: SparkSession) -> None:
+    plan = Plan(session, "(2L, 1L)", append)
+
+    def first_only() -> execute.Statement | None:
+        return plan() if plan.tries == 0 else None
+
+    assert execute.run(session, TABLE, first_only, "m", 7) == execute.Outcome(0, conflicts=1)
+    assert plan.failures == []
+    assert rows(session) == [(1, 1), (50, 1)]
+
+
 @pytest.mark.slow
 def test_an_earlier_batch_by_another_process_does_not_stand_for_ours(session: SparkSession) -> None:
     def earlier(other: SparkSession) -> None:

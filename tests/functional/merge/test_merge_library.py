@@ -70,9 +70,14 @@ def test_recreated_table_starts_from_nothing(session: SparkSession, table: str) 
     assert progress.read(session, table, "m") == 1
 
 
+def clone(session: SparkSession) -> None:
+    session.sql("drop table if exists lib.c")
+    session.sql("create table lib.c shallow clone lib.t")
+
+
 def test_clone_gets_the_progress(session: SparkSession, table: str) -> None:
     merged(session, table, MERGE, "m", 7)
-    session.sql("create or replace table lib.c shallow clone lib.t")
+    clone(session)
     assert progress.read(session, "lib.c", "m") is None
     assert progress.copy(session, table, "lib.c") == 1
     assert progress.read(session, "lib.c", "m") == 7
@@ -80,6 +85,48 @@ def test_clone_gets_the_progress(session: SparkSession, table: str) -> None:
     into_clone = MERGE.replace("lib.t", "lib.c").replace("= t.", "= c.")
     assert merged(session, "lib.c", into_clone, "m", 8) == 0
     assert progress.read(session, table, "m") == 7
+
+
+def test_clone_gets_no_progress_that_its_rows_lack(session: SparkSession, table: str) -> None:
+    merged(session, table, MERGE, "m", 1)
+    clone(session)
+    merged(session, table, MERGE.replace("1L", "2L"), "m", 2)  # while `dbt clone` goes on
+    assert progress.copy(session, table, "lib.c") == 1
+    assert session.table("lib.c").count() == 1
+    assert progress.read(session, "lib.c", "m") == 1
+
+
+def test_clone_of_a_table_that_was_rebuilt_since(session: SparkSession, table: str) -> None:
+    merged(session, table, MERGE, "m", 1)
+    clone(session)
+    session.sql("create or replace table lib.t using delta as select id from range(0)")
+    merged(session, table, MERGE, "m", 5)
+    assert progress.copy(session, table, "lib.c") == 1
+    assert progress.read(session, "lib.c", "m") == 1
+
+
+def test_clone_that_another_writer_changed_first(session: SparkSession, table: str) -> None:
+    merged(session, table, MERGE, "m", 1)
+    clone(session)
+    session.sql("delete from lib.c")
+    assert progress.copy(session, table, "lib.c") == 0
+    assert progress.read(session, "lib.c", "m") is None
+
+
+def test_skipping_looks_at_files_where_the_table_is_cached(
+    session: SparkSession, table: str
+) -> None:
+    for first in (0, 10):
+        session.range(first, first + 5, 1, 1).writeTo(table).append()
+    session.sql(f"cache table {table}")
+    try:
+        for predicate, files in ((None, 2), ("id > 8", 1), ("id = 100", 0), ("false", 0)):
+            kept = log.skipping(session, table, predicate)
+            assert (kept.files, kept.files_total) == (files, 2), predicate
+            assert (kept.bytes > 0) == (files > 0)
+            assert kept.bytes_total > 0
+    finally:
+        session.sql(f"uncache table {table}")
 
 
 def test_skipping_counts_files_as_delta_reads_them(session: SparkSession, table: str) -> None:

@@ -198,7 +198,9 @@ def test_stock_targets_say_whose_macro_wins(
         ({"items": {}}, {"order_by": "a"}, "says no window; accepted: from_batch, through_batch"),
         ({"items": {"from_batch": "1 or true"}}, {"order_by": "a"}, "accepted: a whole number"),
         ({"items": {"from_time": "' or true"}}, {"order_by": "a"}, "a date and time in UTC"),
+        ({"items": {"from_time": "2024-13-45"}}, {"order_by": "a"}, "a date and time in UTC"),
         ({"items": {"since": 1}}, {"order_by": "a"}, "unknown key since; accepted: from_batch"),
+        ({"items": {"from_batch": 1}}, {"order_by": "a"}, "nothing would read the window"),
         ({"items": {"from_batch": 1}}, {}, "without order_by an old event would replace"),
         (
             {"items": {"from_batch": 1}},
@@ -217,6 +219,75 @@ def test_backfills_that_are_refused(
 ) -> None:
     macros.context["var"] = lambda name, default=None: backfill
     assert said in mistakes(macros, stop, node(meta))
+
+
+READS = "select * from {{ alluvium.new_events(ref('b'), 'items') }}"
+OWN_MACRO = "select * from {{ bronze('items') }}"
+INLINE = {"nodes": [], "macros": ["macro.alluvium.new_events"]}
+STAGED = {"nodes": ["model.root.batch"], "macros": []}
+
+
+def ask_for_backfill(macros: Any) -> None:
+    asked = {"alluvium_backfill": {"items": {"from_batch": 1}}}
+    macros.context["var"] = asked.get
+
+
+@pytest.mark.parametrize(
+    ("depends_on", "changes", "reads"),
+    [
+        (INLINE, {}, True),
+        (STAGED, {}, True),
+        (STAGED, {"config": {"materialized": "ephemeral", "meta": {}}}, True),
+        (STAGED, {"depends_on": {"nodes": [], "macros": []}, "raw_code": OWN_MACRO}, True),
+        (STAGED, {"raw_code": READS.replace("'items'", "'others'")}, False),
+        ({"nodes": [], "macros": []}, {}, False),
+    ],
+)
+def test_a_backfill_that_nothing_reads_is_refused(
+    macros: Any, node: Any, stop: Any, depends_on: Any, changes: Any, reads: bool
+) -> None:
+    ask_for_backfill(macros)
+    macros.context["selected_resources"] = ["model.root.items", "model.root.batch"]
+    items = node({"order_by": "a"}) | {"depends_on": depends_on}
+    use(macros, items, batch(node, **changes))
+    if reads:
+        macros.validate()
+    else:
+        with pytest.raises(stop, match=r"^1 mistake (.|\n)*nothing would read the window"):
+            macros.validate()
+
+
+def test_a_backfill_of_what_is_not_selected_is_refused(macros: Any, node: Any, stop: Any) -> None:
+    ask_for_backfill(macros)
+    macros.context["selected_resources"] = ["model.root.batch"]
+    items = node({"order_by": "a"}) | {"depends_on": STAGED}
+    said = mistakes(macros, stop, items, batch(node))
+    assert said.startswith("1 mistake ")
+    assert "items.items" not in said
+    assert "items is not selected, so nothing would be merged" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("2024-02-29", True),
+        ("2024-12-31T23:59:59", True),
+        ("0001-01-01 00:00", True),
+        ("9999-12-31", True),
+        ("2023-02-29", False),
+        ("2024-04-31", False),
+        ("2024-13-01", False),
+        ("2024-00-10", False),
+        ("2024-01-00", False),
+        ("0000-01-01", False),
+        ("2024-01-31 24:00", False),
+        ("2024-01-31 10:60", False),
+        ("2024-01-31 10:00:60", False),
+        ("2024-1-1", False),
+    ],
+)
+def test_moments_are_of_the_calendar(macros: Any, text: str, accepted: bool) -> None:
+    assert macros.is_moment(text) is accepted
 
 
 def test_a_backfill_and_a_rebuild_are_refused(macros: Any, node: Any, stop: Any) -> None:

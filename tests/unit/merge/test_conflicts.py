@@ -96,6 +96,12 @@ def test_another_writers_rows_do_not_stand_for_ours(waits: list[float]) -> None:
     assert retry("t", attempt, lambda: "by another", 2) == ("merged", 1)
 
 
+def test_messages_name_the_statement(waits: list[float]) -> None:
+    attempt, _ = failing(exceptions.ConcurrentAppendException("rows"))
+    with pytest.raises(ConflictError, match="each of the delete's 1 tries"):
+        retry("t", attempt, lambda: None, 0, "delete")
+
+
 @pytest.mark.parametrize(
     "error",
     [exceptions.MetadataChangedException("why"), exceptions.ProtocolChangedException("why")],

@@ -24,6 +24,7 @@ from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from alluvium.merge import batch, progress, ranges
 from alluvium.merge import execute as merge
+from alluvium.merge.conflicts import retry
 from alluvium.ranges import UnfitError
 from dbt.adapters.alluvium import catalog, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
@@ -316,13 +317,12 @@ class AlluviumAdapter(SparkAdapter):
         table: that it will be merged into. A batch that reads it is computed from one version.
         """
         with spark_errors():
-            rows = self._handle.session.table(source)
-            self._handle.batch_at = batch.version_read(rows, table)
-            batch.keep(rows)
+            self._handle.keep(source, table)
 
     @available.parse_none
     def release_batch(self, source: str) -> None:
-        self._handle.session.table(source).unpersist()
+        with spark_errors():
+            self._handle.release(source)
 
     @available.parse(lambda *a, **k: False)
     def is_small(self, source: str) -> bool:
@@ -379,7 +379,7 @@ class AlluviumAdapter(SparkAdapter):
         session = self._handle.session
         planned = True
 
-        def statement() -> merge.Statement:
+        def statement() -> merge.Statement | None:
             nonlocal planned
             if not planned:
                 # The batch may be computed from the table that another writer has changed.
@@ -388,6 +388,8 @@ class AlluviumAdapter(SparkAdapter):
                 self.keep_batch(source, table)
                 attempt.update(plan(*arguments))
             planned = False
+            if not attempt["pending"]:
+                return None
             return merge.Statement(
                 attempt["sql"], attempt["figures"], attempt["prune"], self._handle.batch_at
             )
@@ -416,6 +418,17 @@ class AlluviumAdapter(SparkAdapter):
             **(outcome.kept.figures() if outcome.kept else {}),
             **(wrote if affected else {}),
         }
+
+    @available.parse_none
+    def run_again(self, table: str, sql: str, what: str) -> None:
+        """Run a statement that may be repeated, again where other writers of `table` were faster.
+
+        what: the statement's name, for messages.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the statement
+        session = self._handle.session
+        with spark_errors():
+            retry(table, lambda: session.sql(sql).collect(), lambda: None, merge.RETRIES, what)
 
     @available.parse_none
     def merge_response(self, figures: dict[str, Any]) -> AdapterResponse:

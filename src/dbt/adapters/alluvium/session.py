@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
 from alluvium.engine.causes import causes
+from alluvium.merge import batch
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
 
@@ -71,6 +72,7 @@ class SessionHandle:
 
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
+        self._kept: dict[str, DataFrame] = {}
         # Version of the merged table that the node's batch was computed from, if it reads it.
         self.batch_at: int | None = None
         self._group = f"{name} {id(self):x}"
@@ -87,6 +89,20 @@ class SessionHandle:
         streams.provide(self.session, relation)
         return self.session.sql(f"select * from {relation}")
 
+    def keep(self, relation: str, table: str) -> None:
+        """Keep the rows of `relation` in Spark until `release`, or until the node ends.
+
+        table: that they will be merged into.
+        """
+        self._kept[relation] = self.session.table(relation)
+        self.batch_at = batch.version_read(self._kept[relation], table)
+        batch.keep(self._kept[relation])
+
+    def release(self, relation: str) -> None:
+        """Let go of what `keep` kept: a table that moved on since would be another plan."""
+        if relation in self._kept:
+            self._kept.pop(relation).unpersist()
+
     def cancel(self) -> None:
         # "Future jobs" too: a cancelled model must not go on with its next statement.
         context = self.session.sparkContext._jsc.sc()
@@ -94,6 +110,8 @@ class SessionHandle:
 
     def close(self) -> None:
         """Let go of what nodes have cached; sessions share it, so the last to close does."""
+        for relation in list(self._kept):
+            self.release(relation)
         with self._guard:
             self._open.discard(id(self))
             if not self._open:

@@ -16,7 +16,11 @@ using (
                 *,
                 row_number() over (
                     partition by `id`, `carrier`
-                    order by `lsn` desc nulls last, to_json(struct(*)) desc
+                    order by `lsn` desc nulls last, to_json(struct(*), map(
+                        'timeZone', 'UTC',
+                        'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
+                        'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
+                    )) desc, cast(struct(*) as string) desc
                 ) as `__alluvium_rank`
             from (select * from src where (`id` is not null and `carrier` is not null))
         )

@@ -15,7 +15,11 @@ using (
                 *,
                 row_number() over (
                     partition by `id`
-                    order by to_json(struct(*)) desc
+                    order by to_json(struct(*), map(
+                        'timeZone', 'UTC',
+                        'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
+                        'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
+                    )) desc, cast(struct(*) as string) desc
                 ) as `__alluvium_rank`
             from items__dbt_tmp
         )

@@ -18,7 +18,11 @@ using (
                 *,
                 row_number() over (
                     partition by `id`, `carrier`
-                    order by `lsn` desc nulls last, `ts_ms` desc nulls last, to_json(struct(*)) desc
+                    order by `lsn` desc nulls last, `ts_ms` desc nulls last, to_json(struct(*), map(
+                        'timeZone', 'UTC',
+                        'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
+                        'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
+                    )) desc, cast(struct(*) as string) desc
                 ) as `__alluvium_rank`
             from items__dbt_tmp
         )

@@ -1,0 +1,14 @@
+{#- Runs a statement that may be repeated on a table that others write too: on an alluvium target it is tried
+    again where they were faster. what: its name, for messages. -#}
+{% macro run_again(table, sql, what) %}
+  {{ return(adapter.dispatch('run_again', 'alluvium')(table, sql, what)) }}
+{% endmacro %}
+
+{% macro default__run_again(table, sql, what) %}
+  {%- do run_query(sql) -%}
+{% endmacro %}
+
+{% macro alluvium__run_again(table, sql, what) %}
+  {%- do log('On ' ~ table ~ ': ' ~ sql) -%}
+  {%- do adapter.run_again(table, sql, what) -%}
+{% endmacro %}

@@ -1,0 +1,120 @@
+"""What a dbt run does after another writer was faster, and with its batch when the merge fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from delta.exceptions import ConcurrentAppendException
+from functional.merge.conftest import BATCH, SOURCES, merged
+from pyspark.sql import SparkSession
+
+from alluvium.merge import execute
+from dbt.adapters.alluvium.session import SessionHandle
+
+pytestmark = pytest.mark.spark
+
+
+def lose_once(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[..., Any]) -> list[str]:
+    """Let the next merge lose against `meanwhile`; gives the statements that were tried."""
+    run = execute._try
+    tried: list[str] = []
+
+    def losing(session: Any, table: str, statement: Any, *args: Any) -> Any:
+        tried.append(statement.sql)
+        if len(tried) > 1:
+            return run(session, table, statement, *args)
+        meanwhile(session, lambda: run(session, table, statement, *args))
+        raise ConcurrentAppendException("another writer")
+
+    monkeypatch.setattr(execute, "_try", losing)
+    return tried
+
+
+def test_events_without_a_key_that_another_process_merged(
+    feed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = feed("inserted", {"on_match": "ignore", "null_keys": "insert"})
+    made.append_events(0, (1, "c", 1, None, "a"), (None, "c", 2, None, "b"))
+    made.dbt("run")
+    made.append_events(1, (2, "c", 3, None, "c"), (None, "c", 4, None, "d"))
+    tried = lose_once(monkeypatch, lambda session, merge: merge())
+    made.dbt("run")
+    assert made.said("already merged")
+    assert len(tried) == 1
+    assert sorted(made.sql("select v from {s}.items")["v"]) == ["a", "b", "c", "d"]
+
+
+def test_a_batch_that_another_writer_left_nothing_of(
+    make_project: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = (
+        "select * from {{ ref('batch') }}"
+        "{% if is_incremental() %} where id not in (select id from {{ this }}){% endif %}"
+    )
+    made = make_project(
+        "leftover",
+        {
+            "models/sources.yml": SOURCES,
+            "models/batch.sql": BATCH,
+            "models/items.sql": merged({"order_by": "lsn"}, body),
+        },
+    )
+    made.append_events(0, (1, "c", 1, None, "a"))
+    made.dbt("run")
+    made.append_events(1, (2, "c", 2, None, "b"))
+    other = "insert into leftover.items select 2L, 'c', 9L, null, 'other'"
+    tried = lose_once(monkeypatch, lambda session, _: session.newSession().sql(other))
+    made.dbt("run")
+    assert len(tried) == 1
+    assert made.figures("items")["rows_affected"] == 0
+    assert sorted(made.sql("select v from {s}.items")["v"]) == ["a", "other"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_batch_is_not_kept_longer_than_its_node(feed: Callable[..., Any], fails: bool) -> None:
+    made = feed(f"kept_{fails}".lower(), {})
+    made.append_events(0, (1, "c", 1, None, "a"), (1 if fails else 2, "c", 2, None, "b"))
+    other = SessionHandle(made.session, "of another node")
+    try:
+        assert made.try_dbt("run").success is not fails
+        assert bool(made.said("nothing says which is the newest")) is fails
+        assert made.session._jsparkSession.sharedState().cacheManager().isEmpty()
+    finally:
+        other.close()
+
+
+def lose_statement(monkeypatch: pytest.MonkeyPatch, begins: str) -> list[str]:
+    """Let the first statement that begins so lose; gives those that were tried."""
+    run = SparkSession.sql
+    tried: list[str] = []
+
+    def losing(session: SparkSession, sql: str, *args: Any, **kwargs: Any) -> Any:
+        text = sql[sql.find("*/") + 2 :].strip() if sql.startswith("/*") else sql.strip()
+        if text.startswith(begins):
+            tried.append(text)
+            if len(tried) == 1:
+                raise ConcurrentAppendException("another writer")
+        return run(session, sql, *args, **kwargs)
+
+    monkeypatch.setattr(SparkSession, "sql", losing)
+    return tried
+
+
+def test_rejected_events_and_purges_are_tried_again(
+    feed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = feed("again", {"order_by": "lsn", "delete_when": "op = 'd'", "tombstone_time": "at"})
+    made.append_events(0, (None, "c", 1, None, "a"), (2, "d", 2, "2024-01-01", "b"))
+    tried = lose_statement(monkeypatch, "merge into again.items__rejected")
+    made.dbt("run")
+    assert len(tried) == 2
+    assert len(made.sql("select * from {s}.items__rejected")) == 1
+    tried = lose_statement(monkeypatch, "delete from again.items")
+    made.dbt(
+        "run-operation", "alluvium.purge_tombstones", "--args", "{model: items, dry_run: false}"
+    )
+    assert len(tried) == 2
+    assert made.said("items: deleted 1 of 1 tombstone older than 30 days")
+    assert made.sql("select * from {s}.items").empty
