@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from functional.merge.conftest import BATCH, SOURCES, merged
 
 pytestmark = pytest.mark.spark
 
@@ -59,6 +60,35 @@ def test_progress_stays(project: Any) -> None:
     project.dbt("run")
     assert project.figures("items")["events"] == 1
     assert rows(project)[-2] == (4, 4, "new")
+
+
+def test_rejected_events_are_replayed_after_the_parser_is_mended(
+    make_project: Callable[..., Any],
+) -> None:
+    parsed = BATCH.replace("select id,", "select try_cast(v as bigint) as id, _batch_id,")
+    made = make_project(
+        "replay",
+        {
+            "models/sources.yml": SOURCES,
+            "models/batch.sql": parsed,
+            "models/items.sql": merged({"order_by": "lsn"}),
+        },
+    )
+    for batch, v in enumerate(("1", "#2", "#3", "4")):
+        made.append_events(batch, (0, "c", batch, None, v))
+        made.dbt("run")
+    kept = "from {s}.items__rejected"
+    ids = "get_json_object(event, '$._batch_id')"
+    window = made.sql(f"select min(int({ids})) as lo, max(int({ids})) as hi, count(*) as n {kept}")
+    assert window.values.tolist() == [[1, 2, 2]]
+    assert made.sql("select id from {s}.items order by id")["id"].tolist() == [1, 4]
+
+    made.write({"models/batch.sql": parsed.replace("try_cast(v", "try_cast(ltrim('#', v)")})
+    backfill(made, from_batch=1, through_batch=2)
+    assert made.figures("items")["events"] == 2
+    assert made.sql("select id from {s}.items order by id")["id"].tolist() == [1, 2, 3, 4]
+    made.dbt("run")
+    assert made.said("items: nothing new")
 
 
 def test_a_window_of_time(project: Any) -> None:

@@ -128,6 +128,41 @@ def test_old_tombstones_are_purged(project: Any) -> None:
     assert table(project, "deleting") == [row for row in before if row[0] != 2]
 
 
+def test_tombstones_without_a_time_are_counted(project: Any) -> None:
+    project.session.sql(
+        f"insert into {project.schema}.deleting (id, part, lsn, _deleted)"
+        " values (7, 'x', null, true)"
+    )
+    before = len(table(project, "deleting"))
+    purge = ("run-operation", "alluvium.purge_tombstones", "--args")
+    project.dbt(*purge, "{model: deleting, older_than: 2 days, dry_run: false}")
+    assert project.said(
+        "deleting: deleted 0 of 2 tombstones older than 2 days,"
+        " 1 cannot be dated: their tombstone_time is NULL"
+    )
+    assert len(table(project, "deleting")) == before
+
+
+def test_a_table_that_never_had_tombstones(project: Any) -> None:
+    project.session.sql(
+        f"create or replace table {project.schema}.deleting using delta"
+        f" as select * except (_deleted) from {project.schema}.deleting"
+    )
+    project.dbt("run-operation", "alluvium.purge_tombstones", "--args", "{model: deleting}")
+    assert project.said("deleting: there are no tombstones")
+
+
+@pytest.mark.parametrize("sample", ["5", "-1", "0", "0.0000001", "a tenth"])
+def test_samples_that_are_refused(project: Any, sample: str) -> None:
+    project.write({"models/tests.yml": TESTS.replace("sample: 1", f"sample: {sample}")})
+    outcome = project.try_dbt("test", "--select", "verified")
+    project.write({"models/tests.yml": TESTS})
+    said = str(outcome.exception) + "\n".join(project.lines)
+    assert not outcome.success
+    shown = "1e-07" if sample == "0.0000001" else sample
+    assert f"alluvium.immutable_column: sample is {shown}; accepted: the part of the keys" in said
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -110,12 +110,12 @@ class SessionHandle:
 
     def close(self) -> None:
         """Let go of what nodes have cached; sessions share it, so the last to close does."""
-        for relation in list(self._kept):
-            self.release(relation)
         with self._guard:
             self._open.discard(id(self))
             if not self._open:
                 self.session.catalog.clearCache()
+        for relation in list(self._kept):  # what a failed merge left
+            self.release(relation)
 
     def rollback(self) -> None:
         """Spark has no transactions over statements."""
