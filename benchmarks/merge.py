@@ -233,20 +233,20 @@ def draw_chart(results: list[dict[str, Any]]) -> None:
     figure.savefig(CHART, metadata={"Date": None})
 
 
-def keep(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def keep(results: list[dict[str, Any]]) -> None:
     """Put the results among the kept ones, in the place of earlier ones of their case."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     renewed = {one["case"] for one in results}
     every = [one for one in known if one["case"] not in renewed] + results
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(every, indent=2) + "\n")
-    return every
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     groups = ("soon", "growth", "adversary")
     parser.add_argument("--group", choices=groups, action="append", help="default: all")
+    parser.add_argument("--case", action="append", help="names of cases; default: all of a group")
     parser.add_argument("--full", action="store_true", help="growth up to 100 million rows")
     parser.add_argument("--rows", type=int, nargs="+", help="rows of the tables of growth")
     parser.add_argument("--rounds", type=int, default=3, help="batches of each case")
@@ -269,10 +269,12 @@ def main() -> None:
             else:
                 cases = adversary_cases(bench, data, options.pairs)
             for case in cases:
-                every = keep(list(play(bench, case, warm_up)))
+                if options.case and case.name not in options.case:
+                    continue
+                keep(list(play(bench, case, warm_up)))
                 warm_up = min(warm_up, 1)
-            draw_chart(every)
             shutil.rmtree(data)
+        draw_chart(json.loads(RESULTS.read_text()))
         iceberg.close()
         engine.stop()
 

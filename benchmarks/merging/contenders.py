@@ -199,8 +199,9 @@ class Stock:
         )
         seconds, path, _ = _seconds(bench.dbt("stock", variables, ["batch", "items"]))
         commit = log.last_commit(bench.session, f"delta.`{copy}`")
-        changed = commit["operationMetrics"]
-        rows = int(changed["numTargetRowsInserted"]) + int(changed["numTargetRowsUpdated"])
+        # A MERGE of no events makes no commit.
+        changed = commit["operationMetrics"] if commit["operation"] == "MERGE" else {}
+        rows = sum(int(changed.get(f"numTargetRows{kind}", 0)) for kind in ("Inserted", "Updated"))
         return Done(seconds, path, rows, kept.files, kept.bytes)
 
 
