@@ -5,7 +5,7 @@
   {%- set merged = [] -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
-    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_merge', 'alluvium_tier'], mistakes) -%}
+    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_layout', 'alluvium_merge', 'alluvium_tier'], mistakes) -%}
     {%- if 'alluvium_merge' in meta -%}
       {%- do merged.append(node) -%}
       {%- do alluvium.validate_merge(node, meta.alluvium_merge, mistakes) -%}
@@ -14,9 +14,10 @@
   {%- for node in graph.sources.values() -%}
     {%- do alluvium.validate_meta_names(node, node.config.get('meta') or {}, ['alluvium_stream'], mistakes) -%}
   {%- endfor -%}
-  {#- The adapter reads the streams, so it knows what they accept; elsewhere nothing reads them. -#}
+  {#- The adapter reads the streams and the layouts, so it knows what they accept; elsewhere nothing reads them. -#}
   {%- if target.type == 'alluvium' -%}
     {%- do mistakes.extend(adapter.stream_mistakes(graph.sources.values() | list)) -%}
+    {%- do mistakes.extend(adapter.layout_mistakes(graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list)) -%}
   {%- endif -%}
   {%- if merged -%}
     {%- do alluvium.validate_dispatch(mistakes) -%}

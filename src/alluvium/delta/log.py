@@ -150,10 +150,10 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Data
         found = [field for field in schema.fields if field.name.lower() == column.lower()]
         if not found:
             raise ValueError(f"{table} has no column {column!r}: accepted are {schema.names}")
-        known = _from_partition if found[0].name in partition_names else _from_stats
+        known = _from_partition if found[0].name in partition_names else statistics
         read.append(known(session, snapshot, found[0]))
     size = jvm.of(session).org.apache.spark.sql.functions.col("size")
-    selected = [size, _rows(session, snapshot).alias("n")]
+    selected = [size, row_counts(session, snapshot).alias("n")]
     for place, bounds in enumerate(read):
         selected += [one.alias(f"{name}{place}") for name, one in bounds.items()]
     files = DataFrame(
@@ -169,12 +169,14 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Data
     )
 
 
-def _rows(session: SparkSession, snapshot: Any) -> Any:
+def row_counts(session: SparkSession, snapshot: Any) -> Any:
+    """Column of `snapshot.withStats()`: rows of each file, with those that are deleted."""
     nothing = jvm.scala_seq(session, [])
     return snapshot.getStatsColumnOrNullLiteral("numRecords", nothing).cast("bigint")
 
 
-def _from_stats(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
+def statistics(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
+    """Columns of `snapshot.withStats()`: bounds `lo` and `hi` of a field's values, and `nulls`."""
     functions = jvm.of(session).org.apache.spark.sql.functions
     path = jvm.scala_seq(session, [field.name])
 
@@ -186,7 +188,7 @@ def _from_stats(session: SparkSession, snapshot: Any, field: StructField) -> dic
 
     def trusted(bound: Any) -> Any:
         # Delta trusts bounds only where both counts are known.
-        bound = functions.when(_rows(session, snapshot).isNotNull(), bound)
+        bound = functions.when(row_counts(session, snapshot).isNotNull(), bound)
         return functions.when(nulls.isNotNull(), bound).cast(kind)
 
     return {
@@ -203,7 +205,7 @@ def _from_partition(session: SparkSession, snapshot: Any, field: StructField) ->
     # An empty text is NULL to Delta, whatever the type.
     text = functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
     value = text.try_cast(field.dataType.simpleString())
-    nulls = functions.when(text.isNull(), _rows(session, snapshot)).when(value.isNotNull(), 0)
+    nulls = functions.when(text.isNull(), row_counts(session, snapshot)).when(value.isNotNull(), 0)
     return {"lo": value, "hi": value, "nulls": nulls.cast("bigint")}
 
 

@@ -12,16 +12,10 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import TypeVar
 
-from delta.exceptions import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
+from delta.exceptions import ConcurrentTransactionException
 from pyspark.errors import PySparkException
+
+from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
 
 T = TypeVar("T")
 
@@ -29,16 +23,6 @@ T = TypeVar("T")
 class StaleBatchError(PySparkException):
     """The table that a batch was computed from has moved on before the batch was merged into it."""
 
-
-_OTHER_ROWS = (
-    StaleBatchError,
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-)
-_OTHER_TABLE = (MetadataChangedException, ProtocolChangedException)
 
 # Seconds. A merge takes some, so the first wait only has to part two that collided.
 FIRST_LIMIT = 1.0
@@ -86,13 +70,13 @@ def retry(
     while True:
         try:
             return attempt(), conflicts
-        except _OTHER_TABLE as error:
+        except OTHER_TABLE as error:
             raise ConflictError(
                 f"{table} was altered or replaced while the {what} ran. The {what} is not repeated,"
                 " for it was written for the table as it was; none of it was committed."
                 f" Run it again. Delta said: {_first_line(error)}"
             ) from error
-        except _OTHER_ROWS as error:
+        except (StaleBatchError, *OTHER_ROWS) as error:
             conflicts += 1
             if isinstance(error, ConcurrentTransactionException):
                 done = recorded()

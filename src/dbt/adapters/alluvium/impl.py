@@ -26,7 +26,7 @@ from alluvium.merge import batch, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
 from alluvium.ranges import UnfitError
-from dbt.adapters.alluvium import catalog, python_models, seeds, streams
+from dbt.adapters.alluvium import catalog, layouts, python_models, seeds, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
@@ -287,6 +287,26 @@ class AlluviumAdapter(SparkAdapter):
     def stream_mistakes(self, sources: list[dict[str, Any]]) -> list[str]:
         """Every mistake in `meta.alluvium_stream` of the graph's sources."""
         return streams.mistakes(sources)
+
+    # The layout ----------------------------------------------------------------------------
+
+    @available.parse_list
+    def layout_mistakes(self, models: list[dict[str, Any]]) -> list[str]:
+        """Every mistake in `meta.alluvium_layout` of the graph's models."""
+        return layouts.mistakes(models)
+
+    @available.parse_list
+    def compaction_plan(self, table: str, model: str, block: Any) -> list[str]:
+        """Lines that say what `compact` would do now."""
+        with spark_errors():
+            return layouts.preview(self._handle.session, table, model, block)
+
+    @available.parse(lambda *a, **k: "")
+    def compact(self, table: str, model: str, block: Any) -> str:
+        """Compact a table by `meta.alluvium_layout`; a line that says what was done, or nothing."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the compaction
+        with spark_errors():
+            return layouts.compact(self._handle.session, table, model, block)
 
     # The merge -----------------------------------------------------------------------------
 

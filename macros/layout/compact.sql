@@ -1,0 +1,81 @@
+{#- Post-hook `alluvium.compact(this)`, or an operation:
+    dbt run-operation alluvium.compact --args '{model: edits, dry_run: true}'
+    dbt run-operation alluvium.compact --args '{tier: hourly}'
+
+    Merges and relabels fragments until they lie as `meta.alluvium_layout` says; most runs decide from the log that
+    nothing is to be done. -#}
+{% macro compact(relation=none, model=none, tier=none, dry_run=false) %}
+  {%- if relation is not none -%}
+    {%- if alluvium.maintains() -%}
+      {%- set block = (config.get('meta') or {}).get('alluvium_layout') -%}
+      {%- if block is none -%}
+        {%- do exceptions.raise_compiler_error('alluvium.compact: ' ~ relation ~ ' has no meta.alluvium_layout;'
+            ~ ' accepted: sort_by, a column or a list of columns, and what docs/compaction.md lists') -%}
+      {%- endif -%}
+      {{ return(alluvium.compact_table(relation, relation.identifier, block)) }}
+    {%- endif -%}
+    {{ return('') }}
+  {%- endif -%}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.validate() -%}
+  {%- for node in alluvium.models_with_layout(model, tier) -%}
+    {%- set table = alluvium.existing_relation(node) -%}
+    {%- if table is none -%}
+      {%- do log(node.name ~ ': no table yet', info=true) -%}
+    {%- else -%}
+      {%- set sql = alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run) -%}
+      {%- if sql -%}{%- do run_query(sql) -%}{%- endif -%}
+    {%- endif -%}
+  {%- endfor -%}
+{% endmacro %}
+
+
+{#- The model of this name, or those of a tier, that have a layout. -#}
+{% macro models_with_layout(name, tier) %}
+  {%- if (name is none) == (tier is none) -%}
+    {%- do exceptions.raise_compiler_error('alluvium.compact: accepted: model, the name of one, or tier, the name of one') -%}
+  {%- endif -%}
+  {%- if tier is not none and tier not in alluvium.tiers() -%}
+    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
+  {%- endif -%}
+  {%- set found = [] -%}
+  {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+    {%- set meta = node.config.get('meta') or {} -%}
+    {%- if 'alluvium_layout' in meta and (node.name == name or (tier is not none and meta.get('alluvium_tier') == tier)) -%}
+      {%- do found.append(node) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if not found -%}
+    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ (name or tier) ~ "' is no "
+        ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: the name of one.') -%}
+  {%- endif -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
+{#- Compacts, and says so; what it returns is SQL that is still to be run. -#}
+{% macro compact_table(relation, name, block, dry_run=false) %}
+  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run)) }}
+{% endmacro %}
+
+{#- Spark alone cannot merge files in order: OPTIMIZE joins the small ones. -#}
+{% macro default__compact_table(relation, name, block, dry_run) %}
+  {%- set sql = 'optimize ' ~ relation.render() -%}
+  {%- if dry_run -%}
+    {%- do log(name ~ ': would run `' ~ sql ~ '`; only an alluvium target compacts by the layout', info=true) -%}
+    {{ return('') }}
+  {%- endif -%}
+  {{ return(sql) }}
+{% endmacro %}
+
+{% macro alluvium__compact_table(relation, name, block, dry_run) %}
+  {%- if dry_run -%}
+    {%- for line in adapter.compaction_plan(relation.render(), name, block) -%}
+      {%- do log(line, info=true) -%}
+    {%- endfor -%}
+  {%- else -%}
+    {%- set line = adapter.compact(relation.render(), name, block) -%}
+    {%- if line -%}{%- do log(line, info=true) -%}{%- endif -%}
+  {%- endif -%}
+  {{ return('') }}
+{% endmacro %}

@@ -1,0 +1,41 @@
+"""How much of a bucket may still be rewritten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alluvium.compaction.bucket import UNSORTED, Bucket, Numbers
+
+
+@dataclass
+class Allowance:
+    """Bytes that may still be rewritten.
+
+    run: in this run.
+    ordered: of them, of fragments that are sorted already.
+    """
+
+    run: float = float("inf")
+    ordered: float = float("inf")
+
+    def takes(self, bucket: Bucket, places: Numbers) -> bool:
+        """Take the bytes of `places` from what is left, if they fit in."""
+        every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
+        if every > self.run or ordered > self.ordered:
+            return False
+        self.run -= every
+        self.ordered -= ordered
+        return True
+
+    def part(self, bucket: Bucket, places: Numbers) -> Numbers:
+        """The first of `places` that fit in together; two at least, where there are two."""
+        every, ordered = _sizes(bucket, places)
+        fits = (np.cumsum(every) <= self.run) & (np.cumsum(ordered) <= self.ordered)
+        return places[: max(2, int(fits.sum()))]
+
+
+def _sizes(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers]:
+    size = bucket.bytes[places]
+    return size, size * (bucket.level[places] != UNSORTED)

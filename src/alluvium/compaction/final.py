@@ -1,0 +1,56 @@
+"""The most compact form of a quiet bucket: every row key in one fragment, and few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from alluvium.compaction.allowance import Allowance
+from alluvium.compaction.bucket import FINAL, UNSORTED, Bucket, Group, Numbers
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.overlap import components
+
+# Share of deleted rows above which a fragment is written anew without them.
+_MANY_DELETED = 0.1
+
+
+def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterator[Group]:
+    """Merges after which no two fragments overlap and none but a last one is small.
+
+    Each row is rewritten once at most; sorted, full fragments that overlap nothing stay as they
+    are. What is next to one another in the order of the keys, and needs a rewrite or is small,
+    makes one merge. Of one that this run may not rewrite as a whole it does the beginning; its
+    outputs and what is left are merged by later runs.
+    """
+    hollow = bucket.deleted > _MANY_DELETED * (bucket.rows + bucket.deleted)
+    anew = hollow | (bucket.level == UNSORTED)
+    settled = bucket.is_full(layout) & ~anew
+    level = final_level(bucket, layout)
+    run: list[Numbers] = []
+
+    def close() -> Iterator[Group]:
+        places = np.concatenate(run) if run else np.empty(0, dtype=np.int64)
+        run.clear()
+        # A single small fragment that is sorted is the last one of its bucket.
+        if len(places) > 1 or anew[places].any():
+            part = allowance.part(bucket, places)
+            if allowance.takes(bucket, part):
+                # What is left may overlap a part, and be of the same level already.
+                whole = len(part) == len(places)
+                yield Group.of(bucket, FINAL, part, level if whole else 0, layout)
+
+    for component in components(bucket, np.arange(len(bucket))):
+        if len(component) == 1 and settled[component[0]]:
+            yield from close()
+        else:
+            run.append(component)
+    yield from close()
+
+
+def final_level(bucket: Bucket, layout: Layout) -> int:
+    """The lowest level above 0 that has room for all rows of the bucket."""
+    level = 1
+    while layout.rows_of(level) < bucket.rows.sum():
+        level += 1
+    return level

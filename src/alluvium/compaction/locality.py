@@ -1,0 +1,168 @@
+"""Locality: full fragments climb levels in each of which no two overlap in row keys.
+
+After Datadog's Husky (blog, 2025) and O'Neil et al., The log-structured merge-tree (1996). Level 0
+holds full fragments as the size tiers made them. When it is over its limit it is merged into level
+1, and what is in the way there makes way by new labels, level by level, which costs no rewriting.
+So each merge leaves a sorted run; runs that are alike in size are merged, many at a time, as far as
+the rewriting stays within what the size tiers have cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from alluvium.compaction.allowance import Allowance
+from alluvium.compaction.bucket import LOCALITY, UNSORTED, Bucket, Group, Numbers, Relabel
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.overlap import components, overlapping
+
+# What is in the way is merged along where it is this share of what comes, or less.
+_LITTLE = 0.25
+
+
+@dataclass
+class Locality:
+    """New labels, to be given first, and merges; no fragment is in two of them."""
+
+    relabels: list[Relabel] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+
+
+def locality(bucket: Bucket, layout: Layout, allowance: Allowance) -> Locality:
+    """What brings the fragments of an open bucket closer to their order.
+
+    Afterwards, if it was so before, no two fragments of one level above 0 overlap.
+    """
+    climb = _Climb(bucket, layout, allowance)
+    climb.flush()
+    climb.promote()
+    climb.consolidate()
+    return Locality(list(climb.relabels()), climb.groups)
+
+
+class _Climb:
+    def __init__(self, bucket: Bucket, layout: Layout, allowance: Allowance) -> None:
+        self.bucket = bucket
+        self.layout = layout
+        self.allowance = allowance
+        # Where each fragment will be once the new labels are given.
+        self.level = np.where(bucket.is_full(layout), np.maximum(bucket.level, 0), UNSORTED)
+        self.taken = np.zeros(len(bucket), dtype=bool)
+        self.groups: list[Group] = []
+
+    def at(self, level: int) -> Numbers:
+        return np.flatnonzero((self.level == level) & ~self.taken)
+
+    def rows(self, places: Numbers) -> int:
+        return int(self.bucket.rows[places].sum())
+
+    def flush(self) -> None:
+        """Level 0 into level 1."""
+        entering = self.at(0)
+        above = self.rows(np.flatnonzero(self.level > 0))
+        limit = max(self.layout.level_rows, above // self.layout.growth)
+        if self.rows(entering) <= limit:
+            return
+        parts = components(self.bucket, entering)
+        alone = [part for part in parts if self._is_sorted(part)]
+        self._relabel(np.concatenate(alone) if alone else entering[:0], 1)
+        for part in parts:
+            if self._is_sorted(part):
+                continue
+            chosen = self.allowance.part(self.bucket, part)
+            met = overlapping(self.bucket, chosen, self.at(1))
+            # Merged along it must not reach over other parts, which are merged by themselves.
+            others = np.setdiff1d(entering, part)
+            size = self.bucket.bytes
+            little = size[met].sum() <= _LITTLE * size[chosen].sum()
+            if little and not len(overlapping(self.bucket, met, others)):
+                along = np.concatenate([chosen, met])
+                if self._merge(along, 1):
+                    continue
+            if self._enter(chosen):
+                continue
+            # What is not sorted yet may be, whatever order has cost so far.
+            for piece in components(self.bucket, part[self.bucket.level[part] == UNSORTED]):
+                self._enter(self.allowance.part(self.bucket, piece))
+
+    def promote(self) -> None:
+        """Fragments of a level over its limit to the next one, those first that meet least."""
+        for level in range(1, int(self.level.max(initial=0)) + 1):
+            here = self.at(level)
+            over = self.rows(here) - self.layout.rows_of(level)
+            if over <= 0:
+                continue
+            here = here[np.argsort(self._rows_met(here, self.at(level + 1)), kind="stable")]
+            enough = int(np.searchsorted(np.cumsum(self.bucket.rows[here]), over)) + 1
+            self._relabel(here[:enough], level + 1)
+
+    def consolidate(self) -> None:
+        """Runs that are alike in size, next to one another, into the highest one's level."""
+        levels = [
+            level for level in range(1, int(self.level.max(initial=0)) + 1) if len(self.at(level))
+        ]
+        count = self.layout.growth
+        for first in range(len(levels) - count + 1):
+            block = levels[first : first + count]
+            sizes = [self.rows(self.at(level)) for level in block]
+            if max(sizes) >= count * min(sizes):
+                continue
+            together = np.concatenate([self.at(level) for level in block])
+            if (self.level[together] != self.bucket.level[together]).any():
+                # What has just made way does so by its label, whatever becomes of a merge.
+                continue
+            for part in components(self.bucket, together):
+                if self._is_sorted(part):
+                    self.level[part] = block[-1]
+                else:
+                    self._merge(part, block[-1])
+            return
+
+    def relabels(self) -> Iterator[Relabel]:
+        moved = (self.level != np.maximum(self.bucket.level, 0)) & (self.level > 0) & ~self.taken
+        for level in np.unique(self.level[moved]):
+            places = np.flatnonzero(moved & (self.level == level))
+            yield Relabel.of(self.bucket, places, int(level))
+
+    def _rows_met(self, places: Numbers, level: Numbers) -> Numbers:
+        """Rows of the fragments of a level, disjoint, that each of `places` overlaps."""
+        level = level[np.argsort(self.bucket.lo[level], kind="stable")]
+        before = np.concatenate([[0], np.cumsum(self.bucket.rows[level])])
+        first = np.searchsorted(self.bucket.hi[level], self.bucket.lo[places], side="right")
+        last = np.searchsorted(self.bucket.lo[level], self.bucket.hi[places], side="left")
+        met: Numbers = before[np.maximum(last, first)] - before[first]
+        return met
+
+    def _relabel(self, places: Numbers, level: int) -> None:
+        self._make_way(places, level)
+        self.level[places] = level
+
+    def _make_way(self, coming: Numbers, level: int) -> None:
+        """Let `level` hold nothing that overlaps `coming`, by new labels alone."""
+        while len(met := overlapping(self.bucket, coming, self.at(level))):
+            # First those above: from then on nothing there overlaps what comes.
+            self._relabel(met, level + 1)
+
+    def _enter(self, places: Numbers) -> bool:
+        """Merge fragments of level 0 into level 1, where they fit in; gives whether they do."""
+        if not self.allowance.takes(self.bucket, places):
+            return False
+        self._make_way(places, 1)
+        self._take(places, 1)
+        return True
+
+    def _merge(self, places: Numbers, level: int) -> bool:
+        if not self.allowance.takes(self.bucket, places):
+            return False
+        self._take(places, level)
+        return True
+
+    def _take(self, places: Numbers, level: int) -> None:
+        self.taken[places] = True
+        self.groups.append(Group.of(self.bucket, LOCALITY, places, level, self.layout))
+
+    def _is_sorted(self, part: Numbers) -> bool:
+        return len(part) == 1 and bool(self.bucket.level[part[0]] != UNSORTED)

@@ -1,0 +1,165 @@
+"""What to compact now: a value, equal for equal inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from alluvium.compaction import tags
+from alluvium.compaction.allowance import Allowance
+from alluvium.compaction.bucket import UNSORTED, Bucket, Group, Numbers, Relabel
+from alluvium.compaction.final import final_groups
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.locality import locality
+from alluvium.compaction.tiers import tier_groups
+
+FRAGMENTS = pa.schema(
+    [
+        ("path", pa.string()),
+        ("bucket", pa.string()),  # empty where the table is one bucket
+        ("ends", pa.float64()),  # of the bucket's time, seconds since 1970; NULL for none
+        ("bytes", pa.int64()),
+        ("rows", pa.int64()),  # with the deleted ones; NULL where the log does not say
+        ("deleted", pa.int64()),  # that a deletion vector hides
+        ("written", pa.float64()),  # seconds since 1970
+        ("tag", pa.string()),  # `Tag.text`, NULL for none
+        # Row keys that those of an untagged file lie between, NULL where that is not known.
+        ("lo", pa.string()),
+        ("hi", pa.string()),
+    ]
+)
+# Level of a fragment that is taken for sorted; nothing here ever gets as far.
+_HIGHEST = 10_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """New labels, given first, and merges; no fragment is in two of them.
+
+    waiting: merges that the budget leaves for later runs, as a whole or in part.
+    """
+
+    relabels: tuple[Relabel, ...] = ()
+    groups: tuple[Group, ...] = ()
+    waiting: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """That the merges read."""
+        return sum(group.bytes for group in self.groups)
+
+    def __bool__(self) -> bool:
+        return bool(self.relabels or self.groups)
+
+
+def plan(fragments: pa.Table, layout: Layout, now: float) -> Plan:
+    """What the fragments of a table need.
+
+    Open buckets first: their size tiers, which keep the number of fragments down. Then the final
+    compaction of quiet ones, oldest first, and last the locality of the open ones.
+
+    Args:
+        fragments: a row each, columns as FRAGMENTS.
+        layout: the wanted one.
+        now: seconds since 1970.
+    """
+    every = sorted(buckets(fragments, layout), key=lambda one: (one.ends or 0.0, one.name))
+    found = _plan(every, layout, now)
+    if layout.budget is None:
+        return found
+    whole = _plan(every, replace(layout, budget=None), now)
+    return replace(found, waiting=len(set(whole.groups) - set(found.groups)))
+
+
+def _plan(every: Sequence[Bucket], layout: Layout, now: float) -> Plan:
+    allowance = Allowance(run=float("inf") if layout.budget is None else layout.budget)
+    relabels: list[Relabel] = []
+    groups: list[Group] = []
+    still_open = [one for one in every if not is_quiet(one, layout, now)]
+    for bucket in still_open:
+        for group in tier_groups(bucket, layout, now):
+            if group.bytes <= allowance.run:
+                allowance.run -= group.bytes
+                groups.append(group)
+    for bucket in every:
+        if is_quiet(bucket, layout, now):
+            groups += final_groups(bucket, layout, allowance)
+    for bucket in still_open:
+        # Sorting what is unsorted needs none of it, even where a writer has replaced what paid.
+        left = bucket.tier_bytes.sum() - bucket.locality_bytes.sum()
+        allowance.ordered = max(0.0, float(left))
+        found = locality(bucket, layout, allowance)
+        relabels += found.relabels
+        groups += found.groups
+    return Plan(tuple(relabels), tuple(groups))
+
+
+def is_quiet(bucket: Bucket, layout: Layout, now: float) -> bool:
+    return bucket.age(now) >= layout.quiet_time(bucket.lateness())
+
+
+def buckets(fragments: pa.Table, layout: Layout) -> Iterator[Bucket]:
+    """The fragments by bucket, with what their tags say where these are of the layout's row key."""
+    if not fragments.num_rows:
+        return
+    # Of fragments of one size the first are merged: not those that the log happens to list first.
+    fragments = fragments.sort_by("path")
+    known = tags.read(fragments["tag"])
+    ours = pc.equal(known["row_key"], layout.row_key).fill_null(False)
+    ours = pc.and_(ours, pc.and_(pc.is_valid(known["lo"]), pc.is_valid(known["hi"])))
+    ours = pc.and_(ours, pc.less_equal(known["level"], _HIGHEST).fill_null(False))
+
+    def tagged(name: str, other: pa.ChunkedArray | int | float) -> npt.NDArray[Any]:
+        values: npt.NDArray[Any] = pc.if_else(ours, known[name], other).fill_null(0).to_numpy()
+        return values
+
+    deleted = fragments["deleted"].fill_null(0).to_numpy()
+    size = fragments["bytes"].to_numpy()
+    # Where the log does not say how many rows there are, as many as full fragments have.
+    about = np.maximum(1, size * (layout.target_rows / layout.target_bytes)).astype(np.int64)
+    physical = pc.coalesce(fragments["rows"], pa.array(about)).to_numpy()
+    rows = np.maximum(physical - deleted, 0)
+    # Deleted rows are not written again.
+    size = (size * (rows / np.maximum(physical, 1))).astype(np.int64)
+    lo, hi = _places(
+        pc.if_else(ours, known["lo"], fragments["lo"]),
+        pc.if_else(ours, known["hi"], fragments["hi"]),
+    )
+    columns = {
+        "rows": rows,
+        "bytes": size,
+        "deleted": deleted,
+        "level": tagged("level", UNSORTED),
+        "lo": lo,
+        "hi": hi,
+        "arrived": tagged("arrived", fragments["written"]),
+        "tier_bytes": tagged("tier_bytes", 0),
+        "locality_bytes": tagged("locality_bytes", 0),
+    }
+    names = fragments["bucket"].combine_chunks().dictionary_encode()
+    paths = fragments["path"].to_pylist()
+    ends = fragments["ends"].to_pylist()
+    codes = names.indices.to_numpy()
+    order = np.argsort(codes, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+        yield Bucket(
+            name=names.dictionary[int(codes[places[0]])].as_py(),
+            paths=[paths[place] for place in places],
+            ends=ends[places[0]],
+            **{name: column[places] for name, column in columns.items()},
+        )
+
+
+def _places(lo: pa.ChunkedArray, hi: pa.ChunkedArray) -> tuple[Numbers, Numbers]:
+    """The places of the keys among all of them; what has no key reaches over all others."""
+    ends = pa.chunked_array([*lo.chunks, *hi.chunks])
+    ranks = pc.rank(ends, tiebreaker="dense").to_numpy().astype(np.int64)
+    low, high = ranks[: len(lo)], ranks[len(lo) :]
+    unknown = pc.or_(pc.is_null(lo), pc.is_null(hi)).to_numpy()
+    return np.where(unknown, -1, low), np.where(unknown, len(ends) + 1, high)

@@ -1,0 +1,151 @@
+"""Row keys as text whose order is theirs.
+
+Each value becomes bytes that compare as Spark's ORDER BY compares the values (NULL first, NaN last,
+-0.0 equal to 0.0, strings by their UTF-8), and the key is their sequence in hexadecimal: what is
+written in the log is compared without knowing the types. Method: the tuple layer of FoundationDB.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from decimal import Context
+from typing import Any
+
+import pyarrow as pa
+
+# Bytes of a key that are written. A longer one is cut off: rounded down, or up.
+LONGEST = 256
+_NULL, _VALUE = b"\x00", b"\x01"
+# As many digits as a decimal has: Python rounds to 28 otherwise.
+_EXACT = Context(prec=38)
+SUPPORTED = (
+    "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), date, timestamp, "
+    "timestamp_ntz, binary and string of the default collation"
+)
+
+
+_SORTABLE = {
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double"),
+    *("date", "timestamp", "timestamp_ntz", "binary", "string"),
+}
+
+
+def is_sortable(spark_type: str) -> bool:
+    """Whether keys of this type, as `DataType.simpleString()` writes it, can be encoded."""
+    return spark_type in _SORTABLE or spark_type.startswith("decimal(")
+
+
+def encode(columns: Sequence[pa.Array], *, up: bool) -> list[str]:
+    """The row key of each row, in hexadecimal.
+
+    Args:
+        columns: the key's columns in their order, of one length.
+        up: whether a key that is cut off is rounded up, for an upper bound, or down.
+
+    Raises:
+        TypeError: a column's type has no order that is known here.
+    """
+    encoders = [encoder(column.type) for column in columns]
+    keys = []
+    for row in zip(*(_plain(column).to_pylist() for column in columns), strict=True):
+        key = b"".join(
+            _NULL if value is None else _VALUE + encode_one(value)
+            for encode_one, value in zip(encoders, row, strict=True)
+        )
+        if len(key) > LONGEST:
+            key = _above(key[:LONGEST]) if up else key[:LONGEST]
+        keys.append(key.hex())
+    return keys
+
+
+def bounds_by_first(
+    lo: pa.Array, hi: pa.Array, nulls: pa.Array, rows: pa.Array
+) -> tuple[list[str | None], list[str | None]]:
+    """Between which row keys those of each file lie, by what the log says of the first column.
+
+    Args:
+        lo, hi: bounds of the column's values, NULL where they are not known.
+        nulls, rows: of each file; tell something only where NULLs are none or all.
+
+    Returns:
+        Lower and upper bounds, None where nothing is known; so always for floating point numbers,
+        whose bounds say nothing of NaN.
+    """
+    count = len(lo)
+    if pa.types.is_floating(lo.type):
+        return [None] * count, [None] * count
+    encode_one = encoder(lo.type)
+    lows: list[str | None] = []
+    highs: list[str | None] = []
+    columns = (_plain(lo), _plain(hi), nulls, rows)
+    for low, high, lacking, every in zip(*(one.to_pylist() for one in columns), strict=True):
+        if lacking is None or every is None:
+            lows.append(None)
+            highs.append(None)
+        elif lacking == every:
+            lows.append(_NULL.hex())
+            highs.append(_VALUE.hex())
+        elif low is None or high is None:
+            lows.append(None)
+            highs.append(None)
+        else:
+            lows.append(_NULL.hex() if lacking else (_VALUE + encode_one(low)).hex())
+            highs.append(_above(_VALUE + encode_one(high)).hex())
+    return lows, highs
+
+
+def encoder(kind: pa.DataType) -> Callable[[Any], bytes]:
+    """What makes bytes of a value of this type.
+
+    Raises:
+        TypeError: the type has no order that is known here.
+    """
+    if pa.types.is_boolean(kind):
+        return lambda value: bytes([value])
+    if pa.types.is_signed_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        return lambda value: _integer(value, 8)
+    if pa.types.is_floating(kind):
+        return _float
+    if pa.types.is_decimal128(kind):
+        scale = kind.scale
+        # 38 digits take 127 bits and a sign.
+        return lambda value: _integer(int(value.scaleb(scale, _EXACT)), 16)
+    if pa.types.is_string(kind):
+        return lambda value: _bytes(value.encode())
+    if pa.types.is_binary(kind):
+        return _bytes
+    raise TypeError(f"rows cannot be sorted by the type {kind}; accepted: {SUPPORTED}")
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Dates and timestamps as the integers underneath: Python's hold fewer years."""
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.int32())
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64())
+    return column
+
+
+def _integer(value: int, width: int) -> bytes:
+    return (value + (1 << (8 * width - 1))).to_bytes(width, "big")
+
+
+def _float(value: float) -> bytes:
+    if value != value:
+        return b"\xff" * 8  # one NaN, above infinity
+    bits: int = struct.unpack(">Q", struct.pack(">d", value + 0.0))[0]
+    # Negative numbers rise as their bits fall.
+    flip = 2**64 - 1 if bits >> 63 else 1 << 63
+    return (bits ^ flip).to_bytes(8, "big")
+
+
+def _bytes(value: bytes) -> bytes:
+    """Ended by a zero, so that a value sorts before those that it begins."""
+    return value.replace(b"\x00", b"\x00\xff") + b"\x00"
+
+
+def _above(key: bytes) -> bytes:
+    """The first after all keys that begin with this one, which begins with _NULL or _VALUE."""
+    key = key.rstrip(b"\xff")
+    return key[:-1] + bytes([key[-1] + 1])

@@ -1,0 +1,238 @@
+"""Compaction of a table: plan on the log, rewrite in Spark, commit, until nothing is left to do."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from alluvium.compaction import row_key
+from alluvium.compaction.bucket import Group
+from alluvium.compaction.errors import LayoutError
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.plan import Plan, plan
+from alluvium.compaction.tags import TAG, Tag
+from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
+from alluvium.delta.rewrite import Rewriter, Written
+
+# Plans that one run carries out at most: a merge may make others due, and a merge that another
+# writer's commit was faster than is planned anew.
+_ROUNDS = 20
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a run did.
+
+    Attributes:
+        merges: groups of fragments that were merged, and committed.
+        inputs, outputs: fragments that they took, and made.
+        bytes_read, bytes_written, rows: of these.
+        relabelled: fragments that got a new level.
+        conflicts: merges that were given up because another writer changed one of their inputs.
+        waiting: merges that the budget leaves for later runs.
+        fragments: of the table when the run began.
+        seconds: that it took.
+    """
+
+    merges: int = 0
+    inputs: int = 0
+    outputs: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    rows: int = 0
+    relabelled: int = 0
+    conflicts: int = 0
+    waiting: int = 0
+    fragments: int = 0
+    seconds: float = 0.0
+
+
+def preview(
+    session: SparkSession, table: str, layout: Layout, model: str, *, now: float | None = None
+) -> tuple[Plan, pa.Table]:
+    """The plan for the table as it is, and its fragments. Changes nothing.
+
+    Raises:
+        LayoutError: the table cannot have this layout.
+    """
+    with _refusals(model):
+        rewriter = Rewriter(session, table)
+        rewriter.check_row_key(layout.sort_by)
+        fragments = rewriter.fragments(layout.sort_by[0], layout.bucket_column, layout.window)
+    return plan(fragments, layout, time.time() if now is None else now), fragments
+
+
+def compact(
+    session: SparkSession,
+    table: str,
+    layout: Layout,
+    model: str,
+    *,
+    clock: Callable[[], float] = time.time,
+    say: Callable[[str], None] = _log.info,
+) -> Compacted:
+    """Merge and relabel fragments until the layout asks for no more, or the budget is used up.
+
+    Readers and appends are never disturbed, and no row changes. Killed at any point, the table
+    is as after one of the commits; files without a commit are left for VACUUM.
+
+    Args:
+        table: the table's name, as SQL writes it.
+        model: what it is called in messages and in the commits' metadata.
+        clock: seconds since 1970.
+        say: takes a line of progress.
+
+    Raises:
+        LayoutError: the table cannot have this layout.
+    """
+    started = time.monotonic()
+    done = Compacted()
+    for number in range(_ROUNDS):
+        with _refusals(model):
+            rewriter = Rewriter(session, table)
+            rewriter.check_row_key(layout.sort_by)
+            fragments = rewriter.fragments(layout.sort_by[0], layout.bucket_column, layout.window)
+        if number == 0:
+            done = replace(done, fragments=fragments.num_rows)
+        left = None if layout.budget is None else layout.budget - done.bytes_read
+        if left is not None and left <= 0:
+            break
+        planned = plan(fragments, replace(layout, budget=left), clock())
+        done = replace(done, waiting=planned.waiting)
+        if not planned:
+            break
+        done = _carry_out(rewriter, planned, fragments, layout, model, done, say)
+    return replace(done, seconds=time.monotonic() - started)
+
+
+def _carry_out(
+    rewriter: Rewriter,
+    planned: Plan,
+    fragments: pa.Table,
+    layout: Layout,
+    model: str,
+    done: Compacted,
+    say: Callable[[str], None],
+) -> Compacted:
+    if planned.relabels:
+        done = _relabel(rewriter, planned, fragments, model, done)
+    ahead = len(planned.groups)
+    for groups, rows_per_file in _jobs(planned.groups, layout):
+        inputs = sum(len(group.inputs) for group in groups)
+        size = sum(group.bytes for group in groups) / 2**20
+        say(f"{model}: merging {inputs} fragments ({size:,.1f} MiB), {ahead} merges ahead")
+        written = rewriter.write([group.inputs for group in groups], layout.sort_by, rows_per_file)
+        for group, made in zip(groups, written, strict=True):
+            done = _commit(rewriter, group, made, layout, model, done)
+        ahead -= len(groups)
+    return done
+
+
+def _jobs(groups: Sequence[Group], layout: Layout) -> Iterator[tuple[list[Group], int]]:
+    """Groups that one Spark job merges, and the most rows of a file it makes.
+
+    Merges into a single file, mostly small ones, go together; any other has files of its own size.
+    """
+    single = [group for group in groups if group.outputs == 1]
+    if single:
+        yield single, max(group.rows for group in single) or layout.target_rows
+    for group in groups:
+        if group.outputs > 1:
+            yield [group], math.ceil(group.rows / group.outputs) or layout.target_rows
+
+
+def _commit(
+    rewriter: Rewriter,
+    group: Group,
+    made: Sequence[Written],
+    layout: Layout,
+    model: str,
+    done: Compacted,
+) -> Compacted:
+    written = sum(one.bytes for one in made)
+    rows = sum(one.rows for one in made)
+    figures = {
+        "model": model,
+        "bucket": group.bucket,
+        "reason": group.reason,
+        "level": group.level,
+        "inputs": len(group.inputs),
+        "outputs": len(made),
+        "rows": rows,
+        "bytes_read": group.bytes,
+        "bytes_written": written,
+    }
+    lows = [row_key.encode(_row(one.keys, 0), up=False)[0] for one in made]
+    highs = [row_key.encode(_row(one.keys, 1), up=True)[0] for one in made]
+    outputs = []
+    for one, low, high in zip(made, lows, highs, strict=True):
+        share = one.rows / rows
+        tag = Tag(
+            row_key=layout.row_key,
+            level=group.level,
+            lo=low,
+            hi=high,
+            arrived=group.arrived,
+            tier_bytes=round(group.tier_bytes * share),
+            locality_bytes=round(group.locality_bytes * share),
+        )
+        outputs.append((one, {TAG: tag.text()}))
+    try:
+        rewriter.commit(group.inputs, outputs, _metadata(figures))
+    except (*OTHER_ROWS, *OTHER_TABLE) as error:
+        _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
+        return replace(done, conflicts=done.conflicts + 1)
+    return replace(
+        done,
+        merges=done.merges + 1,
+        inputs=done.inputs + len(group.inputs),
+        outputs=done.outputs + len(made),
+        bytes_read=done.bytes_read + group.bytes,
+        bytes_written=done.bytes_written + written,
+        rows=done.rows + rows,
+    )
+
+
+def _relabel(
+    rewriter: Rewriter, planned: Plan, fragments: pa.Table, model: str, done: Compacted
+) -> Compacted:
+    old = dict(zip(fragments["path"].to_pylist(), fragments["tag"].to_pylist(), strict=True))
+    tags = {
+        path: {TAG: json.dumps(json.loads(old[path]) | {"level": relabel.level})}
+        for relabel in planned.relabels
+        for path in relabel.inputs
+    }
+    figures = {"model": model, "reason": "relabel", "relabelled": len(tags)}
+    try:
+        rewriter.relabel(tags, _metadata(figures))
+    except (*OTHER_ROWS, *OTHER_TABLE) as error:
+        _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
+        return replace(done, conflicts=done.conflicts + 1)
+    return replace(done, relabelled=done.relabelled + len(tags))
+
+
+def _metadata(figures: dict[str, object]) -> str:
+    return json.dumps({"alluvium_compaction": figures}, sort_keys=True)
+
+
+def _row(keys: pa.Table, place: int) -> list[pa.Array]:
+    return [column.combine_chunks().slice(place, 1) for column in keys.columns]
+
+
+@contextmanager
+def _refusals(model: str) -> Iterator[None]:
+    """What the table's own properties forbid, as an error of the layout."""
+    try:
+        yield
+    except ValueError as error:
+        raise LayoutError(model, [str(error)]) from error

@@ -1,0 +1,56 @@
+"""Lazy size tiers: small fragments wait until a few dozen of one size can be merged.
+
+After Datadog's Husky (blog, 2025). Fragments that are merged are alike in size, as in an F-ary
+Huffman tree, whose rewriting is the least; a large one never waits on many small ones, nor is it
+rewritten with a few of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from alluvium.compaction.bucket import AGE, COUNT, Bucket, Group, Numbers
+from alluvium.compaction.layout import Layout
+
+COOLING = 86400.0  # seconds
+
+
+def tier_groups(bucket: Bucket, layout: Layout, now: float) -> Iterator[Group]:
+    """Merges of fragments of one size class, smallest first; none that share a fragment.
+
+    While the bucket is hot each takes `fan_in` fragments; fewer are enough the longer nothing has
+    arrived, down to 2 when it becomes quiet. Afterwards at most `layout.most_small` fragments that
+    are not full remain, and the outputs.
+    """
+    needed = fragments_needed(bucket, layout, now)
+    reason = COUNT if needed == layout.fan_in else AGE
+    small = np.flatnonzero(~bucket.is_full(layout))
+    sizes = np.maximum(bucket.fullness(layout)[small], least_size(layout))
+    order = np.argsort(sizes, kind="stable")
+    small, sizes = small[order], sizes[order]
+    first = 0
+    while first < len(small):
+        # The class floats: whatever lies within one span of its smallest fragment.
+        alike = int(np.searchsorted(sizes, sizes[first] * layout.span, side="left")) - first
+        if alike < needed:
+            first += 1
+            continue
+        taken: Numbers = small[first : first + min(alike, layout.fan_in)]
+        yield Group.of(bucket, reason, taken, 0, layout)
+        first += len(taken)
+
+
+def fragments_needed(bucket: Bucket, layout: Layout, now: float) -> int:
+    """How many fragments of one class a merge takes."""
+    # A bucket that never becomes quiet cools in a day all the same.
+    quiet = min(layout.quiet_time(bucket.lateness()), COOLING)
+    hot = max(0.0, 1.0 - bucket.age(now) / quiet)
+    return max(2, math.ceil(layout.fan_in * hot))
+
+
+def least_size(layout: Layout) -> float:
+    """Fullness below which fragments count as equal in size: the bottom of the lowest class."""
+    return 0.5 / layout.span**layout.tiers

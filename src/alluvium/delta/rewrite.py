@@ -1,0 +1,305 @@
+"""Commits that change how rows lie in files, and no row: merges of files, and new tags."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from alluvium.compaction import row_key
+from alluvium.compaction.plan import FRAGMENTS
+from alluvium.compaction.tags import TAG
+from alluvium.delta import jvm, log
+
+_DELTA = "org.apache.spark.sql.delta."
+# A task's place among those of its job, as Spark writes it into the names of its files.
+_TASK = re.compile(r"part-(\d+)-")
+# Bytes: no file is split, so that each is opened by one task.
+_WHOLE_FILES = 2**62
+
+
+@dataclass(frozen=True)
+class Written:
+    """A new file, not yet part of the table.
+
+    Attributes:
+        bytes, rows: of the file.
+        keys: its smallest and its largest row key, a column for each of its columns and two rows.
+    """
+
+    action: Any
+    bytes: int
+    rows: int
+    keys: pa.Table
+
+
+class Rewriter:
+    """Rewrites files of one version of a table.
+
+    Raises:
+        ValueError: the table is not one whose files may be rewritten.
+    """
+
+    def __init__(self, session: SparkSession, table: str) -> None:
+        self._session = session
+        self._jvm = jvm.of(session)
+        self._object = partial(jvm.scala_object, session)
+        self._seq = partial(jvm.scala_seq, session)
+        self._none = self._jvm.scala.Option.empty()
+        # A copy has the session's settings; what is set on it stays there.
+        self._spark = session._jsparkSession.cloneSession()
+        self._set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
+        self._set("spark.databricks.delta.optimizeWrite.enabled", "false")
+        self._set("spark.databricks.delta.autoCompact.enabled", "false")
+        with jvm.active(session, self._spark):
+            self._log = log.delta_log(session, table)
+            self._snapshot = self._log.update(False, self._none, self._none)
+        self.version = int(self._snapshot.version())
+        protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
+        schema = StructType.fromJson(json.loads(metadata.schema().json()))
+        self._fields = {field.name.lower(): field for field in schema.fields}
+        self._partition = [
+            field["name"] for field in json.loads(metadata.partitionSchema().json())["fields"]
+        ]
+        if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
+            raise ValueError(
+                "the table tracks rows (delta.enableRowTracking), and merging files would give them"
+                " new ids; accepted: tables without row tracking"
+            )
+        clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
+        if clustered.isSupported(protocol):
+            raise ValueError(
+                "the table has liquid clustering, which lays out the same files by other columns;"
+                " accepted: tables without CLUSTER BY"
+            )
+
+    def fragments(self, first: str, bucket_column: str | None, window: str | None) -> pa.Table:
+        """The data files, a row each, columns as `alluvium.compaction.plan.FRAGMENTS`.
+
+        first: the row key's first column, by whose statistics untagged files are placed.
+        bucket_column: partition column whose values stand for a time of one `window`.
+
+        Raises:
+            ValueError: there is no such partition column.
+        """
+        expr = self._jvm.org.apache.spark.sql.functions.expr
+        columns = {
+            "path": "path",
+            "bucket": "to_json(partitionValues)" if self._partition else "''",
+            "ends": self._ends(bucket_column, window),
+            "bytes": "size",
+            "deleted": "coalesce(deletionVector.cardinality, 0)",
+            "written": "modificationTime / 1000d",
+            "tag": f"tags['{TAG}']",
+        }
+        selected = [expr(sql).alias(name) for name, sql in columns.items()]
+        selected.append(log.row_counts(self._session, self._snapshot).alias("rows"))
+        field = self._fields[first.lower()]
+        known = log.statistics(self._session, self._snapshot, field)
+        selected += [value.alias(f"first_{name}") for name, value in known.items()]
+        with jvm.active(self._session, self._spark):
+            files = self._snapshot.withStats().select(self._seq(selected))
+            found = DataFrame(files, self._session).toArrow()
+        lo, hi = row_key.bounds_by_first(
+            found["first_lo"].combine_chunks(),
+            found["first_hi"].combine_chunks(),
+            found["first_nulls"].combine_chunks(),
+            found["rows"].combine_chunks(),
+        )
+        found = found.append_column("lo", pa.array(lo, pa.string()))
+        found = found.append_column("hi", pa.array(hi, pa.string()))
+        return found.select(FRAGMENTS.names).cast(FRAGMENTS)
+
+    def _ends(self, column: str | None, window: str | None) -> str:
+        if column is None:
+            return "cast(null as double)"
+        metadata = self._snapshot.metadata()
+        for field in json.loads(metadata.partitionSchema().json())["fields"]:
+            if field["name"].lower() == column.lower():
+                name = field["metadata"].get("delta.columnMapping.physicalName", field["name"])
+                value = "partitionValues['" + name.replace("\\", "\\\\").replace("'", "\\'") + "']"
+                moment = f"try_cast({value} as timestamp) + interval 1 {window}"
+                return f"cast({moment} as double)"
+        known = ", ".join(self._partition) or "none"
+        raise ValueError(f"bucket_by.column: {column!r} is no partition column; accepted: {known}")
+
+    def check_row_key(self, columns: Sequence[str]) -> None:
+        """Raises ValueError unless the table's rows can be sorted by these columns."""
+        mistakes = []
+        for name in columns:
+            if name.lower() not in self._fields:
+                known = ", ".join(field.name for field in self._fields.values())
+                mistakes.append(f"{name}: no such column; accepted: {known}")
+            elif name in self._partition:
+                mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
+            else:
+                field = self._fields[name.lower()].dataType
+                if not row_key.is_sortable(field.simpleString()):
+                    kind = field.simpleString()
+                    mistakes.append(f"{name}: {kind} has no order; accepted: {row_key.SUPPORTED}")
+        if mistakes:
+            raise ValueError("sort_by: " + "; ".join(mistakes))
+
+    def write(
+        self, groups: Sequence[Sequence[str]], columns: Sequence[str], rows_per_file: int
+    ) -> list[list[Written]]:
+        """Merge the files of each group into sorted ones, in one Spark job, a task a group.
+
+        groups: paths of the files, as the log has them, all of one partition.
+        columns: the row key's, to sort by.
+        rows_per_file: most rows of a new file.
+
+        What is written is no part of the table before `commit`.
+        """
+        self._set("spark.sql.files.maxRecordsPerFile", rows_per_file)
+        with jvm.active(self._session, self._spark):
+            frames = [self._sorted(self._files(paths), columns) for paths in groups]
+            together = frames[0]
+            for frame in frames[1:]:
+                together = together.union(frame)
+            transaction = self._transaction()
+            actions = jvm.items(transaction.writeFiles(together, self._none, True, self._seq([])))
+            keys = self._keys(actions, columns)
+        made: list[list[Written]] = [[] for _ in groups]
+        for action in actions:
+            path = action.path()
+            match = _TASK.search(path)
+            if match is None:
+                raise RuntimeError(f"a file without its task's number: {path}")
+            made[int(match[1])].append(
+                Written(
+                    action,
+                    int(action.size()),
+                    int(action.numPhysicalRecords().get()),
+                    keys[path.rsplit("/", 1)[-1]],
+                )
+            )
+        return made
+
+    def commit(
+        self,
+        inputs: Iterable[str],
+        outputs: Iterable[tuple[Written, Mapping[str, str]]],
+        metadata: str,
+    ) -> int:
+        """Put the outputs, with these tags, in the place of the inputs; the new version.
+
+        Raises Delta's concurrency exceptions (delta.exceptions) if one of the inputs was changed
+        or removed since the version that was read; the table is then as it was.
+        """
+        removed = self._files(inputs)
+        now = int(time.time() * 1000)
+        added = [self._edited(one.action, tags) for one, tags in outputs]
+        actions = [*(file.removeWithTimestamp(now, False) for file in removed), *added]
+        figures = {
+            "numRemovedFiles": len(removed),
+            "numRemovedBytes": sum(int(file.size()) for file in removed),
+            "numAddedFiles": len(added),
+            "numAddedBytes": sum(int(file.size()) for file in added),
+        }
+        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
+        optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
+        return self._commit(removed, actions, optimize, metadata, figures)
+
+    def relabel(self, tags: Mapping[str, Mapping[str, str]], metadata: str) -> int:
+        """Give files other tags, by path; the new version. Raises as `commit` does."""
+        files = self._files(tags)
+        # A commit of nothing but the same files again: Delta counts them once in this operation
+        # alone, and a checksum that counts them twice would stop every later checkpoint.
+        actions = [self._edited(file, tags[file.path()]) for file in files]
+        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
+        return self._commit(files, actions, operation.ComputeStats(self._seq([])), metadata, {})
+
+    def _transaction(self) -> Any:
+        option = self._jvm.scala.Option
+        return self._log.startTransaction(self._none, option.apply(self._snapshot))
+
+    def _commit(
+        self,
+        read: Sequence[Any],
+        actions: Sequence[Any],
+        operation: Any,
+        metadata: str,
+        figures: Mapping[str, int],
+    ) -> int:
+        self._set("spark.databricks.delta.commitInfo.userMetadata", metadata)
+        with jvm.active(self._session, self._spark):
+            transaction = self._transaction()
+            transaction.trackFilesRead(self._seq(read))
+            if figures:
+                self._register(transaction, figures)
+            return int(transaction.commit(self._seq(actions), operation))
+
+    def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
+        context = self._session.sparkContext._jsc.sc()
+        metrics = self._jvm.org.apache.spark.sql.execution.metric.SQLMetrics
+        made = self._jvm.java.util.HashMap()
+        for name, value in figures.items():
+            metric = metrics.createMetric(context, name)
+            metric.set(value)
+            made.put(name, metric)
+        scala = self._jvm.scala
+        converters = scala.jdk.javaapi.CollectionConverters
+        immutable = self._object("scala.collection.immutable.Map$")
+        transaction.registerSQLMetrics(
+            self._spark, getattr(immutable, "from")(converters.asScala(made))
+        )
+
+    def _files(self, paths: Iterable[str]) -> list[Any]:
+        """AddFile actions of the version that was read.
+
+        Raises KeyError for a path that it does not have."""
+        wanted = list(paths)
+        chosen = self._jvm.org.apache.spark.sql.functions.col("path").isin(self._seq(wanted))
+        found = {file.path(): file for file in self._snapshot.allFiles().filter(chosen).collect()}
+        return [found[path] for path in wanted]
+
+    def _sorted(self, files: Sequence[Any], columns: Sequence[str]) -> Any:
+        frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
+        # The partition's columns first, which all rows share: Delta's writer asks for that order
+        # and would otherwise sort once more.
+        names = [*self._partition, *columns]
+        keys = [_column(name)._jc for name in names]
+        return frame.coalesce(1).sortWithinPartitions(self._seq(keys))
+
+    def _keys(self, files: Sequence[Any], columns: Sequence[str]) -> dict[str, pa.Table]:
+        """The first and the last row key of each file, by the file's name."""
+        frame = DataFrame(
+            self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none),
+            self._session,
+        )
+        key = F.struct([_column(name).alias(str(place)) for place, name in enumerate(columns)])
+        found = (
+            frame.groupBy(F.col("_metadata.file_name").alias("name"))
+            .agg(F.min(key).alias("lo"), F.max(key).alias("hi"))
+            .toArrow()
+        )
+        keys = {}
+        for place, name in enumerate(found["name"].to_pylist()):
+            ends = pa.chunked_array(
+                [found[end].combine_chunks()[place : place + 1] for end in ("lo", "hi")]
+            )
+            keys[name] = pa.Table.from_struct_array(ends)
+        return keys
+
+    def _edited(self, file: Any, tags: Mapping[str, str]) -> Any:
+        action = json.loads(file.json())
+        every = {**(action["add"].get("tags") or {}), **tags}
+        action["add"] |= {"dataChange": False, "tags": every}
+        return self._object(_DELTA + "actions.Action$").fromJson(json.dumps(action))
+
+    def _set(self, key: str, value: object) -> None:
+        self._spark.conf().set(key, str(value))
+
+
+def _column(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")

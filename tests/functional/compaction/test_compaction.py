@@ -1,0 +1,301 @@
+"""Compaction of real tables: no row changes, files are sorted, and other writers come first."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.errors import LayoutError
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import compact, preview
+from alluvium.compaction.tags import TAG
+from alluvium.delta.conflicts import OTHER_ROWS
+from alluvium.delta.rewrite import Rewriter
+
+pytestmark = pytest.mark.spark
+
+NUMBER = itertools.count()
+COLUMNS = "service string, status int, at timestamp, message string, tags map<string, string>"
+VECTORS = "'delta.enableDeletionVectors'='true'"
+KINDS = {
+    "plain": f"({COLUMNS}) using delta",
+    "vectors": f"({COLUMNS}) using delta tblproperties ({VECTORS})",
+    "bucketed": f"({COLUMNS}, day date generated always as (cast(at as date))) using delta"
+    f" partitioned by (day) tblproperties ({VECTORS})",
+    "mapped": f"({COLUMNS}) using delta tblproperties ('delta.columnMapping.mode'='name')",
+}
+SORT_BY = ("service", "status", "at")
+SMALL = Layout(SORT_BY, target_rows=400, fan_in=8, level_rows=1600)
+QUIET = 10.0**11  # seconds since 1970: long after all arrivals
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    spark.sql("create schema if not exists compacting")
+    return spark
+
+
+def create(session: SparkSession, kind: str, files: int, rows: int = 50, seed: int = 7) -> str:
+    """A table of the kind with so many files of so many rows, in the order of time."""
+    name = f"compacting.t{next(NUMBER)}"
+    session.sql(f"create table {name} {KINDS[kind]}")
+    append(session, name, files, rows, seed)
+    return name
+
+
+def append(session: SparkSession, name: str, files: int, rows: int = 50, seed: int = 7) -> None:
+    """One commit of so many files; a file's rows are of one hour."""
+    values = session.range(files * rows).selectExpr(
+        f"cast(id div {rows} as int) as file",
+        "if(id % 17 = 0, null, concat('s', cast(pow(rand(7), 2) * 30 as int))) as service",
+        "array(200, 200, 404, 500)[cast(rand(8) * 4 as int)] as status",
+        f"timestamp'2024-03-01' + make_dt_interval(0, id div {rows}, 0, id % {rows}) as at",
+        f"repeat(sha1(concat({seed}, '/', id)), 2) as message",
+        "map('env', concat('e', id % 4)) as tags",
+    )
+    parts = values.repartitionById(files, "file").drop("file")
+    parts.writeTo(name).append()
+
+
+def rows_of(session: SparkSession, table: str, version: int | None = None) -> list[Any]:
+    at = "" if version is None else f" version as of {version}"
+    texts = session.sql(f"select to_json(struct(*)) as row from {table}{at}").toArrow()
+    return sorted(texts["row"].to_pylist())
+
+
+def log_of(session: SparkSession, table: str) -> list[list[dict[str, Any]]]:
+    """The actions of each commit."""
+    folder = Path(session.sql(f"describe detail {table}").first()["location"].removeprefix("file:"))
+    commits = sorted((folder / "_delta_log").glob("*.json"))
+    return [[json.loads(line) for line in one.read_text().splitlines()] for one in commits]
+
+
+def live_files(session: SparkSession, table: str) -> dict[str, dict[str, Any]]:
+    """The `add` action of every live file, by replaying the log."""
+    live: dict[str, dict[str, Any]] = {}
+    for commit in log_of(session, table):
+        for action in commit:
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+        for action in commit:
+            if "add" in action:
+                live[action["add"]["path"]] = action["add"]
+    return live
+
+
+def is_sorted(session: SparkSession, table: str, path: str) -> bool:
+    """Whether DuckDB finds the file's rows in the order of the row key, NULL first."""
+    folder = session.sql(f"describe detail {table}").first()["location"].removeprefix("file:")
+    keys = duckdb.sql(
+        f'select service, status, "at" from read_parquet("{folder}/{path}")'  # in the file's order
+    ).fetchall()
+    places = [(one[0] is not None, one[0] or "", one[1], one[2]) for one in keys]
+    return places == sorted(places)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_fragments_become_sorted_ones_and_no_row_changes(
+    session: SparkSession, kind: str
+) -> None:
+    table = create(session, kind, files=9)
+    if kind == "vectors":
+        session.sql(f"delete from {table} where status = 404")
+    if kind == "mapped":
+        session.sql(f"alter table {table} rename column message to body")
+    before = rows_of(session, table)
+    version = len(log_of(session, table)) - 1
+    files = len(live_files(session, table))
+
+    done = compact(session, table, SMALL, "logs")
+
+    assert rows_of(session, table) == before
+    assert rows_of(session, table, version) == before
+    live = live_files(session, table)
+    tagged = {path: add for path, add in live.items() if TAG in (add.get("tags") or {})}
+    assert done.inputs == 8
+    assert len(tagged) == done.outputs == 1
+    assert len(live) == files - done.inputs + done.outputs
+    for path, add in tagged.items():
+        assert kind == "mapped" or is_sorted(session, table, path)
+        assert not add["dataChange"]
+        assert add.get("deletionVector") is None
+        assert json.loads(add["stats"])["numRecords"] == done.rows
+    for action in itertools.chain(*log_of(session, table)[version + 1 :]):
+        assert not (action.get("add") or action.get("remove") or {}).get("dataChange", False)
+    operation = session.sql(f"describe history {table} limit 1").first()
+    assert operation["operation"] == "OPTIMIZE"
+    assert operation["operationMetrics"]["numRemovedFiles"] == "8"
+    said = json.loads(operation["userMetadata"])["alluvium_compaction"]
+    assert (said["reason"], said["inputs"], said["outputs"]) == ("count", 8, 1)
+    # Nothing is left to do, and that is no commit.
+    commits = len(log_of(session, table))
+    assert compact(session, table, SMALL, "logs").merges == 0
+    assert len(log_of(session, table)) == commits
+
+
+def test_outputs_of_one_merge_are_disjoint(session: SparkSession) -> None:
+    table = create(session, "plain", files=8, rows=150)
+    done = compact(session, table, SMALL, "logs")
+    assert done.outputs == 3
+    keys = sorted(
+        (json.loads(add["tags"][TAG])["lo"], json.loads(add["tags"][TAG])["hi"])
+        for add in live_files(session, table).values()
+    )
+    assert all(one[1] <= two[0] for one, two in itertools.pairwise(keys))
+    assert all(lo < hi for lo, hi in keys)
+
+
+def test_buckets_are_never_mixed_and_a_quiet_one_gets_its_final_form(session: SparkSession) -> None:
+    table = create(session, "bucketed", files=30)  # an hour each: two days
+    before = rows_of(session, table)
+    layout = Layout(
+        SORT_BY, bucket_column="day", window="day", target_rows=400, fan_in=8, level_rows=1600
+    )
+    compact(session, table, layout, "logs", clock=lambda: QUIET)
+    assert rows_of(session, table) == before
+    live = live_files(session, table)
+    days = [add["partitionValues"]["day"] for add in live.values()]
+    assert sorted(set(days)) == ["2024-03-01", "2024-03-02"]
+    assert len(days) == 4  # 1,200 and 300 rows, 400 a file
+    commits = len(log_of(session, table))
+    assert not compact(session, table, layout, "logs", clock=lambda: QUIET).merges
+    assert len(log_of(session, table)) == commits
+    # Late data makes the first day due again, once that is quiet.
+    append(session, table, files=1)
+    assert not preview(session, table, layout, "logs", now=0)[0]
+    assert compact(session, table, layout, "logs", clock=lambda: QUIET).merges == 1
+    assert len(live_files(session, table)) == 4
+
+
+def test_full_fragments_climb_levels_within_what_the_tiers_have_cost(session: SparkSession) -> None:
+    table = create(session, "plain", files=64, rows=200)
+    before = rows_of(session, table)
+    done = compact(session, table, SMALL, "logs")
+    assert rows_of(session, table) == before
+    tags = [json.loads(add["tags"][TAG]) for add in live_files(session, table).values()]
+    assert max(one["level"] for one in tags) >= 1
+    assert sum(one["locality_bytes"] for one in tags) <= sum(one["tier_bytes"] for one in tags)
+    for level in range(1, max(one["level"] for one in tags) + 1):
+        keys = sorted((one["lo"], one["hi"]) for one in tags if one["level"] == level)
+        assert all(one[1] <= two[0] for one, two in itertools.pairwise(keys))
+    assert done.bytes_read > 0
+
+
+def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkSession) -> None:
+    table = create(session, "vectors", files=8)
+    paths = sorted(live_files(session, table))
+    first = Rewriter(session, table)
+    made = first.write([paths], SORT_BY, 10_000)[0]
+    append(session, table, files=1, seed=99)
+    after_append = rows_of(session, table)
+    first.commit(paths, [(one, {}) for one in made], "{}")
+    assert rows_of(session, table) == after_append
+
+    paths = sorted(live_files(session, table))
+    second = Rewriter(session, table)
+    made = second.write([paths], SORT_BY, 10_000)[0]
+    session.sql(f"delete from {table} where status = 500")
+    after_delete = rows_of(session, table)
+    with pytest.raises(OTHER_ROWS):
+        second.commit(paths, [(one, {}) for one in made], "{}")
+    assert rows_of(session, table) == after_delete
+
+
+def test_two_groups_of_one_job_are_two_commits(session: SparkSession) -> None:
+    table = create(session, "plain", files=16)
+    before = rows_of(session, table)
+    commits = len(log_of(session, table))
+    layout = Layout(SORT_BY, fan_in=8, target_rows=10_000)
+    assert compact(session, table, layout, "logs").merges >= 2
+    assert len(log_of(session, table)) >= commits + 2
+    assert rows_of(session, table) == before
+
+
+def test_new_labels_live_through_checkpoints_and_concurrent_deletes(session: SparkSession) -> None:
+    table = create(session, "vectors", files=4)
+    session.sql(f"alter table {table} set tblproperties ('delta.checkpointInterval'='3')")
+    alive = rows_of(session, table)
+    for number in range(12):
+        rewriter = Rewriter(session, table)
+        tags = {path: {TAG: f'{{"n":{number}}}'} for path in live_files(session, table)}
+        if number % 3 == 2:
+            # Another writer hides a row of a file that is being labelled.
+            first = session.sql(f"select min(message) from {table}").first()[0]
+            session.sql(f"delete from {table} where message = '{first}'")
+            alive = rows_of(session, table)
+            with pytest.raises(OTHER_ROWS):
+                rewriter.relabel(tags, "{}")
+            rewriter = Rewriter(session, table)
+        rewriter.relabel(tags, "{}")
+        assert rows_of(session, table) == alive
+    labels = [add["tags"][TAG] for add in live_files(session, table).values()]
+    assert labels == ['{"n":11}'] * len(labels)
+    folder = Path(session.sql(f"describe detail {table}").first()["location"].removeprefix("file:"))
+    assert len(list((folder / "_delta_log").glob("*.checkpoint*.parquet"))) >= 4
+    # The checkpoint has the tags, and every file once.
+    newest = max((folder / "_delta_log").glob("*.checkpoint*.parquet"))
+    adds = [row["add"] for row in pq.read_table(newest).to_pylist() if row.get("add")]
+    assert len({add["path"] for add in adds}) == len(adds)
+    assert all(TAG in dict(add["tags"]) for add in adds)
+
+
+@pytest.mark.parametrize(
+    ("sort_by", "said"),
+    [
+        (("nothing",), "no such column"),
+        (("tags",), "has no order"),
+    ],
+)
+def test_a_row_key_that_cannot_be_had_is_refused(
+    session: SparkSession, sort_by: tuple[str, ...], said: str
+) -> None:
+    table = create(session, "plain", files=1)
+    with pytest.raises(LayoutError, match=said):
+        compact(session, table, Layout(sort_by), "logs")
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        ("tblproperties ('delta.enableRowTracking'='true')", "row tracking"),
+        ("cluster by (service)", "liquid clustering"),
+    ],
+)
+def test_tables_whose_files_may_not_be_rewritten_are_refused(
+    session: SparkSession, properties: str, said: str
+) -> None:
+    table = f"compacting.t{next(NUMBER)}"
+    session.sql(f"create table {table} ({COLUMNS}) using delta {properties}")
+    with pytest.raises(LayoutError, match=said):
+        compact(session, table, SMALL, "logs")
+
+
+def test_a_key_that_is_strange_is_kept_in_order(session: SparkSession) -> None:
+    table = f"compacting.t{next(NUMBER)}"
+    session.sql(f"create table {table} (a double, b decimal(38, 5), c string) using delta")
+    values = [
+        *("double('NaN')", "double('-Infinity')", "double('Infinity')", "-0.0D", "0.0D", "null"),
+        *("1e308D", "-1e-308D"),
+    ]
+    random.Random(3).shuffle(values)
+    for value in values:
+        session.sql(
+            f"insert into {table} select /*+ coalesce(1) */ {value}, * from values (-1.5, 'a'),"
+            " (null, ''), (99999999999999999999999999999999.99999, '\\u0000 \\ud83d\\ude00')"
+        )
+    before = rows_of(session, table)
+    layout = Layout(("a", "b", "c"), target_rows=8, fan_in=8)
+    compact(session, table, layout, "strange")
+    assert rows_of(session, table) == before
+    tags = [json.loads(add["tags"][TAG]) for add in live_files(session, table).values()]
+    keys = sorted((one["lo"], one["hi"]) for one in tags)
+    assert len(keys) == 3
+    assert all(one[1] <= two[0] for one, two in itertools.pairwise(keys))

@@ -1,0 +1,102 @@
+"""`meta.alluvium_layout` of a merged model: its hook, its operation, its mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alluvium.compaction.tags import TAG
+
+pytestmark = pytest.mark.spark
+
+HOOK = "{{ alluvium.compact(this) }}"
+LAYOUT = {"sort_by": ["v", "at"], "target_rows": 1000, "fan_in": 4}
+
+
+@pytest.fixture(scope="module")
+def project(feed: Callable[..., Any]) -> Any:
+    meta = {"alluvium_merge": {"order_by": "lsn"}, "alluvium_layout": LAYOUT}
+    made = feed("laid", {}, meta=meta, post_hook=HOOK)
+    made.append_events(0, *((i, "c", i, "2024-01-01", f"v{i % 3}") for i in range(10)))
+    made.dbt("run")
+    return made
+
+
+def files(project: Any) -> int:
+    return int(project.sql("describe detail {s}.items")["numFiles"].iloc[0])
+
+
+def test_the_hook_waits_until_a_merge_is_worth_it(project: Any) -> None:
+    for batch in (1, 2):
+        project.append_events(batch, (100 + batch, "c", 100, "2024-01-01", "new"))
+        project.dbt("run")
+    assert files(project) == 3
+    assert not project.said("compacted")
+    project.append_events(3, (103, "c", 100, "2024-01-01", "new"))
+    project.dbt("run")
+    assert project.said("items: compacted 4 fragments → 1")
+    assert files(project) == 1
+    rows = project.sql("select id, v from {s}.items order by id")
+    assert rows["id"].tolist() == [*range(10), 101, 102, 103]
+    # The merge after it finds its rows.
+    project.append_events(4, (3, "u", 200, "2024-01-01", "changed"))
+    project.dbt("run")
+    assert project.sql("select v from {s}.items where id = 3")["v"].tolist() == ["changed"]
+
+
+def test_a_dry_run_prints_the_plan_and_changes_nothing(project: Any) -> None:
+    for batch in range(5, 9):
+        project.append_events(batch, (100 + batch, "c", 100, "2024-01-01", "new"))
+        project.dbt("run", "--vars", "{alluvium_maintenance: false}")
+    before = files(project)
+    project.dbt("run-operation", "alluvium.compact", "--args", "{model: items, dry_run: true}")
+    assert project.said("items: would compact (dry run)")
+    assert project.said("count")
+    assert files(project) == before
+    project.dbt("run-operation", "alluvium.compact", "--args", "{model: items}")
+    assert project.said("items: compacted")
+    assert files(project) < before
+    project.dbt("run-operation", "alluvium.compact", "--args", "{model: items, dry_run: true}")
+    assert project.said("items: nothing to compact")
+
+
+def test_the_log_says_what_was_done(project: Any) -> None:
+    history = project.sql("describe history {s}.items")
+    said = [
+        json.loads(text)["alluvium_compaction"]
+        for text in history["userMetadata"].dropna()
+        if "alluvium_compaction" in text
+    ]
+    assert {one["reason"] for one in said} == {"count"}
+    assert all(one["model"] == "items" for one in said)
+    location = project.sql("describe detail {s}.items")["location"].iloc[0]
+    commits = Path(location.removeprefix("file:"), "_delta_log").glob("*.json")
+    assert any(TAG in commit.read_text() for commit in commits)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("{model: batch}", "'batch' is no model with meta.alluvium_layout"),
+        ("{tier: daily}", "'daily' is no tier of a model with meta.alluvium_layout"),
+        ("{tier: yearly}", "'yearly' is no tier; accepted: realtime, hourly, daily"),
+        ("{}", "accepted: model, the name of one, or tier"),
+    ],
+)
+def test_what_has_no_layout_is_refused(project: Any, args: str, said: str) -> None:
+    assert not project.try_dbt("run-operation", "alluvium.compact", "--args", args).success
+    assert project.said(said)
+
+
+def test_every_mistake_is_listed_before_anything_runs(project: Any) -> None:
+    items = (project.root / "models/items.sql").read_text()
+    wrong = items.replace("'fan_in': 4", "'fan_in': 1, 'levels': {'grow': 3}")
+    project.write({"models/items.sql": wrong})
+    assert not project.try_dbt("run").success
+    project.write({"models/items.sql": items})
+    assert project.said("items: meta.alluvium_layout.fan_in: 1; accepted: a whole number from 2")
+    assert project.said("items: meta.alluvium_layout.levels.grow: unknown key; accepted: growth")

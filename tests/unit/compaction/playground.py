@@ -1,0 +1,191 @@
+"""A bucket that keeps its rows in memory, is merged as planned, and counts what is rewritten."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from alluvium.compaction.bucket import UNSORTED, Bucket, Group, Relabel
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.plan import FRAGMENTS
+from alluvium.compaction.tags import Tag
+
+Keys = npt.NDArray[np.int64]
+ROW_BYTES = 100
+# Keys lie between; what the log knows no keys of reaches from one to the other.
+BEFORE, BEHIND = -1, 2**40
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """Row keys in their order, and what the log says of the fragment."""
+
+    keys: Keys
+    level: int = UNSORTED
+    arrived: float = 0.0
+    tier_bytes: int = 0
+    locality_bytes: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return len(self.keys) * ROW_BYTES
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """As the log has them: none of a fragment that no compaction has written."""
+        if self.level == UNSORTED:
+            return BEFORE, BEHIND
+        return int(self.keys[0]), int(self.keys[-1])
+
+
+@dataclass
+class Playground:
+    """The fragments of a bucket by path, and the rows rewritten for each reason."""
+
+    layout: Layout
+    name: str = ""
+    ends: float | None = None
+    fragments: dict[str, Fragment] = field(default_factory=dict)
+    rewritten: Counter[str] = field(default_factory=Counter)
+    written: int = 0
+
+    def add(self, fragment: Fragment) -> str:
+        path = f"{self.name}/{self.written:06}"
+        self.fragments[path] = fragment
+        self.written += 1
+        return path
+
+    def land(self, keys: Iterable[int] | Keys, now: float = 0.0) -> str:
+        """A writer's file, of which nothing is known."""
+        return self.add(Fragment(np.sort(np.asarray(keys, dtype=np.int64)), arrived=now))
+
+    def put(self, keys: Iterable[int], level: int) -> str:
+        """A fragment as a compaction leaves it, rewritten once."""
+        ordered = np.sort(np.asarray(keys, dtype=np.int64))
+        return self.add(Fragment(ordered, level, 0.0, len(ordered) * ROW_BYTES))
+
+    def rows(self) -> Keys:
+        """All of them, in order."""
+        return np.sort(np.concatenate([one.keys for one in self.fragments.values()]))
+
+    def small(self) -> int:
+        """Fragments of less than half the target."""
+        return sum(len(one.keys) < self.layout.target_rows / 2 for one in self.fragments.values())
+
+    def at(self, level: int) -> list[Fragment]:
+        return [one for one in self.fragments.values() if one.level == level]
+
+    def levels(self) -> set[int]:
+        return {one.level for one in self.fragments.values()}
+
+    def bucket(self) -> Bucket:
+        every = list(self.fragments.values())
+
+        def whole(values: Iterable[int]) -> Keys:
+            return np.array(list(values), dtype=np.int64)
+
+        return Bucket(
+            name=self.name,
+            paths=list(self.fragments),
+            rows=whole(len(one.keys) for one in every),
+            bytes=whole(one.bytes for one in every),
+            deleted=whole(0 for _ in every),
+            level=whole(one.level for one in every),
+            lo=whole(one.bounds[0] for one in every),
+            hi=whole(one.bounds[1] for one in every),
+            arrived=np.array([one.arrived for one in every], dtype=float),
+            tier_bytes=whole(one.tier_bytes for one in every),
+            locality_bytes=whole(one.locality_bytes for one in every),
+            ends=self.ends,
+        )
+
+    def table(self) -> pa.Table:
+        """The fragments as the log gives them."""
+        rows = [
+            {
+                "path": path,
+                "bucket": self.name,
+                "ends": self.ends,
+                "bytes": one.bytes,
+                "rows": len(one.keys),
+                "deleted": 0,
+                "written": one.arrived,
+                "tag": None if one.level == UNSORTED else self._tag(one).text(),
+            }
+            for path, one in self.fragments.items()
+        ]
+        return pa.Table.from_pylist(rows, schema=FRAGMENTS)
+
+    def _tag(self, one: Fragment) -> Tag:
+        lo, hi = (f"{key:016x}" for key in one.bounds)
+        bytes_so_far = one.tier_bytes, one.locality_bytes
+        return Tag(self.layout.row_key, one.level, lo, hi, one.arrived, *bytes_so_far)
+
+    def relabel(self, relabels: Iterable[Relabel]) -> None:
+        for relabel in relabels:
+            assert relabel.bucket == self.name
+            for path in relabel.inputs:
+                self.fragments[path] = replace(self.fragments[path], level=relabel.level)
+
+    def merge(self, group: Group) -> None:
+        """Its inputs have to be there still, and to hold what it says."""
+        assert group.bucket == self.name
+        inputs = [self.fragments.pop(path) for path in group.inputs]
+        keys = np.sort(np.concatenate([one.keys for one in inputs]))
+        assert group.rows == len(keys)
+        assert group.bytes == sum(one.bytes for one in inputs)
+        assert group.arrived == max(one.arrived for one in inputs)
+        self.rewritten[group.reason] += len(keys)
+        for part in np.array_split(keys, group.outputs):
+            share = len(part) / len(keys)
+            self.add(
+                Fragment(
+                    part,
+                    group.level,
+                    group.arrived,
+                    round(group.tier_bytes * share),
+                    round(group.locality_bytes * share),
+                )
+            )
+
+    def apply(self, groups: Iterable[Group], relabels: Iterable[Relabel] = ()) -> int:
+        """Carry a plan out; gives the rows that were rewritten."""
+        before = self.rewritten.total()
+        self.relabel(relabels)
+        for group in groups:
+            self.merge(group)
+        return self.rewritten.total() - before
+
+
+def overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[0] < b[1] and b[0] < a[1]
+
+
+def clashes(fragments: Iterable[Fragment]) -> int:
+    """Pairs of fragments that overlap, each pair looked at."""
+    bounds = np.array([one.bounds for one in fragments], dtype=np.int64).reshape(-1, 2)
+    lo, hi = bounds[:, 0], bounds[:, 1]
+    return sum(
+        int(((lo[n] < hi[n + 1 :]) & (lo[n + 1 :] < hi[n])).sum()) for n in range(len(bounds))
+    )
+
+
+def huffman(sizes: Iterable[int], fan_in: int) -> int:
+    """Rows that merging all fragments into one rewrites at least, `fan_in` at a time."""
+    heap = [int(size) for size in sizes]
+    heapq.heapify(heap)
+    # The first merge takes as many as leave the others whole.
+    take = (len(heap) - 2) % (fan_in - 1) + 2
+    rewritten = 0
+    while len(heap) > 1:
+        merged = sum(heapq.heappop(heap) for _ in range(min(take, len(heap))))
+        rewritten += merged
+        heapq.heappush(heap, merged)
+        take = fan_in
+    return rewritten

@@ -1,0 +1,252 @@
+"""`meta.alluvium_layout`: what it accepts, and every mistake at once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from alluvium.compaction.errors import LayoutError
+from alluvium.compaction.layout import Layout, parse_layout
+
+HOUR, DAY = 3600.0, 86400.0
+
+
+def mistakes(block: Any) -> list[str]:
+    with pytest.raises(LayoutError) as caught:
+        parse_layout("logs", block)
+    assert str(caught.value).startswith("logs: meta.alluvium_layout")
+    assert all(mistake in str(caught.value) for mistake in caught.value.mistakes)
+    return caught.value.mistakes
+
+
+def test_least() -> None:
+    assert parse_layout("logs", {"sort_by": "a"}) == Layout(sort_by=("a",))
+
+
+def test_the_defaults_are_those_of_the_documentation() -> None:
+    assert parse_layout("logs", {"sort_by": "a"}) == Layout(
+        sort_by=("a",),
+        bucket_column=None,
+        window=None,
+        target_rows=1_000_000,
+        target_bytes=128 * 1024 * 1024,
+        fan_in=32,
+        tiers=8,
+        quiet_after=None,
+        growth=8,
+        level_rows=16_000_000,
+        budget=None,
+    )
+
+
+def test_full() -> None:
+    block = {
+        "sort_by": ["service", "at"],
+        "bucket_by": {"column": "day", "window": "day"},
+        "target_rows": 10,
+        "target_bytes": "1 KiB",
+        "fan_in": 2,
+        "tiers": 1,
+        "quiet_after": "6 hours",
+        "levels": {"growth": 2, "rows": 1},
+        "budget": "3KiB",
+    }
+    assert parse_layout("logs", block) == Layout(
+        sort_by=("service", "at"),
+        bucket_column="day",
+        window="day",
+        target_rows=10,
+        target_bytes=1024,
+        fan_in=2,
+        tiers=1,
+        quiet_after=21600.0,
+        growth=2,
+        level_rows=1,
+        budget=3072,
+    )
+
+
+def test_what_is_null_is_as_if_it_were_not_there() -> None:
+    nulls = ("bucket_by", "target_rows", "target_bytes", "fan_in", "tiers", "levels")
+    block = dict.fromkeys((*nulls, "quiet_after", "budget"))
+    assert parse_layout("logs", {"sort_by": "a", **block}) == Layout(sort_by=("a",))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (1, 1), ("1", 1), (134217728, 134217728), ("128 MiB", 134217728), ("128MiB", 134217728),
+        ("2 KiB", 2048), ("1 TiB", 1099511627776),
+    ],
+)  # fmt: skip
+def test_sizes(text: Any, number: int) -> None:
+    block = {"sort_by": "a", "target_bytes": text, "budget": text, "fan_in": 2}
+    found = parse_layout("logs", block)
+    assert (found.target_bytes, found.budget) == (number, number)
+
+
+def test_a_budget_holds_the_largest_merge_of_small_fragments() -> None:
+    block = {"sort_by": "a", "target_bytes": 1000, "fan_in": 8}
+    assert parse_layout("logs", block | {"budget": 4000}).budget == 4000
+    [mistake] = mistakes(block | {"budget": 3999})
+    assert mistake.startswith(
+        "budget: 3999; accepted: at least fan_in / 2 times target_bytes, 4000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1 minute", 60.0), ("90 minutes", 5400.0), ("1 hour", HOUR), ("6 hours", 6 * HOUR),
+        ("2 days", 2 * DAY), ("1 week", 7 * DAY), ("auto", None),
+    ],
+)  # fmt: skip
+def test_durations(text: str, seconds: float | None) -> None:
+    assert parse_layout("logs", {"sort_by": "a", "quiet_after": text}).quiet_after == seconds
+
+
+# A key, a value it cannot have, and what is accepted.
+WRONG: list[tuple[str, Any, str]] = [
+    *(("sort_by", value, "a column, or a list of columns") for value in (5, [], "", " ", [5])),
+    *(("sort_by", value, "a column, or a list of columns") for value in (["a", ""], True, {})),
+    *(("sort_by", value, "each column once") for value in (["a", "a"], ["a", "b", "A"])),
+    *(("target_rows", value, "a whole number from 1") for value in (0, -1, True, 1.0, "10")),
+    *(("fan_in", value, "a whole number from 2")
+      for value in (1, 0, -32, True, 2.5, "32", [32], 1001)),
+    *(("tiers", value, "a whole number from 1") for value in (0, False, "6", 65)),
+    *(("target_bytes", value, "bytes, such as 134217728, 128 MiB or 1 GiB")
+      for value in (0, -1, True, 1.5, "0", "128 MB", "128 mib", "1.5 GiB", "-1 MiB", "MiB", "")),
+    *(("budget", value, "bytes, such as 134217728, 128 MiB or 1 GiB")
+      for value in ("none", "10 GB", False, 0, ["1 GiB"], " 1", "1 GiB\n", "\u0661 GiB")),
+    *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
+      for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
+    *(("quiet_after", value, "auto, or a number") for value in ("1 month", "6  hours", "Auto", [])),
+    *(("bucket_by.column", value, "a column") for value in (5, "", " ", ["day"], True)),
+    *(("bucket_by.window", value, "hour, day, week, month")
+      for value in ("year", "days", 1, True, ["day"], {"day": 1})),
+    *(("levels.growth", value, "a whole number from 2") for value in (1, 0, True, "8", 2.0)),
+    *(("levels.rows", value, "a whole number from 1") for value in (0, -5, False, "1", 1e6)),
+]  # fmt: skip
+
+
+def with_value(key: str, value: Any) -> dict[str, Any]:
+    """A block that is right but for this."""
+    block: dict[str, Any] = {
+        "sort_by": "a",
+        "bucket_by": {"column": "d", "window": "day"},
+        "levels": {},
+    }
+    outer, _, inner = key.rpartition(".")
+    (block[outer] if outer else block)[inner] = value
+    return block
+
+
+@pytest.mark.parametrize(("key", "value", "accepted"), WRONG)
+def test_a_mistake_names_key_value_and_what_is_accepted(
+    key: str, value: Any, accepted: str
+) -> None:
+    [mistake] = mistakes(with_value(key, value))
+    assert mistake.startswith(f"{key}: {value!r}; accepted: {accepted}")
+
+
+@pytest.mark.parametrize(
+    ("key", "accepted"),
+    [
+        ("sort", "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, budget,"),
+        ("Sort_By", "bucket_by, levels"),
+        (5, "sort_by"),
+        ("bucket_by.columns", "column, window"),
+        ("levels.size", "growth, rows"),
+    ],
+)
+def test_an_unknown_key_is_named_with_those_that_are_known(key: Any, accepted: str) -> None:
+    block = with_value(key, 1) if isinstance(key, str) else {"sort_by": "a", key: 1}
+    [mistake] = mistakes(block)
+    assert mistake.startswith(f"{key}: unknown key; accepted: ")
+    assert accepted in mistake
+
+
+@pytest.mark.parametrize("block", [None, "a", ["a"], 5, True])
+def test_what_is_no_mapping_is_refused(block: Any) -> None:
+    [mistake] = mistakes(block)
+    assert mistake.startswith(f"{block!r} is not a mapping; accepted keys: sort_by")
+
+
+@pytest.mark.parametrize("key", ["bucket_by", "levels"])
+@pytest.mark.parametrize("value", ["day", ["day"], 5, True, ""])
+def test_a_part_that_is_no_mapping_is_refused(key: str, value: Any) -> None:
+    [mistake] = mistakes({"sort_by": "a", key: value})
+    assert mistake.startswith(f"{key}.{value!r} is not a mapping; accepted keys: ")
+
+
+@pytest.mark.parametrize("block", [{}, {"fan_in": 4}, {"sort_by": None}])
+def test_sort_by_is_needed(block: dict[str, Any]) -> None:
+    [mistake] = mistakes(block)
+    assert mistake == "sort_by: missing; accepted: a column, or a list of columns"
+
+
+@pytest.mark.parametrize("absent", [{}, {"column": None, "window": None}])
+@pytest.mark.parametrize("given", [{}, {"column": "day"}, {"window": "day"}])
+def test_a_bucket_needs_its_column_and_its_window(
+    absent: dict[str, Any], given: dict[str, Any]
+) -> None:
+    found = mistakes({"sort_by": "a", "bucket_by": absent | given})
+    said = {"column": "a partition column", "window": "hour, day, week, month"}
+    assert found == [
+        f"bucket_by.{key}: missing; accepted: {said[key]}" for key in said if key not in given
+    ]
+
+
+def test_every_mistake_at_once() -> None:
+    found = mistakes(
+        {
+            "sortby": "a",
+            "target_rows": True,
+            "target_bytes": "128 MB",
+            "fan_in": 1,
+            "tiers": 0,
+            "quiet_after": "soon",
+            "budget": -1,
+            "curve": "hilbert",
+            "bucket_by": {"column": 5, "size": "day"},
+            "levels": {"growth": 1, "rows": 0, "more": 1},
+        }
+    )
+    named = {mistake.partition(":")[0] for mistake in found}
+    assert named == {
+        "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "tiers", "quiet_after",
+        "budget", "curve", "bucket_by.column", "bucket_by.size", "bucket_by.window",
+        "levels.growth", "levels.rows", "levels.more",
+    }  # fmt: skip
+    assert len(found) == len(named)
+
+
+@pytest.mark.parametrize(
+    ("window", "lateness", "seconds"),
+    [
+        ("hour", 0.0, HOUR / 4),
+        ("day", 0.0, 6 * HOUR),
+        ("week", 0.0, DAY),
+        ("month", 0.0, DAY),
+        # Twice the lateness, where that is more.
+        ("hour", HOUR / 8, HOUR / 4),
+        ("hour", HOUR, 2 * HOUR),
+        ("day", 3 * HOUR + 1, 6 * HOUR + 2),
+        # But a day at most.
+        ("hour", 13 * HOUR, DAY),
+        ("day", 365 * DAY, DAY),
+        (None, 0.0, math.inf),
+        (None, 5 * DAY, math.inf),
+    ],
+)
+def test_when_a_bucket_is_quiet(window: str | None, lateness: float, seconds: float) -> None:
+    assert Layout(("a",), window=window).quiet_time(lateness) == seconds
+    # What is said counts, whatever was seen.
+    assert Layout(("a",), window=window, quiet_after=60.0).quiet_time(lateness) == 60.0
+
+
+def test_row_keys_that_cannot_be_compared_have_other_names() -> None:
+    keys = {Layout(columns).row_key for columns in (("a",), ("b",), ("a", "b"), ("b", "a"))}
+    assert len(keys) == 4

@@ -1,0 +1,243 @@
+"""Locality: levels without overlaps, at a price that the size tiers set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+from unit.compaction.playground import Fragment, Keys, Playground, clashes
+
+from alluvium.compaction.allowance import Allowance
+from alluvium.compaction.bucket import LOCALITY, UNSORTED, Group
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.locality import Locality, locality
+from alluvium.compaction.plan import plan
+
+Draw = Callable[[np.random.Generator, int, int], Keys]
+
+
+def uniform(rng: np.random.Generator, rows: int, at: int) -> Keys:
+    return rng.integers(0, 10**6, rows)
+
+
+def zipf(rng: np.random.Generator, rows: int, at: int) -> Keys:
+    return np.minimum(rng.zipf(1.3, rows), 10**6)
+
+
+def in_time(rng: np.random.Generator, rows: int, at: int) -> Keys:
+    """Most near to now, some of any time before."""
+    late = rng.random(rows) < 0.02
+    return np.where(
+        late, rng.integers(0, 1000 * at + 1, rows), 1000 * at + rng.integers(0, 1500, rows)
+    )
+
+
+def blocks(rng: np.random.Generator, rows: int, at: int) -> Keys:
+    """Each file within one of a few ranges."""
+    return rng.integers(0, 8) * 10**5 + rng.integers(0, 20_000, rows)
+
+
+def any_of(rng: np.random.Generator, rows: int, at: int) -> Keys:
+    draws: list[Draw] = [uniform, zipf, in_time, in_time, blocks]
+    return draws[rng.integers(len(draws))](rng, rows, at)
+
+
+def layout(growth: int, level_rows: int, budget: int | None = None, fan_in: int = 8) -> Layout:
+    return Layout(
+        ("a",), target_rows=100, target_bytes=10**12, fan_in=fan_in, growth=growth,
+        level_rows=level_rows, budget=budget,
+    )  # fmt: skip
+
+
+LAYOUTS = {
+    "growth 2": layout(2, 200),
+    "growth 3": layout(3, 1000, fan_in=4),
+    "growth 8": layout(8, 200),
+    "a budget": layout(3, 200, budget=40_000),
+}
+
+
+def clashes_within_levels(bucket: Playground) -> int:
+    return sum(clashes(bucket.at(level)) for level in bucket.levels() if level > 0)
+
+
+def carry_out(bucket: Playground, found: Locality) -> None:
+    """As it is committed: the labels, then each merge; a run may end behind any of them."""
+    labels = [path for relabel in found.relabels for path in relabel.inputs]
+    merged = [path for group in found.groups for path in group.inputs]
+    assert len(labels + merged) == len({*labels, *merged})
+    for relabel in found.relabels:
+        assert all(bucket.fragments[path].level < relabel.level for path in relabel.inputs)
+    bucket.relabel(found.relabels)
+    assert clashes_within_levels(bucket) == 0
+    for group in found.groups:
+        bucket.merge(group)
+        assert clashes_within_levels(bucket) == 0
+
+
+def cost(bucket: Playground, groups: Iterable[Group]) -> int:
+    """Bytes that are rewritten for order alone: of what a size tier has sorted before."""
+    merged = [path for group in groups if group.reason == LOCALITY for path in group.inputs]
+    inputs = [bucket.fragments[path] for path in merged]
+    return sum(one.bytes for one in inputs if one.level != UNSORTED)
+
+
+def spent(one: Fragment) -> tuple[int, int]:
+    return one.tier_bytes, one.locality_bytes
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("draw", [uniform, zipf, in_time, blocks, any_of])
+@pytest.mark.parametrize("seed", [1])
+def test_levels_stay_without_overlaps_and_within_what_the_tiers_cost(
+    name: str, draw: Draw, seed: int
+) -> None:
+    rng, landed, paid = np.random.default_rng(seed), [], 0
+    bucket = Playground(LAYOUTS[name])
+    for at in range(120):
+        landed.append(draw(rng, int(rng.integers(20, 160)), at))
+        bucket.land(landed[-1])
+        if at % 5:
+            continue
+        while found := plan(bucket.table(), bucket.layout, 0.0):
+            paid += cost(bucket, found.groups)
+            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+            every = bucket.fragments.values()
+            tiers, order = (sum(of) for of in zip(*map(spent, every), strict=True))
+            # Each is rounded to bytes, at every merge.
+            assert order <= tiers + len(every)
+            assert order == pytest.approx(paid, rel=0.001)
+            if bucket.layout.budget is not None:
+                break
+    assert bucket.rows().tolist() == sorted(np.concatenate(landed).tolist())
+    assert bucket.rewritten[LOCALITY] > 1000
+    assert max(bucket.levels()) > 2
+
+
+def found(bucket: Playground, ordered: float = float("inf")) -> Locality:
+    return locality(bucket.bucket(), bucket.layout, Allowance(ordered=ordered))
+
+
+def rows_of(start: int, end: int) -> range:
+    """Rows of a full fragment, evenly from one key to the other."""
+    return range(start, end, (end - start) // 100)
+
+
+def test_level_0_waits_for_its_limit() -> None:
+    bucket = Playground(layout(2, 300))
+    for _ in range(3):
+        bucket.put(rows_of(0, 1000), level=0)
+    assert found(bucket) == Locality()
+    bucket.put(rows_of(0, 1000), level=0)
+    [group] = found(bucket).groups
+    assert (len(group.inputs), group.level, group.reason) == (4, 1, LOCALITY)
+
+
+def test_level_0_may_hold_a_share_of_what_is_above_it() -> None:
+    bucket = Playground(layout(8, 1))
+    for start in range(0, 16_000, 1000):
+        bucket.put(rows_of(start, start + 1000), level=9)
+    for _ in range(2):
+        bucket.put(rows_of(0, 1000), level=0)
+    assert found(bucket) == Locality()
+    bucket.put(rows_of(0, 1000), level=0)
+    assert [len(group.inputs) for group in found(bucket).groups] == [3]
+
+
+def test_what_is_sorted_and_overlaps_nothing_gets_a_label_and_is_not_rewritten() -> None:
+    bucket = Playground(layout(8, 100))
+    paths = [bucket.put(rows_of(start, start + 1000), level=0) for start in (0, 1000, 2000)]
+    [label] = found(bucket).relabels
+    assert (set(label.inputs), label.level, found(bucket).groups) == (set(paths), 1, [])
+
+
+def test_what_is_in_the_way_climbs_and_is_not_rewritten() -> None:
+    bucket = Playground(layout(8, 100))
+    for _ in range(2):
+        bucket.put(rows_of(0, 1000), level=0)
+    one, two = (bucket.put(rows_of(500, 1500), level=level) for level in (1, 2))
+    apart = bucket.put(rows_of(5000, 6000), level=1)
+    plan_of = found(bucket)
+    assert {path: label.level for label in plan_of.relabels for path in label.inputs} == {
+        one: 2, two: 3,
+    }  # fmt: skip
+    assert [len(group.inputs) for group in plan_of.groups] == [2]
+    carry_out(bucket, plan_of)
+    assert bucket.fragments[apart].level == 1
+
+
+def test_little_that_is_in_the_way_is_merged_along() -> None:
+    bucket = Playground(layout(8, 100))
+    for _ in range(4):
+        bucket.put(rows_of(0, 1000), level=0)
+    bucket.put(rows_of(500, 1500), level=1)
+    plan_of = found(bucket)
+    assert (plan_of.relabels, [len(group.inputs) for group in plan_of.groups]) == ([], [5])
+
+
+def test_what_is_merged_along_is_in_nothing_elses_way() -> None:
+    # A fragment of level 1 reaches over two parts of level 0 that do not overlap each other.
+    bucket = Playground(layout(8, 100))
+    for start in (0, 2000):
+        for _ in range(4):
+            bucket.put(rows_of(start, start + 1000), level=0)
+    bucket.put(rows_of(500, 2500), level=1)
+    carry_out(bucket, found(bucket))
+
+
+def test_runs_alike_in_size_are_merged_and_others_not() -> None:
+    bucket = Playground(layout(3, 10**6))
+    for level in (1, 2, 3):
+        bucket.put(rows_of(0, 1000), level)
+        bucket.put(rows_of(1000, 2000), level)
+    alone = bucket.put(rows_of(9000, 10_000), level=2)
+    large = [bucket.put(rows_of(start, start + 1000), level=4) for start in range(0, 9000, 1000)]
+    plan_of = found(bucket)
+    # In the level of the highest; what overlaps nothing goes along by its label.
+    assert [(len(group.inputs), group.level) for group in plan_of.groups] == [(3, 3), (3, 3)]
+    assert [(label.inputs, label.level) for label in plan_of.relabels] == [((alone,), 3)]
+    carry_out(bucket, plan_of)
+    assert all(bucket.fragments[path].level == 4 for path in large)
+    assert found(bucket) == Locality()
+
+
+def test_what_makes_way_is_not_merged_by_the_same_plan() -> None:
+    # Level 0 sends level 1 up, where there are two runs alike in size then: a merge of these that
+    # came to nothing would leave what was in the way in level 1.
+    bucket = Playground(layout(2, 150))
+    for level in (0, 0, 1, 2):
+        bucket.put(rows_of(0, 1000), level)
+    first = found(bucket)
+    assert [(len(group.inputs), group.level) for group in first.groups] == [(2, 1)]
+    carry_out(bucket, first)
+    assert [(len(group.inputs), group.level) for group in found(bucket).groups] == [(2, 3)]
+
+
+def test_order_costs_no_more_than_it_may() -> None:
+    bucket = Playground(layout(2, 100))
+    for _ in range(4):
+        bucket.put(rows_of(0, 1000), level=0)
+    size = bucket.fragments["/000000"].bytes
+    assert [len(group.inputs) for group in found(bucket, 4 * size).groups] == [4]
+    assert [len(group.inputs) for group in found(bucket, 4 * size - 1).groups] == [3]
+    assert found(bucket, 2 * size - 1) == Locality()
+    # Sorting what is not sorted yet is the size tiers' part.
+    unsorted = Playground(bucket.layout)
+    for _ in range(4):
+        unsorted.land(rows_of(0, 1000))
+    [group] = found(unsorted, 0).groups
+    assert (len(group.inputs), group.locality_bytes, group.tier_bytes) == (4, 0, 4 * size)
+
+
+def test_a_level_over_its_limit_gives_up_what_meets_least() -> None:
+    # Level 1 holds 200 rows.
+    bucket = Playground(layout(2, 100, fan_in=2))
+    meets, free, _ = (bucket.put(rows_of(s, s + 1000), level=1) for s in (0, 1000, 2000))
+    other = bucket.put(rows_of(2000, 3000), level=2)
+    bucket.put(rows_of(0, 1000), level=2)
+    plan_of = locality(bucket.bucket(), layout(9, 100), Allowance())
+    assert plan_of == Locality()
+    labels = found(bucket).relabels
+    assert [label.inputs for label in labels if label.level == 2] == [(free,)]
+    assert {meets, other}.isdisjoint(path for label in labels for path in label.inputs)

@@ -1,0 +1,266 @@
+"""The order of encoded row keys is Spark's order of the values they are made of."""
+
+import itertools
+import math
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.ranges.columns import decimals, integers
+
+from alluvium.compaction import row_key
+
+FLOATS = [0.0, -0.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, -5e-324, 1e308]
+TEXT = st.text("\x00\x01aé\x7f\uffff😀", max_size=4) | st.text(max_size=5)
+BYTES = st.lists(st.sampled_from([0, 1, 0x61, 0xFE, 0xFF]), max_size=4).map(bytes)
+
+
+def numeral(digits: int, scale: int) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
+    # The largest differ in the last digit alone.
+    edge = [10**digits - 1, 10**digits - 2, 1, 0, -1, 2 - 10**digits, 1 - 10**digits]
+    near = st.sampled_from(edge).map(lambda n: Decimal((int(n < 0), digits_of(n), -scale)))
+    return pa.decimal128(digits, scale), decimals(digits, scale) | near
+
+
+def digits_of(number: int) -> tuple[int, ...]:
+    return tuple(int(digit) for digit in str(abs(number)))
+
+
+def whole(bits: int) -> st.SearchStrategy[int]:
+    edge = [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, -1, 0, 1]
+    return integers(bits) | st.sampled_from(edge)
+
+
+# Dates and timestamps as the integers underneath: Python's do not hold all years of Spark's.
+TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "boolean": (pa.bool_(), st.booleans()),
+    "tinyint": (pa.int8(), whole(8)),
+    "smallint": (pa.int16(), whole(16)),
+    "int": (pa.int32(), whole(32)),
+    "bigint": (pa.int64(), whole(64)),
+    "float": (
+        pa.float32(),
+        st.floats(width=32) | st.sampled_from([0.0, -0.0, math.nan, -math.inf, 2.0**-149]),
+    ),
+    "double": (pa.float64(), st.floats() | st.sampled_from(FLOATS)),
+    "decimal(10,2)": numeral(10, 2),
+    "decimal(38,0)": numeral(38, 0),
+    "decimal(38,18)": numeral(38, 18),
+    "decimal(38,38)": numeral(38, 38),
+    "date": (pa.date32(), whole(32)),
+    "timestamp": (pa.timestamp("us", tz="UTC"), whole(64)),
+    "timestamp_ntz": (pa.timestamp("us"), whole(64)),
+    "binary": (pa.binary(), BYTES),
+    "string": (pa.string(), TEXT),
+}
+Rows = list[tuple[Any, ...]]
+
+
+def spark(value: Any) -> Any:
+    """Spark's order of one column: NULL first, NaN last, -0.0 as 0.0, text by its UTF-8."""
+    if value is None:
+        return (0,)
+    if isinstance(value, float):
+        return (1, math.isnan(value), 0.0 if math.isnan(value) else value)
+    return (1, value.encode() if isinstance(value, str) else value)
+
+
+def order(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(spark(value) for value in row)
+
+
+def arrays(kinds: list[pa.DataType], rows: Rows) -> list[pa.Array]:
+    columns = zip(*rows, strict=True)
+    return [
+        pa.array(one, kind, from_pandas=False) for kind, one in zip(kinds, columns, strict=True)
+    ]
+
+
+@st.composite
+def tables(draw: st.DrawFn, names: list[str], most: int) -> tuple[list[pa.DataType], Rows]:
+    """Rows of one to three columns that have values in common."""
+    chosen = draw(st.lists(st.sampled_from(names), min_size=1, max_size=most))
+    kinds = [TYPES[name][0] for name in chosen]
+    pools = [draw(st.lists(st.none() | TYPES[name][1], min_size=1, max_size=4)) for name in chosen]
+    row = st.tuples(*(st.sampled_from(pool) for pool in pools))
+    return kinds, draw(st.lists(row, min_size=1, max_size=6))
+
+
+def check(kinds: list[pa.DataType], rows: Rows) -> None:
+    keys = row_key.encode(arrays(kinds, rows), up=False)
+    for (a, left), (b, right) in itertools.product(zip(rows, keys, strict=True), repeat=2):
+        assert (left < right, left == right) == (order(a) < order(b), order(a) == order(b)), (a, b)
+
+
+@pytest.mark.parametrize("name", sorted(TYPES))
+@given(data=st.data())
+@settings(max_examples=60)
+def test_keys_are_in_the_order_of_the_values(name: str, data: st.DataObject) -> None:
+    kind, one = TYPES[name]
+    check(
+        [kind],
+        [(value,) for value in data.draw(st.lists(st.none() | one, max_size=8))] or [(None,)],
+    )
+
+
+@given(table=tables(sorted(TYPES), most=3))
+@settings(max_examples=150)
+def test_keys_of_several_columns_are_in_the_order_of_the_rows(
+    table: tuple[list[pa.DataType], Rows],
+) -> None:
+    check(*table)
+
+
+def test_a_value_sorts_before_those_that_it_begins() -> None:
+    text = [
+        None,
+        "",
+        "\x00",
+        "\x00\x00",
+        "\x00a",
+        "\x01",
+        "a",
+        "a\x00",
+        "a\x00b",
+        "a\x01",
+        "aa",
+        "é",
+        "😀",
+    ]
+    rows = [(one, other) for one in text for other in (None, "", "\x00", "z")]
+    keys = row_key.encode(arrays([pa.string(), pa.string()], rows), up=False)
+    assert keys == sorted(set(keys))
+
+
+# What is cut off is most dangerous where it goes on with the largest byte, or the escape of NUL.
+LONG = {
+    "binary": st.tuples(
+        st.sampled_from([b"\xff", b"\x00", b"\xfe", b"a"]), st.integers(245, 260), BYTES
+    ).map(lambda of: of[0] * of[1] + of[2]),
+    "string": st.tuples(
+        st.sampled_from(["a", "\x00", "\uffff"]), st.integers(230, 260), TEXT
+    ).map(lambda of: of[0] * of[1] + of[2]),
+}  # fmt: skip
+
+
+@st.composite
+def long_tables(draw: st.DrawFn) -> tuple[list[pa.DataType], Rows]:
+    name, behind = draw(st.sampled_from(sorted(LONG))), draw(st.sampled_from(sorted(TYPES)))
+    row = st.tuples(LONG[name] | TYPES[name][1], st.none() | TYPES[behind][1])
+    kinds = [TYPES[name][0], TYPES[behind][0]]
+    return kinds, draw(st.lists(row, min_size=2, max_size=5))
+
+
+def bounds(columns: list[pa.Array]) -> tuple[list[str], list[str], list[str]]:
+    """Of each row: the key rounded down, the whole key, the key rounded up."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_key, "LONGEST", 10**6)
+        whole_keys = row_key.encode(columns, up=False)
+    return row_key.encode(columns, up=False), whole_keys, row_key.encode(columns, up=True)
+
+
+@given(table=long_tables())
+@settings(max_examples=150)
+def test_a_key_that_is_cut_off_stays_between_its_bounds(
+    table: tuple[list[pa.DataType], Rows],
+) -> None:
+    kinds, rows = table
+    low, exact, high = bounds(arrays(kinds, rows))
+    for down, key, up in zip(low, exact, high, strict=True):
+        assert down <= key <= up
+        assert max(len(down), len(up)) <= 2 * (row_key.LONGEST + 1)
+        if len(key) <= 2 * row_key.LONGEST:
+            assert down == key == up
+        else:
+            # No farther than what the written bytes leave open.
+            assert down == key[: 2 * row_key.LONGEST]
+    # Keys that differ in what is written are told apart by their bounds.
+    for a, b in itertools.product(range(len(rows)), repeat=2):
+        if order(rows[a]) <= order(rows[b]):
+            assert low[a] <= low[b]
+            assert high[a] <= high[b]
+        if low[a] < low[b] and not low[b].startswith(low[a]):
+            assert high[a] <= low[b]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(b"\xff" * 300, None), (b"a" * 253, 2**63 - 1), (b"a" * 254 + b"\x00z", 0)],
+    ids=["all bytes the largest", "the largest number behind the cut", "NUL at the cut"],
+)
+def test_an_upper_bound_is_above_what_goes_on_with_the_largest_byte(
+    first: bytes, second: int | None
+) -> None:
+    [low], [exact], [high] = bounds([pa.array([first]), pa.array([second], pa.int64())])
+    assert low <= exact <= high
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.uint8(), pa.uint64(), pa.time64("us"), pa.duration("us"), pa.list_(pa.int64()),
+        pa.struct([("a", pa.int64())]), pa.map_(pa.string(), pa.int64()), pa.null(),
+        pa.month_day_nano_interval(), pa.dictionary(pa.int32(), pa.string()), pa.decimal256(50, 2),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_type_without_a_known_order_is_refused(kind: pa.DataType) -> None:
+    with pytest.raises(TypeError) as caught:
+        row_key.encode([pa.array([1]), pa.nulls(1, kind)], up=False)
+    assert str(kind) in str(caught.value)
+    assert "accepted: boolean, tinyint" in str(caught.value)
+
+
+def test_the_types_of_spark_that_are_accepted_are_those_that_can_be_encoded() -> None:
+    assert all(row_key.is_sortable(name) for name in TYPES)
+    for other in (
+        "string collate UTF8_LCASE", "array<int>", "struct<a:int>", "map<string,int>", "variant",
+        "interval day to second", "void", "time(6)",
+    ):  # fmt: skip
+        assert not row_key.is_sortable(other)
+
+
+PAIRS = st.lists(
+    st.tuples(st.none() | st.text(max_size=4), st.none() | st.integers(-5, 5)),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(PAIRS)
+def test_the_first_column_bounds_whole_keys(rows: list[tuple[str | None, int | None]]) -> None:
+    columns = [
+        pa.array(list(one), kind)
+        for one, kind in zip(zip(*rows, strict=True), (pa.string(), pa.int64()), strict=True)
+    ]
+    keys = row_key.encode(columns, up=False)
+    present = sorted((one for one, _ in rows if one is not None), key=str.encode)
+    ends = [present[0], present[-1]] if present else [None, None]
+    counts = [len(rows) - len(present), len(rows)]
+    [low], [high] = row_key.bounds_by_first(
+        *(pa.array([end], pa.string()) for end in ends),
+        *(pa.array([count], pa.int64()) for count in counts),
+    )
+    assert low is not None
+    assert high is not None
+    assert all(low <= key <= high for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lo", "nulls", "rows"),
+    [
+        (pa.int64(), 1, None, 5),
+        (pa.int64(), 1, 0, None),
+        (pa.int64(), None, 1, 5),
+        (pa.float64(), 1.0, 0, 5),  # NaN may be above every bound
+    ],
+)
+def test_without_statistics_nothing_is_known(
+    kind: pa.DataType, lo: Any, nulls: int | None, rows: int | None
+) -> None:
+    bound = pa.array([lo], kind)
+    counts = (pa.array([nulls], pa.int64()), pa.array([rows], pa.int64()))
+    assert row_key.bounds_by_first(bound, bound, *counts) == ([None], [None])
