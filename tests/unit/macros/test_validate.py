@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.alluvium import layouts
+
 
 def use(macros: Any, *nodes: Any, sources: tuple[Any, ...] = ()) -> None:
     macros.context["graph"] = {
@@ -14,7 +16,8 @@ def use(macros: Any, *nodes: Any, sources: tuple[Any, ...] = ()) -> None:
         "sources": {source["unique_id"]: source for source in sources},
     }
     macros.context["adapter"] = SimpleNamespace(
-        stream_mistakes=lambda found: ["format: bad"] * len(found)
+        stream_mistakes=lambda found: ["format: bad"] * len(found),
+        layout_mistakes=layouts.mistakes,
     )
 
 
@@ -123,7 +126,10 @@ def test_all_mistakes_at_once(macros: Any, node: Any, stop: Any) -> None:
     }
     text = mistakes(macros, stop, first, second, sources=(source,))
     assert text.startswith("4 mistakes")
-    assert "meta.alluvium_mrege is not known on a model; accepted: alluvium_merge" in text
+    assert (
+        "meta.alluvium_mrege is not known on a model; accepted: alluvium_layout, alluvium_merge"
+        in text
+    )
     assert "format: bad" in text
 
 
