@@ -8,19 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from functional.merge.conftest import BATCH, SOURCES, merged
 
 from alluvium.compaction.tags import TAG
 
 pytestmark = pytest.mark.spark
 
 HOOK = "{{ alluvium.compact(this) }}"
-LAYOUT = {"sort_by": ["v", "at"], "target_rows": 1000, "fan_in": 4}
+LAYOUT = {"sort_by": ["v", "at"], "target_rows": 100_000, "fan_in": 4}
 
 
 @pytest.fixture(scope="module")
-def project(feed: Callable[..., Any]) -> Any:
-    meta = {"alluvium_merge": {"order_by": "lsn"}, "alluvium_layout": LAYOUT}
-    made = feed("laid", {}, meta=meta, post_hook=HOOK)
+def project(make_project: Callable[..., Any]) -> Any:
+    items = merged({"order_by": "lsn"}, post_hook=HOOK)
+    items = items.replace("meta={", f"meta={{'alluvium_layout': {LAYOUT!r}, ")
+    made = make_project(
+        "laid",
+        {"models/sources.yml": SOURCES, "models/batch.sql": BATCH, "models/items.sql": items},
+    )
     made.append_events(0, *((i, "c", i, "2024-01-01", f"v{i % 3}") for i in range(10)))
     made.dbt("run")
     return made
