@@ -82,11 +82,11 @@ class _Climb:
                 along = np.concatenate([chosen, met])
                 if self._merge(along, 1):
                     continue
-            if self._enter(chosen):
+            if self._merge(chosen, 1):
                 continue
             # What is not sorted yet may be, whatever order has cost so far.
             for piece in components(self.bucket, part[self.bucket.level[part] == UNSORTED]):
-                self._enter(self.allowance.part(self.bucket, piece))
+                self._merge(self.allowance.part(self.bucket, piece), 1)
 
     def promote(self) -> None:
         """Fragments of a level over its limit to the next one, those first that meet least."""
@@ -146,23 +146,14 @@ class _Climb:
             # First those above: from then on nothing there overlaps what comes.
             self._relabel(met, level + 1)
 
-    def _enter(self, places: Numbers) -> bool:
-        """Merge fragments of level 0 into level 1, where they fit in; gives whether they do."""
-        if not self.allowance.takes(self.bucket, places):
-            return False
-        self._make_way(places, 1)
-        self._take(places, 1)
-        return True
-
     def _merge(self, places: Numbers, level: int) -> bool:
+        """Merge fragments into a level, where they fit in; gives whether they do."""
         if not self.allowance.takes(self.bucket, places):
             return False
-        self._take(places, level)
-        return True
-
-    def _take(self, places: Numbers, level: int) -> None:
         self.taken[places] = True
+        self._make_way(places, level)
         self.groups.append(Group.of(self.bucket, LOCALITY, places, level, self.layout))
+        return True
 
     def _is_sorted(self, part: Numbers) -> bool:
         return len(part) == 1 and bool(self.bucket.level[part[0]] != UNSORTED)

@@ -7,7 +7,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -40,7 +39,6 @@ class Compacted:
         relabelled: fragments that got a new level.
         conflicts: merges that were given up because another writer changed one of their inputs.
         waiting: merges that the budget leaves for later runs.
-        fragments: of the table when the run began.
         seconds: that it took.
     """
 
@@ -53,7 +51,6 @@ class Compacted:
     relabelled: int = 0
     conflicts: int = 0
     waiting: int = 0
-    fragments: int = 0
     seconds: float = 0.0
 
 
@@ -65,10 +62,7 @@ def preview(
     Raises:
         LayoutError: the table cannot have this layout.
     """
-    with _refusals(model):
-        rewriter = Rewriter(session, table)
-        rewriter.check_row_key(layout.sort_by)
-        fragments = rewriter.fragments(layout.sort_by[0], layout.bucket_column, layout.window)
+    _, fragments = _read(session, table, layout, model)
     return plan(fragments, layout, time.time() if now is None else now), fragments
 
 
@@ -97,13 +91,8 @@ def compact(
     """
     started = time.monotonic()
     done = Compacted()
-    for number in range(_ROUNDS):
-        with _refusals(model):
-            rewriter = Rewriter(session, table)
-            rewriter.check_row_key(layout.sort_by)
-            fragments = rewriter.fragments(layout.sort_by[0], layout.bucket_column, layout.window)
-        if number == 0:
-            done = replace(done, fragments=fragments.num_rows)
+    for _ in range(_ROUNDS):
+        rewriter, fragments = _read(session, table, layout, model)
         left = None if layout.budget is None else layout.budget - done.bytes_read
         if left is not None and left <= 0:
             break
@@ -113,6 +102,19 @@ def compact(
             break
         done = _carry_out(rewriter, planned, fragments, layout, model, done, say)
     return replace(done, seconds=time.monotonic() - started)
+
+
+def _read(
+    session: SparkSession, table: str, layout: Layout, model: str
+) -> tuple[Rewriter, pa.Table]:
+    """The table as it is now, and its fragments."""
+    try:
+        rewriter = Rewriter(session, table)
+        rewriter.check_row_key(layout.sort_by)
+        first = layout.sort_by[0]
+        return rewriter, rewriter.fragments(first, layout.bucket_column, layout.window)
+    except ValueError as error:
+        raise LayoutError(model, [str(error)]) from error
 
 
 def _carry_out(
@@ -172,25 +174,20 @@ def _commit(
         "bytes_read": group.bytes,
         "bytes_written": written,
     }
-    lows = [row_key.encode(_row(one.keys, 0), up=False)[0] for one in made]
-    highs = [row_key.encode(_row(one.keys, 1), up=True)[0] for one in made]
     outputs = []
-    for one, low, high in zip(made, lows, highs, strict=True):
+    for one in made:
         share = one.rows / rows
         tag = Tag(
             row_key=layout.row_key,
             level=group.level,
-            lo=low,
-            hi=high,
+            lo=row_key.encode(_row(one.keys, 0), up=False)[0],
+            hi=row_key.encode(_row(one.keys, 1), up=True)[0],
             arrived=group.arrived,
             tier_bytes=round(group.tier_bytes * share),
             locality_bytes=round(group.locality_bytes * share),
         )
         outputs.append((one, {TAG: tag.text()}))
-    try:
-        rewriter.commit(group.inputs, outputs, _metadata(figures))
-    except (*OTHER_ROWS, *OTHER_TABLE) as error:
-        _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
+    if not _committed(model, lambda: rewriter.commit(group.inputs, outputs, _metadata(figures))):
         return replace(done, conflicts=done.conflicts + 1)
     return replace(
         done,
@@ -213,12 +210,19 @@ def _relabel(
         for path in relabel.inputs
     }
     figures = {"model": model, "reason": "relabel", "relabelled": len(tags)}
-    try:
-        rewriter.relabel(tags, _metadata(figures))
-    except (*OTHER_ROWS, *OTHER_TABLE) as error:
-        _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
+    if not _committed(model, lambda: rewriter.relabel(tags, _metadata(figures))):
         return replace(done, conflicts=done.conflicts + 1)
     return replace(done, relabelled=done.relabelled + len(tags))
+
+
+def _committed(model: str, commit: Callable[[], int]) -> bool:
+    """Whether no other writer was faster."""
+    try:
+        commit()
+    except (*OTHER_ROWS, *OTHER_TABLE) as error:
+        _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
+        return False
+    return True
 
 
 def _metadata(figures: dict[str, object]) -> str:
@@ -227,12 +231,3 @@ def _metadata(figures: dict[str, object]) -> str:
 
 def _row(keys: pa.Table, place: int) -> list[pa.Array]:
     return [column.combine_chunks().slice(place, 1) for column in keys.columns]
-
-
-@contextmanager
-def _refusals(model: str) -> Iterator[None]:
-    """What the table's own properties forbid, as an error of the layout."""
-    try:
-        yield
-    except ValueError as error:
-        raise LayoutError(model, [str(error)]) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -34,6 +35,28 @@ def scala_seq(session: SparkSession, items: Iterable[Any]) -> Any:
 def items(scala: Any) -> list[Any]:
     """The elements of a Scala `Seq`."""
     return [scala.apply(place) for place in range(scala.size())]
+
+
+class SessionCopy:
+    """A copy of a session: its views, functions and settings; what is set on it stays there."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self.spark = session._jsparkSession.cloneSession()
+        self._jvm = of(session)
+        self._object = partial(scala_object, session)
+        self._seq = partial(scala_seq, session)
+        self._none = self._jvm.scala.Option.empty()
+
+    def set(self, key: str, value: object) -> None:
+        """A Spark setting of the copy alone."""
+        self.spark.conf().set(key, str(value))
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Delta takes settings from the thread's session."""
+        with active(self.session, self.spark):
+            yield
 
 
 @contextmanager

@@ -198,12 +198,18 @@ def statistics(session: SparkSession, snapshot: Any, field: StructField) -> dict
     }
 
 
-def _from_partition(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
-    """Every row of a file has its partition's value, which the log keeps as text."""
+def partition_text(session: SparkSession, field: StructField) -> Any:
+    """Column of a snapshot's files: the value of a partition column, as the log keeps it."""
     functions = jvm.of(session).org.apache.spark.sql.functions
     name = field.metadata.get("delta.columnMapping.physicalName", field.name)
     # An empty text is NULL to Delta, whatever the type.
-    text = functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
+    return functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
+
+
+def _from_partition(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
+    """Every row of a file has its partition's value, which the log keeps as text."""
+    functions = jvm.of(session).org.apache.spark.sql.functions
+    text = partition_text(session, field)
     value = text.try_cast(field.dataType.simpleString())
     nulls = functions.when(text.isNull(), row_counts(session, snapshot)).when(value.isNotNull(), 0)
     return {"lo": value, "hi": value, "nulls": nulls.cast("bigint")}

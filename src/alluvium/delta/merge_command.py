@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -29,7 +28,7 @@ _MATCHED = "__alluvium_matched_clause"
 _UNMATCHED = "__alluvium_unmatched_clause"
 
 
-class Statement:
+class Statement(jvm.SessionCopy):
     """One MERGE in a transaction of its own.
 
     settings: Spark settings of this statement alone.
@@ -38,15 +37,9 @@ class Statement:
     """
 
     def __init__(self, session: SparkSession, sql: str, settings: Mapping[str, str]) -> None:
-        self.session = session
-        self._jvm = jvm.of(session)
-        self._object = partial(jvm.scala_object, session)
-        self._seq = partial(jvm.scala_seq, session)
+        super().__init__(session)
         self._functions = self._jvm.org.apache.spark.sql.functions
         self._expressions = self._object("org.apache.spark.sql.classic.ExpressionUtils$")
-        self._none = self._jvm.scala.Option.empty()
-        # A copy has the session's views, functions and settings; what is set on it stays there.
-        self.spark = session._jsparkSession.cloneSession()
         for key, value in settings.items():
             self.set(key, value)
         with self.active():
@@ -67,12 +60,6 @@ class Statement:
         self._kept: list[Any] = []
 
     @contextmanager
-    def active(self) -> Iterator[None]:
-        """Delta takes settings from the thread's session."""
-        with jvm.active(self.session, self.spark):
-            yield
-
-    @contextmanager
     def in_transaction(self) -> Iterator[None]:
         """Reads of the target by the source go through this thread's transaction, as in MERGE."""
         transactions = self._object(_DELTA + "OptimisticTransaction$")
@@ -81,10 +68,6 @@ class Statement:
             yield
         finally:
             transactions.clearActive()
-
-    def set(self, key: str, value: str) -> None:
-        """A Spark setting of this statement alone."""
-        self.spark.conf().set(key, value)
 
     def facts(self) -> Facts:
         """What decides whether the one-commit merge does this statement."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -19,6 +19,7 @@ from alluvium.compaction import row_key
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
 from alluvium.delta import jvm, log
+from alluvium.names import quoted
 
 _DELTA = "org.apache.spark.sql.delta."
 # A task's place among those of its job, as Spark writes it into the names of its files.
@@ -42,7 +43,7 @@ class Written:
     keys: pa.Table
 
 
-class Rewriter:
+class Rewriter(jvm.SessionCopy):
     """Rewrites files of one version of a table.
 
     Raises:
@@ -50,26 +51,19 @@ class Rewriter:
     """
 
     def __init__(self, session: SparkSession, table: str) -> None:
-        self._session = session
-        self._jvm = jvm.of(session)
-        self._object = partial(jvm.scala_object, session)
-        self._seq = partial(jvm.scala_seq, session)
-        self._none = self._jvm.scala.Option.empty()
-        # A copy has the session's settings; what is set on it stays there.
-        self._spark = session._jsparkSession.cloneSession()
-        self._set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
-        self._set("spark.databricks.delta.optimizeWrite.enabled", "false")
-        self._set("spark.databricks.delta.autoCompact.enabled", "false")
-        with jvm.active(session, self._spark):
+        super().__init__(session)
+        self.set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
+        self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
+        self.set("spark.databricks.delta.autoCompact.enabled", "false")
+        with self.active():
             self._log = log.delta_log(session, table)
             self._snapshot = self._log.update(False, self._none, self._none)
-        self.version = int(self._snapshot.version())
+        # AddFile actions of the snapshot, by path, as far as they were asked for.
+        self._known: dict[str, Any] = {}
         protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
         schema = StructType.fromJson(json.loads(metadata.schema().json()))
         self._fields = {field.name.lower(): field for field in schema.fields}
-        self._partition = [
-            field["name"] for field in json.loads(metadata.partitionSchema().json())["fields"]
-        ]
+        self._partition = list(metadata.partitionSchema().fieldNames())
         if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
             raise ValueError(
                 "the table tracks rows (delta.enableRowTracking), and merging files would give them"
@@ -95,20 +89,20 @@ class Rewriter:
         columns = {
             "path": "path",
             "bucket": "to_json(partitionValues)" if self._partition else "''",
-            "ends": self._ends(bucket_column, window),
             "bytes": "size",
             "deleted": "coalesce(deletionVector.cardinality, 0)",
             "written": "modificationTime / 1000d",
             "tag": f"tags['{TAG}']",
         }
         selected = [expr(sql).alias(name) for name, sql in columns.items()]
-        selected.append(log.row_counts(self._session, self._snapshot).alias("rows"))
+        selected.append(self._ends(bucket_column, window).alias("ends"))
+        selected.append(log.row_counts(self.session, self._snapshot).alias("rows"))
         field = self._fields[first.lower()]
-        known = log.statistics(self._session, self._snapshot, field)
+        known = log.statistics(self.session, self._snapshot, field)
         selected += [value.alias(f"first_{name}") for name, value in known.items()]
-        with jvm.active(self._session, self._spark):
+        with self.active():
             files = self._snapshot.withStats().select(self._seq(selected))
-            found = DataFrame(files, self._session).toArrow()
+            found = DataFrame(files, self.session).toArrow()
         lo, hi = row_key.bounds_by_first(
             found["first_lo"].combine_chunks(),
             found["first_hi"].combine_chunks(),
@@ -119,18 +113,18 @@ class Rewriter:
         found = found.append_column("hi", pa.array(hi, pa.string()))
         return found.select(FRAGMENTS.names).cast(FRAGMENTS)
 
-    def _ends(self, column: str | None, window: str | None) -> str:
+    def _ends(self, column: str | None, window: str | None) -> Any:
+        functions = self._jvm.org.apache.spark.sql.functions
         if column is None:
-            return "cast(null as double)"
-        metadata = self._snapshot.metadata()
-        for field in json.loads(metadata.partitionSchema().json())["fields"]:
-            if field["name"].lower() == column.lower():
-                name = field["metadata"].get("delta.columnMapping.physicalName", field["name"])
-                value = "partitionValues['" + name.replace("\\", "\\\\").replace("'", "\\'") + "']"
-                moment = f"try_cast({value} as timestamp) + interval 1 {window}"
-                return f"cast({moment} as double)"
-        known = ", ".join(self._partition) or "none"
-        raise ValueError(f"bucket_by.column: {column!r} is no partition column; accepted: {known}")
+            return functions.lit(None).cast("double")
+        if column.lower() not in (name.lower() for name in self._partition):
+            known = ", ".join(self._partition) or "none"
+            raise ValueError(
+                f"bucket_by.column: {column!r} is no partition column; accepted: {known}"
+            )
+        text = log.partition_text(self.session, self._fields[column.lower()])
+        begins = text.try_cast("timestamp")
+        return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
 
     def check_row_key(self, columns: Sequence[str]) -> None:
         """Raises ValueError unless the table's rows can be sorted by these columns."""
@@ -160,8 +154,9 @@ class Rewriter:
 
         What is written is no part of the table before `commit`.
         """
-        self._set("spark.sql.files.maxRecordsPerFile", rows_per_file)
-        with jvm.active(self._session, self._spark):
+        self.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
+        with self.active():
+            self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
             frames = [self._sorted(self._files(paths), columns) for paths in groups]
             together = frames[0]
             for frame in frames[1:]:
@@ -231,8 +226,8 @@ class Rewriter:
         metadata: str,
         figures: Mapping[str, int],
     ) -> int:
-        self._set("spark.databricks.delta.commitInfo.userMetadata", metadata)
-        with jvm.active(self._session, self._spark):
+        self.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
+        with self.active():
             transaction = self._transaction()
             transaction.trackFilesRead(self._seq(read))
             if figures:
@@ -240,7 +235,7 @@ class Rewriter:
             return int(transaction.commit(self._seq(actions), operation))
 
     def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
-        context = self._session.sparkContext._jsc.sc()
+        context = self.session.sparkContext._jsc.sc()
         metrics = self._jvm.org.apache.spark.sql.execution.metric.SQLMetrics
         made = self._jvm.java.util.HashMap()
         for name, value in figures.items():
@@ -251,7 +246,7 @@ class Rewriter:
         converters = scala.jdk.javaapi.CollectionConverters
         immutable = self._object("scala.collection.immutable.Map$")
         transaction.registerSQLMetrics(
-            self._spark, getattr(immutable, "from")(converters.asScala(made))
+            self.spark, getattr(immutable, "from")(converters.asScala(made))
         )
 
     def _files(self, paths: Iterable[str]) -> list[Any]:
@@ -259,25 +254,30 @@ class Rewriter:
 
         Raises KeyError for a path that it does not have."""
         wanted = list(paths)
-        chosen = self._jvm.org.apache.spark.sql.functions.col("path").isin(self._seq(wanted))
-        found = {file.path(): file for file in self._snapshot.allFiles().filter(chosen).collect()}
-        return [found[path] for path in wanted]
+        unknown = [path for path in wanted if path not in self._known]
+        if unknown:
+            chosen = self._jvm.org.apache.spark.sql.functions.col("path").isin(self._seq(unknown))
+            files = self._snapshot.allFiles().filter(chosen).collect()
+            self._known |= {file.path(): file for file in files}
+        return [self._known[path] for path in wanted]
 
     def _sorted(self, files: Sequence[Any], columns: Sequence[str]) -> Any:
         frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
         # The partition's columns first, which all rows share: Delta's writer asks for that order
         # and would otherwise sort once more.
         names = [*self._partition, *columns]
-        keys = [_column(name)._jc for name in names]
+        keys = [F.col(quoted(name))._jc for name in names]
         return frame.coalesce(1).sortWithinPartitions(self._seq(keys))
 
     def _keys(self, files: Sequence[Any], columns: Sequence[str]) -> dict[str, pa.Table]:
         """The first and the last row key of each file, by the file's name."""
         frame = DataFrame(
             self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none),
-            self._session,
+            self.session,
         )
-        key = F.struct([_column(name).alias(str(place)) for place, name in enumerate(columns)])
+        key = F.struct(
+            [F.col(quoted(name)).alias(str(place)) for place, name in enumerate(columns)]
+        )
         found = (
             frame.groupBy(F.col("_metadata.file_name").alias("name"))
             .agg(F.min(key).alias("lo"), F.max(key).alias("hi"))
@@ -296,10 +296,3 @@ class Rewriter:
         every = {**(action["add"].get("tags") or {}), **tags}
         action["add"] |= {"dataChange": False, "tags": every}
         return self._object(_DELTA + "actions.Action$").fromJson(json.dumps(action))
-
-    def _set(self, key: str, value: object) -> None:
-        self._spark.conf().set(key, str(value))
-
-
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
+from alluvium.names import quoted
 from alluvium.ranges import (
     Fragments,
     RangeError,
@@ -155,7 +156,7 @@ def _as_in_table(
     session: SparkSession, batch: DataFrame, table: str, columns: Sequence[str]
 ) -> DataFrame:
     """`columns` of the batch in the table's types: MERGE compares ranges and files in these."""
-    names = [F.col("`" + column.replace("`", "``") + "`") for column in columns]
+    names = [F.col(quoted(column)) for column in columns]
     kinds = [field.dataType for field in session.table(table).select(names).schema]
     return batch.select(
         [

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.names import quoted
 from alluvium.ranges.cells import Cells
 from alluvium.ranges.column_type import parse_type
 from alluvium.ranges.cost import COST, CostModel
@@ -201,7 +202,7 @@ def _groups(
 
 
 def _values(name: str, spark_type: str) -> Column:
-    values = F.col("`" + name.replace("`", "``") + "`")
+    values = F.col(quoted(name))
     return F.validate_utf8(values) if spark_type == "string" else values
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alluvium.names import quoted
 from alluvium.ranges.column_type import spark_type
 from alluvium.ranges.cost import COST, CostModel
 from alluvium.ranges.cover import auto_cuts
@@ -39,7 +40,7 @@ class Term:
         return located.kept(np.arange(1, len(self.ranges)))
 
     def sql(self, prefix: str) -> str:
-        name = prefix + "`" + self.column.replace("`", "``") + "`"
+        name = prefix + quoted(self.column)
         kind = spark_type(self.ranges.lo.type)
         lows, highs = (
             [typed_literal(text, kind) for text in canonical_texts(bound)]

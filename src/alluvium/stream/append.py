@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
 from alluvium.engine.causes import causes
+from alluvium.names import quoted
 from alluvium.stream import checkpoint as checkpoints
 from alluvium.stream.checkpoint import Checkpoint
 from alluvium.stream.files import Files
@@ -32,7 +33,6 @@ from alluvium.stream.sources import (
     list_in_few_tasks,
     no_events,
     open_source,
-    quoted,
     register_view,
 )
 from alluvium.stream.spec import Feed

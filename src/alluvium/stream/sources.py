@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from alluvium.names import quoted
 from alluvium.stream.files import Files
 from alluvium.stream.spec import LINE_FORMATS, LISTING_OPTIONS, Feed, SpecError, StreamSpec
 
@@ -100,11 +101,6 @@ def _whole_files(session: SparkSession) -> SparkSession:
     scan.conf.unset("spark.sql.files.maxPartitionNum")
     list_in_few_tasks(scan)
     return scan
-
-
-def quoted(name: str) -> str:
-    """A name as an identifier, whatever it holds."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def register_view(session: SparkSession, frame: DataFrame, view: str) -> None:

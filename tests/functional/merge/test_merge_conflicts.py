@@ -110,8 +110,15 @@ def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession, used: 
     assert progress.read(session, TABLE, "m") == 7
 
 
-def test_the_same_batch_by_another_process_is_no_error(session: SparkSession) -> None:
+@pytest.mark.parametrize("appended", [[], [(50, 1)]])
+def test_the_same_batch_by_another_process_is_no_error(
+    session: SparkSession, appended: list[tuple[int, int]]
+) -> None:
+    """With an append before it: that is what Delta names, and the other merge came right behind."""
+
     def same(other: SparkSession) -> None:
+        if appended:
+            append(other)
         statement = execute.Statement(merge("(1L, 2L), (2L, 1L)"), {})
         assert execute.run(other, TABLE, lambda: statement, "m", 7).affected == 2
 
@@ -120,22 +127,7 @@ def test_the_same_batch_by_another_process_is_no_error(session: SparkSession) ->
     assert plan.failures == []
     assert outcome == execute.Outcome(0, already_merged=True, conflicts=1)
     assert plan.tries == 1
-    assert rows(session) == [(1, 2), (2, 1)]
-
-
-def test_the_same_batch_after_an_append(session: SparkSession) -> None:
-    """The append is what Delta names, and the other process' merge came right behind it."""
-
-    def append_and_same(other: SparkSession) -> None:
-        append(other)
-        statement = execute.Statement(merge("(1L, 2L), (2L, 1L)"), {})
-        assert execute.run(other, TABLE, lambda: statement, "m", 7).affected == 2
-
-    plan = Plan(session, "(1L, 2L), (2L, 1L)", append_and_same)
-    outcome = execute.run(session, TABLE, plan, "m", 7)
-    assert plan.failures == []
-    assert outcome == execute.Outcome(0, already_merged=True, conflicts=1)
-    assert plan.tries == 1
+    assert rows(session) == [(1, 2), (2, 1), *appended]
 
 
 def test_a_new_plan_with_nothing_to_do_is_not_run(session: SparkSession) -> None:

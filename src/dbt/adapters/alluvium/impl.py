@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import log_code_execution
@@ -17,7 +17,7 @@ from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtRuntimeError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
 from alluvium.engine import pools
@@ -35,6 +35,8 @@ from dbt.adapters.alluvium.session import SessionHandle, spark_errors
 
 if TYPE_CHECKING:
     import agate
+
+T = TypeVar("T")
 
 _log = AdapterLogger("Alluvium")
 _VECTORS = "delta.enableDeletionVectors"
@@ -352,14 +354,7 @@ class AlluviumAdapter(SparkAdapter):
     @available.parse_list
     def plan_ranges(self, source: str, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Range rows of the batch `source`, a relation of this session."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
-        session = self._handle.session
-        with spark_errors():
-            try:
-                return ranges.plan_batch(session, session.table(source), request)
-            except UnfitError as error:
-                _log.warning(f"{error}. The merge goes on without ranges.")
-                return []
+        return self._planned(ranges.plan_batch, source, request, [])
 
     @available.parse_list
     def reprice_ranges(
@@ -372,14 +367,25 @@ class AlluviumAdapter(SparkAdapter):
     @available.parse_none
     def plan_predicate(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
         """The cheapest predicate on several columns for the batch `source`."""
+        nothing = {"sql": "true", "ranges": 0, "method": "none"}
+        return self._planned(ranges.plan_columns, source, request, nothing)
+
+    def _planned(
+        self,
+        plan: Callable[[SparkSession, DataFrame, dict[str, Any]], T],
+        source: str,
+        request: dict[str, Any],
+        nothing: T,
+    ) -> T:
+        """What `plan` finds for the batch `source`, or `nothing` where it cannot have ranges."""
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
         session = self._handle.session
         with spark_errors():
             try:
-                return ranges.plan_columns(session, session.table(source), request)
+                return plan(session, session.table(source), request)
             except UnfitError as error:
                 _log.warning(f"{error}. The merge goes on without ranges.")
-                return {"sql": "true", "ranges": 0, "method": "none"}
+                return nothing
 
     @available.parse_none
     def run_merge(

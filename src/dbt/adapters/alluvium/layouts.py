@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -31,16 +32,21 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def preview(session: SparkSession, table: str, model: str, block: Any) -> list[str]:
-    try:
+    with _layout_errors():
         plan, fragments = run.preview(session, table, parse_layout(model, block), model)
-    except LayoutError as error:
-        raise DbtRuntimeError(str(error)) from error
     return list(report.plan_lines(model, plan, fragments.num_rows))
 
 
 def compact(session: SparkSession, table: str, model: str, block: Any) -> str:
-    try:
+    with _layout_errors():
         done = run.compact(session, table, parse_layout(model, block), model, say=_log.info)
+    return report.done_line(model, done)
+
+
+@contextmanager
+def _layout_errors() -> Iterator[None]:
+    """Let a layout that a table cannot have pass as dbt's own error."""
+    try:
+        yield
     except LayoutError as error:
         raise DbtRuntimeError(str(error)) from error
-    return report.done_line(model, done)

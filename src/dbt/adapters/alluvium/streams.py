@@ -16,6 +16,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium import stream
+from alluvium.names import quoted
 from dbt.adapters.alluvium.figures import ModelResponse
 
 META = "alluvium_stream"
@@ -91,7 +92,7 @@ def provide(session: SparkSession, sql: str) -> None:
     """Give the session a view of every stream that a statement mentions, once."""
     for view in _mentioned(sql):
         # Asked of the session: a second connection of the same node has views of its own.
-        if not session.catalog.tableExists(_quoted(view)):
+        if not session.catalog.tableExists(quoted(view)):
             stream.register_batch_view(session, _feed(view), view)
 
 
@@ -165,7 +166,7 @@ def _block(source: Any) -> Any:
 
 def _mentioned(sql: str) -> list[str]:
     with _guard:
-        return [view for view in _specs if _quoted(view) in sql]
+        return [view for view in _specs if quoted(view) in sql]
 
 
 def _feed(view: str) -> stream.Feed:
@@ -177,7 +178,3 @@ def _feed(view: str) -> stream.Feed:
         return spec.resolve(_project, _home)
     except stream.SpecError as error:
         raise DbtRuntimeError(str(error)) from error
-
-
-def _quoted(view: str) -> str:
-    return f"`{view}`"
