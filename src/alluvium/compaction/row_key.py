@@ -7,11 +7,14 @@ written in the log is compared without knowing the types. Method: the tuple laye
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 from collections.abc import Callable, Sequence
-from decimal import Context
+from decimal import Context, Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 # Bytes of a key that are written. A longer one is cut off: rounded down, or up.
@@ -23,6 +26,12 @@ SUPPORTED = (
     "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), date, timestamp, "
     "timestamp_ntz, binary and string of the default collation"
 )
+
+
+# A value that `_bytes` wrote, and its end where that is not cut off.
+_ENDED = re.compile(rb"((?:[^\x00]|\x00\xff)*)(\x00)?", re.DOTALL)
+# What stands for the rest of a key that is cut off.
+_CUT = "…"
 
 
 _SORTABLE = {
@@ -57,6 +66,35 @@ def encode(columns: Sequence[pa.Array], *, up: bool) -> list[str]:
             key = _above(key[:LONGEST]) if up else key[:LONGEST]
         keys.append(key.hex())
     return keys
+
+
+def decode(key: str, types: Sequence[pa.DataType]) -> str:
+    """The values of a key that `encode` wrote, for people: a JSON array, one that is cut off with …
+
+    Instants are in UTC, binaries in hexadecimal.
+
+    Args:
+        types: of the key's columns.
+
+    Raises:
+        ValueError: this is no key of columns of these types.
+    """
+    rest: bytes | None = bytes.fromhex(key)
+    values: list[Any] = []
+    for kind in types:
+        if not rest:
+            values.append(_CUT)
+            break
+        if rest[:1] == _NULL:
+            value, rest = None, rest[1:]
+        else:
+            value, rest = _value(kind, rest[1:])
+        values.append(value)
+        if rest is None:
+            break
+    if rest:
+        raise ValueError(f"{key} is no key of {len(types)} columns")
+    return json.dumps(values, ensure_ascii=False)
 
 
 def bounds_by_first(
@@ -143,6 +181,35 @@ def _float(value: float) -> bytes:
 def _bytes(value: bytes) -> bytes:
     """Ended by a zero, so that a value sorts before those that it begins."""
     return value.replace(b"\x00", b"\x00\xff") + b"\x00"
+
+
+def _value(kind: pa.DataType, key: bytes) -> tuple[Any, bytes | None]:
+    """The value that a key begins with, and what follows; None where the key is cut off in it."""
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        match = _ENDED.match(key)
+        assert match is not None  # it also matches nothing
+        found = match[1].replace(b"\x00\xff", b"\x00")
+        text = found.decode(errors="replace") if pa.types.is_string(kind) else found.hex()
+        return (text, key[match.end() :]) if match[2] else (text + _CUT, None)
+    width = 1 if pa.types.is_boolean(kind) else 16 if pa.types.is_decimal128(kind) else 8
+    if len(key) < width:
+        return _CUT, None
+    found, rest = key[:width], key[width:]
+    if pa.types.is_boolean(kind):
+        return found != b"\x00", rest
+    number = int.from_bytes(found, "big")
+    if pa.types.is_floating(kind):
+        bits = number ^ (1 << 63 if number >> 63 else 2**64 - 1)
+        return struct.unpack(">d", struct.pack(">Q", bits))[0], rest
+    number -= 1 << (8 * width - 1)
+    if pa.types.is_decimal128(kind):
+        return str(Decimal(number).scaleb(-kind.scale, _EXACT)), rest
+    if pa.types.is_date32(kind):
+        return str(np.datetime64(number, "D")), rest
+    if pa.types.is_timestamp(kind):
+        text = str(np.datetime64(number, "us")).replace("T", " ")
+        return text.removesuffix(".000000"), rest
+    return number, rest
 
 
 def _above(key: bytes) -> bytes:

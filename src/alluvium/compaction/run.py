@@ -20,6 +20,7 @@ from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.rewrite import Rewriter, Written
+from alluvium.engine.core_seconds import measured
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
 # writer's commit was faster than is planned anew.
@@ -131,11 +132,17 @@ def _carry_out(
     ahead = len(planned.groups)
     for groups, rows_per_file in _jobs(planned.groups, layout):
         inputs = sum(len(group.inputs) for group in groups)
-        size = sum(group.bytes for group in groups) / 2**20
-        say(f"{model}: merging {inputs} fragments ({size:,.1f} MiB), {ahead} merges ahead")
-        written = rewriter.write([group.inputs for group in groups], layout.sort_by, rows_per_file)
+        size = sum(group.bytes for group in groups)
+        say(f"{model}: merging {inputs} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
+        with measured(rewriter.session) as spent:
+            written = rewriter.write(
+                [group.inputs for group in groups], layout.sort_by, rows_per_file
+            )
         for group, made in zip(groups, written, strict=True):
-            done = _commit(rewriter, group, made, layout, model, done)
+            # The tasks of a job share its cores: what each merge cost goes by its bytes.
+            share = group.bytes / size if size else 1 / len(groups)
+            seconds = None if spent.seconds is None else round(spent.seconds * share, 3)
+            done = _commit(rewriter, group, made, layout, model, done, seconds)
         ahead -= len(groups)
     return done
 
@@ -160,6 +167,7 @@ def _commit(
     layout: Layout,
     model: str,
     done: Compacted,
+    core_seconds: float | None,
 ) -> Compacted:
     written = sum(one.bytes for one in made)
     rows = sum(one.rows for one in made)
@@ -173,6 +181,7 @@ def _commit(
         "rows": rows,
         "bytes_read": group.bytes,
         "bytes_written": written,
+        "core_seconds": core_seconds,
     }
     outputs = []
     for one in made:

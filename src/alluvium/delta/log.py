@@ -9,10 +9,18 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from alluvium.delta import jvm
 from alluvium.ranges import Kept
+
+# What `commits` reads of a line of the log.
+_ACTIONS = (
+    "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
+    " userMetadata:string>, add struct<path:string, size:bigint, dataChange:boolean>,"
+    " remove struct<path:string>"
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,55 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
     lines = table_log.store().read(path, table_log.newDeltaHadoopConf())
     first = json.loads(lines.head()) if lines.nonEmpty() else {}
     return dict(first.get("commitInfo") or {})
+
+
+def commits(session: SparkSession, table: str) -> DataFrame:
+    """The commits of `table` that its log still has, up to the newest version, a row each.
+
+    Columns: `version`, `at` (timestamp), `operation`, `metadata` (the user's text), `written` and
+    `rewritten`: bytes of the new files that hold new rows or changed ones, and of those that hold
+    rows which lay in other files before. What gives a file new tags, statistics or a deletion
+    vector, and what brings an old one back, makes no new file.
+
+    Reads each commit's own file, in one Spark job.
+    """
+    snapshot = _snapshot(session, table)
+    lines = (
+        session.read.schema(_ACTIONS)
+        # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name is
+        # a pattern.
+        .options(pathGlobFilter="[0-9]" * 20 + ".json", __globPaths__="false")
+        .json(snapshot.deltaLog().logPath().toString())
+        .withColumn("version", F.expr("bigint(left(_metadata.file_name, 20))"))
+        .where(F.col("version") <= int(snapshot.version()))
+    )
+    # A file that is removed and added in one commit has another deletion vector, and is not new.
+    is_new = "filter (where removes = 0 and {})"
+    return (
+        lines.groupBy("version", F.expr("coalesce(add.path, remove.path)"))
+        .agg(
+            F.max("commitInfo").alias("info"),  # of the lines without a path
+            F.max("add.size").alias("size"),
+            F.max("add.dataChange").alias("is_change"),
+            F.count("remove").alias("removes"),
+        )
+        .groupBy("version")
+        .agg(
+            F.max("info").alias("info"),
+            F.expr(f"sum(size) {is_new.format('is_change')}").alias("changed"),
+            F.expr(f"sum(size) {is_new.format('not is_change')}").alias("moved"),
+            F.sum("removes").alias("removes"),
+        )
+        .selectExpr(
+            "version",
+            "timestamp_millis(coalesce(info.inCommitTimestamp, info.timestamp)) as at",
+            "info.operation as operation",
+            "info.userMetadata as metadata",
+            "if(info.operation = 'RESTORE', 0, coalesce(changed, 0)) as written",
+            # Without a file that goes, those that come are the same ones again.
+            "if(removes > 0, coalesce(moved, 0), 0) as rewritten",
+        )
+    )
 
 
 def commit_transactions(session: SparkSession, table: str, versions: Mapping[str, int]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
 from alluvium.compaction import row_key
@@ -43,43 +44,30 @@ class Written:
     keys: pa.Table
 
 
-class Rewriter(jvm.SessionCopy):
-    """Rewrites files of one version of a table.
-
-    Raises:
-        ValueError: the table is not one whose files may be rewritten.
-    """
+class TableFiles(jvm.SessionCopy):
+    """The files of one version of a table, the newest."""
 
     def __init__(self, session: SparkSession, table: str) -> None:
         super().__init__(session)
-        self.set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
-        self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
-        self.set("spark.databricks.delta.autoCompact.enabled", "false")
         with self.active():
             self._log = log.delta_log(session, table)
             self._snapshot = self._log.update(False, self._none, self._none)
-        # AddFile actions of the snapshot, by path, as far as they were asked for.
-        self._known: dict[str, Any] = {}
-        protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
+        metadata = self._snapshot.metadata()
         schema = StructType.fromJson(json.loads(metadata.schema().json()))
         self._fields = {field.name.lower(): field for field in schema.fields}
         self._partition = list(metadata.partitionSchema().fieldNames())
-        if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
-            raise ValueError(
-                "the table tracks rows (delta.enableRowTracking), and merging files would give them"
-                " new ids; accepted: tables without row tracking"
-            )
-        clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
-        if clustered.isSupported(protocol):
-            raise ValueError(
-                "the table has liquid clustering, which lays out the same files by other columns;"
-                " accepted: tables without CLUSTER BY"
-            )
 
-    def fragments(self, first: str, bucket_column: str | None, window: str | None) -> pa.Table:
+    @property
+    def version(self) -> int:
+        return int(self._snapshot.version())
+
+    def fragments(
+        self, first: str | None, bucket_column: str | None, window: str | None
+    ) -> pa.Table:
         """The data files, a row each, columns as `alluvium.compaction.plan.FRAGMENTS`.
 
-        first: the row key's first column, by whose statistics untagged files are placed.
+        first: the row key's first column, by whose statistics untagged files are placed; None
+            leaves them without a place.
         bucket_column: partition column whose values stand for a time of one `window`.
 
         Raises:
@@ -97,18 +85,23 @@ class Rewriter(jvm.SessionCopy):
         selected = [expr(sql).alias(name) for name, sql in columns.items()]
         selected.append(self._ends(bucket_column, window).alias("ends"))
         selected.append(log.row_counts(self.session, self._snapshot).alias("rows"))
-        field = self._fields[first.lower()]
-        known = log.statistics(self.session, self._snapshot, field)
+        known: dict[str, Any] = {}
+        if first is not None:
+            field = self._fields[first.lower()]
+            known = log.statistics(self.session, self._snapshot, field)
         selected += [value.alias(f"first_{name}") for name, value in known.items()]
         with self.active():
             files = self._snapshot.withStats().select(self._seq(selected))
             found = DataFrame(files, self.session).toArrow()
-        lo, hi = row_key.bounds_by_first(
-            found["first_lo"].combine_chunks(),
-            found["first_hi"].combine_chunks(),
-            found["first_nulls"].combine_chunks(),
-            found["rows"].combine_chunks(),
-        )
+        lo: list[str | None] = [None] * found.num_rows
+        hi = lo
+        if known:
+            lo, hi = row_key.bounds_by_first(
+                found["first_lo"].combine_chunks(),
+                found["first_hi"].combine_chunks(),
+                found["first_nulls"].combine_chunks(),
+                found["rows"].combine_chunks(),
+            )
         found = found.append_column("lo", pa.array(lo, pa.string()))
         found = found.append_column("hi", pa.array(hi, pa.string()))
         return found.select(FRAGMENTS.names).cast(FRAGMENTS)
@@ -142,6 +135,38 @@ class Rewriter(jvm.SessionCopy):
                     mistakes.append(f"{name}: {kind} has no order; accepted: {row_key.SUPPORTED}")
         if mistakes:
             raise ValueError("sort_by: " + "; ".join(mistakes))
+
+    def key_types(self, columns: Sequence[str]) -> list[pa.DataType]:
+        """Types of a row key's columns, for `row_key.decode`."""
+        return [to_arrow_type(self._fields[name.lower()].dataType) for name in columns]
+
+
+class Rewriter(TableFiles):
+    """Rewrites files of one version of a table.
+
+    Raises:
+        ValueError: the table is not one whose files may be rewritten.
+    """
+
+    def __init__(self, session: SparkSession, table: str) -> None:
+        super().__init__(session, table)
+        self.set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
+        self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
+        self.set("spark.databricks.delta.autoCompact.enabled", "false")
+        # AddFile actions of the snapshot, by path, as far as they were asked for.
+        self._known: dict[str, Any] = {}
+        protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
+        if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
+            raise ValueError(
+                "the table tracks rows (delta.enableRowTracking), and merging files would give them"
+                " new ids; accepted: tables without row tracking"
+            )
+        clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
+        if clustered.isSupported(protocol):
+            raise ValueError(
+                "the table has liquid clustering, which lays out the same files by other columns;"
+                " accepted: tables without CLUSTER BY"
+            )
 
     def write(
         self, groups: Sequence[Sequence[str]], columns: Sequence[str], rows_per_file: int

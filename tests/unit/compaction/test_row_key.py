@@ -1,7 +1,9 @@
 """The order of encoded row keys is Spark's order of the values they are made of."""
 
 import itertools
+import json
 import math
+from datetime import UTC
 from decimal import Decimal
 from typing import Any
 
@@ -264,3 +266,66 @@ def test_without_statistics_nothing_is_known(
     bound = pa.array([lo], kind)
     counts = (pa.array([nulls], pa.int64()), pa.array([rows], pa.int64()))
     assert row_key.bounds_by_first(bound, bound, *counts) == ([None], [None])
+
+
+# Values with what a person is to read; dates and times here within Python's years.
+READ: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], Any]] = {
+    name: (kind, values, lambda value: value)
+    for name, (kind, values) in TYPES.items()
+    if name in ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string")
+} | {
+    "decimal(38,18)": (*TYPES["decimal(38,18)"], lambda value: value),
+    "decimal(38,0)": (*TYPES["decimal(38,0)"], lambda value: value),
+    "binary": (*TYPES["binary"], lambda value: value.hex()),
+    "date": (pa.date32(), st.dates(), str),
+    "timestamp_ntz": (pa.timestamp("us"), st.datetimes(), str),
+    "timestamp": (
+        pa.timestamp("us", tz="UTC"),
+        st.datetimes(timezones=st.just(UTC)),
+        lambda value: str(value.replace(tzinfo=None)),
+    ),
+}
+
+
+@st.composite
+def readable(draw: st.DrawFn) -> tuple[list[str], tuple[Any, ...]]:
+    names = draw(st.lists(st.sampled_from(sorted(READ)), min_size=1, max_size=3))
+    return names, tuple(draw(st.none() | READ[name][1]) for name in names)
+
+
+@given(case=readable())
+@settings(max_examples=400)
+def test_a_key_is_read_as_the_values_it_was_made_of(
+    case: tuple[list[str], tuple[Any, ...]],
+) -> None:
+    names, row = case
+    kinds = [READ[name][0] for name in names]
+    [key] = row_key.encode(arrays(kinds, [row]), up=False)
+    found = json.loads(row_key.decode(key, kinds))
+    for name, value, one in zip(names, row, found, strict=True):
+        if value is None:
+            assert one is None
+        elif isinstance(value, float):
+            assert one == value or (math.isnan(one) and math.isnan(value))
+        elif isinstance(value, Decimal):
+            assert Decimal(one) == value
+        else:
+            assert one == READ[name][2](value)
+
+
+@given(table=long_tables(), up=st.booleans())
+@settings(max_examples=150)
+def test_of_a_key_that_is_cut_off_the_beginning_is_read(
+    table: tuple[list[pa.DataType], Rows], up: bool
+) -> None:
+    kinds, rows = table
+    [whole_key] = bounds(arrays(kinds, rows[:1]))[1]
+    [key] = row_key.encode(arrays(kinds, rows[:1]), up=up)
+    if len(whole_key) > 2 * row_key.LONGEST:
+        assert "…" in row_key.decode(key, kinds)
+
+
+@pytest.mark.parametrize("key", ["zz", "0", "00" * 9, "01" + "00" * 9])
+def test_what_is_no_key_of_these_types_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match=r"no key of|hexadecimal"):
+        row_key.decode(key, [pa.int64()])

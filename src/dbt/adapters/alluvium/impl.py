@@ -26,7 +26,7 @@ from alluvium.merge import batch, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
 from alluvium.ranges import UnfitError
-from dbt.adapters.alluvium import catalog, layouts, python_models, seeds, streams
+from dbt.adapters.alluvium import catalog, layouts, python_models, seeds, storage, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
@@ -309,6 +309,13 @@ class AlluviumAdapter(SparkAdapter):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the compaction
         with spark_errors():
             return layouts.compact(self._handle.session, table, model, block)
+
+    @available.parse(lambda *a, **k: "")
+    def storage(self, kind: str, tables: list[dict[str, Any]]) -> str:
+        """The name of a view of what the tables' logs say; `storage.view` describes it."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
+        with spark_errors():
+            return storage.view(self._handle.session, kind, tables)
 
     # The merge -----------------------------------------------------------------------------
 

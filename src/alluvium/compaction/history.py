@@ -1,0 +1,75 @@
+"""What the commits of a table tell of its compactions, as far back as the log goes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+
+_INSTANT = pa.timestamp("us", tz="UTC")
+# What `run` leaves in the metadata of its commits.
+_FIGURES = (
+    "bucket string, reason string, level bigint, inputs bigint, outputs bigint, relabelled bigint,"
+    " rows bigint, bytes_read bigint, bytes_written bigint, core_seconds double"
+)
+COMPACTION_ROWS = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("committed_at", _INSTANT),
+        ("bucket", pa.string()),
+        ("reason", pa.string()),
+        ("level", pa.int64()),
+        ("inputs", pa.int64()),
+        ("outputs", pa.int64()),
+        ("relabelled", pa.int64()),
+        ("row_count", pa.int64()),
+        ("bytes_read", pa.int64()),
+        ("bytes_written", pa.int64()),
+        ("core_seconds", pa.float64()),
+    ]
+)
+WRITE_ROWS = pa.schema(
+    [
+        ("since", _INSTANT),  # time of the first commit that the log has
+        ("commits", pa.int64()),
+        ("written_bytes", pa.int64()),
+        ("rewritten_bytes", pa.int64()),
+        ("write_amplification", pa.float64()),
+    ]
+)
+
+
+def compactions(session: SparkSession, table: str) -> pa.Table:
+    """A row for each commit of a compaction, columns as COMPACTION_ROWS."""
+    schema = f"alluvium_compaction struct<{_FIGURES}>"
+    return (
+        log.commits(session, table)
+        .selectExpr("version", "at", f"from_json(metadata, '{schema}').alluvium_compaction as done")
+        .where("done is not null")
+        .selectExpr("version", "at as committed_at", "done.*")
+        .withColumnRenamed("rows", "row_count")
+        .orderBy("version")
+        .toArrow()
+        .cast(COMPACTION_ROWS)
+    )
+
+
+def writes(session: SparkSession, table: str) -> pa.Table:
+    """What writers wrote and what compactions, ours or others, wrote again; columns as WRITE_ROWS.
+
+    Write amplification is all bytes that were written over those that writers wrote: 1 for a table
+    whose files nobody touches. NULL where the log has no commit of a writer.
+    """
+    return (
+        log.commits(session, table)
+        .selectExpr(
+            "min(at) as since",
+            "count(*) as commits",
+            "sum(written) as written_bytes",
+            "sum(rewritten) as rewritten_bytes",
+        )
+        .selectExpr("*", "1 + rewritten_bytes / nullif(written_bytes, 0) as write_amplification")
+        .toArrow()
+        .cast(WRITE_ROWS)
+    )

@@ -1,0 +1,94 @@
+"""How the project's tables are stored, as their logs say it, in a view of a node's session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
+
+from alluvium.compaction import history, storage
+from alluvium.compaction.errors import LayoutError
+from alluvium.compaction.layout import Layout, parse_layout
+from alluvium.delta.rewrite import TableFiles
+from alluvium.names import quoted
+
+_TABLE = [("model", pa.string()), ("table_name", pa.string())]
+_VERSION = ("table_version", pa.int64())
+
+
+def view(session: SparkSession, kind: str, tables: Sequence[Mapping[str, Any]]) -> str:
+    """Read the logs of the tables, and leave what they say in a temporary view; its name.
+
+    Args:
+        kind: of rows, a key of `_KINDS`.
+        tables: of each `model`, its name; `table`, as SQL writes it; `layout`, what
+            `meta.alluvium_layout` says or None.
+
+    Raises:
+        DbtRuntimeError: a table cannot have its layout.
+    """
+    schema, read = _KINDS[kind]
+    rows = [_of(one, read(session, one)) for one in tables]
+    found = pa.concat_tables(rows) if rows else pa.schema([*_TABLE, *schema]).empty_table()
+    name = quoted(f"__alluvium_{kind}")
+    session.createDataFrame(found).createOrReplaceTempView(name)
+    return name
+
+
+def _of(one: Mapping[str, Any], rows: pa.Table) -> pa.Table:
+    for name, value in (("table_name", one["table"]), ("model", one["model"])):
+        rows = rows.add_column(0, name, pa.array([value] * rows.num_rows, pa.string()))
+    return rows
+
+
+def _fragments(session: SparkSession, one: Mapping[str, Any]) -> pa.Table:
+    files, layout, found = _files(session, one)
+    types = files.key_types(layout.sort_by) if layout else []
+    return _versioned(storage.fragment_rows(found, layout, types), files.version)
+
+
+def _buckets(session: SparkSession, one: Mapping[str, Any]) -> pa.Table:
+    files, layout, found = _files(session, one)
+    return _versioned(storage.bucket_rows(found, layout, time.time()), files.version)
+
+
+def _files(
+    session: SparkSession, one: Mapping[str, Any]
+) -> tuple[TableFiles, Layout | None, pa.Table]:
+    """A table's files, its layout and its fragments."""
+    files = TableFiles(session, one["table"])
+    if one["layout"] is None:
+        return files, None, files.fragments(None, None, None)
+    try:
+        layout = parse_layout(one["model"], one["layout"])
+        files.check_row_key(layout.sort_by)
+        found = files.fragments(layout.sort_by[0], layout.bucket_column, layout.window)
+    except LayoutError as error:
+        raise DbtRuntimeError(str(error)) from error
+    except ValueError as error:
+        raise DbtRuntimeError(str(LayoutError(one["model"], [str(error)]))) from error
+    return files, layout, found
+
+
+def _versioned(rows: pa.Table, version: int) -> pa.Table:
+    return rows.add_column(0, _VERSION[0], pa.array([version] * rows.num_rows, _VERSION[1]))
+
+
+def _compactions(session: SparkSession, one: Mapping[str, Any]) -> pa.Table:
+    return history.compactions(session, one["table"])
+
+
+def _writes(session: SparkSession, one: Mapping[str, Any]) -> pa.Table:
+    return history.writes(session, one["table"])
+
+
+_KINDS: dict[str, tuple[list[Any], Callable[[SparkSession, Mapping[str, Any]], pa.Table]]] = {
+    "fragments": ([_VERSION, *storage.FRAGMENT_ROWS], _fragments),
+    "buckets": ([_VERSION, *storage.BUCKET_ROWS], _buckets),
+    "compactions": (list(history.COMPACTION_ROWS), _compactions),
+    "writes": (list(history.WRITE_ROWS), _writes),
+}

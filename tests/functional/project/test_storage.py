@@ -1,0 +1,320 @@
+"""What one can see of the storage: against delta-rs, DESCRIBE HISTORY and the files themselves."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+import yaml
+from deltalake import DeltaTable
+from functional.runner import REPO, Project
+
+pytestmark = pytest.mark.spark
+ON = ("--vars", "{alluvium_storage: true}")
+STORAGE = {"alluvium_fragments", "alluvium_buckets", "alluvium_compactions"}
+LAYOUT = {
+    "sort_by": ["service", "status"],
+    "bucket_by": {"column": "day", "window": "day"},
+    "target_rows": 400,
+    "fan_in": 8,
+}
+# Two days long ago, which are quiet, and one that has not ended.
+OLD, LATE, NEW = "2024-03-01", "2024-03-02", "2999-01-01"
+
+
+def limits(**most: Any) -> list[dict[str, Any]]:
+    return [{f"alluvium.{name}": {"arguments": {"max": value}}} for name, value in most.items()]
+
+
+def model(name: str, meta: dict[str, Any], **most: Any) -> dict[str, Any]:
+    return {"name": name, "config": {"meta": meta}, "data_tests": limits(**most)}
+
+
+@pytest.fixture(scope="module")
+def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Another project, with a table that was appended to, compacted and deleted from."""
+    made = Project(tmp_path_factory.mktemp("storage"), home, "stored")
+    target = {"type": "alluvium", "schema": "stored", "home": str(home)}
+    # dbt-spark's own adapter, on the same context.
+    stock = {"type": "spark", "method": "session", "host": "NA", "schema": "stored_stock"}
+    profile = {"target": "t", "outputs": {"t": target, "stock": stock}}
+    flags = {"send_anonymous_usage_stats": False}
+    config = {"name": "mine", "profile": "p", "config-version": 2, "version": "1.0", "flags": flags}
+    merge = {"alluvium_merge": {"on_match": "ignore"}}
+    incremental = "{{ config(materialized='incremental', unique_key='id'"
+    made.write(
+        {
+            "profiles.yml": yaml.safe_dump({"p": profile}),
+            "dbt_project.yml": yaml.safe_dump(
+                config
+                | {"dispatch": [{"macro_namespace": "dbt", "search_order": ["alluvium", "dbt"]}]}
+            ),
+            "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
+            "models/logs.sql": incremental + ", incremental_strategy='append') }} select 1 as id",
+            "models/never.sql": incremental + ", incremental_strategy='append') }} select 1 as id",
+            "models/items.sql": incremental + ", incremental_strategy='merge') }} select 1 as id",
+            "models/models.yml": yaml.safe_dump(
+                {
+                    "models": [
+                        model("logs", {"alluvium_layout": LAYOUT}),
+                        model("never", {"alluvium_layout": {"sort_by": "id"}}),
+                        model("items", merge),
+                    ]
+                }
+            ),
+        }
+    )
+    made.dbt("deps")
+    session = made.session
+    session.sql("create schema if not exists stored")
+    session.sql("create table stored.items (id bigint, v string) using delta")
+    session.sql("insert into stored.items values (1, 'a'), (2, 'b')")
+    session.sql(
+        "create table stored.logs (service string, status int, n int, day date) using delta"
+        " partitioned by (day) tblproperties ('delta.enableDeletionVectors'='true')"
+    )
+    for file in range(9):
+        append(made, OLD, file)
+        append(made, NEW, file)
+    made.dbt("run-operation", "alluvium.compact", "--args", "{model: logs}")
+    session.sql(f"delete from stored.logs where day = '{OLD}' and n % 17 = 3")
+    append(made, LATE, 3)
+    append(made, NEW, 99)
+    made.dbt("run", "--select", "alluvium.storage", *ON)
+    return made
+
+
+def append(project: Project, day: str, seed: int) -> None:
+    project.session.sql(
+        f"select if(id % 10 = 0, null, concat('s', pmod(hash(id, {seed}), 20))) as service,"
+        f" pmod(hash(id, {seed}, 1), 3) as status, cast(id as int) as n, date'{day}' as day"
+        " from range(0, 50, 1, 1)"
+    ).writeTo("stored.logs").append()
+
+
+def folder(project: Project, table: str) -> Path:
+    detail = project.session.sql(f"describe detail stored.{table}").first()
+    return Path(detail["location"].removeprefix("file:"))
+
+
+def live(project: Project) -> pd.DataFrame:
+    """The live files of `logs` as delta-rs reads them, with what DuckDB finds in each."""
+    root = folder(project, "logs")
+    files = pd.DataFrame(
+        DeltaTable(root).get_add_actions(flatten=True).to_struct_array().to_pylist()
+    )
+    found = []
+    for path in files["path"]:
+        keys = duckdb.sql(f"select service, status from read_parquet('{root / path}')").fetchall()
+        ordered = [(one[0] is not None, one[0] or "", one[1]) for one in keys]
+        found.append((min(ordered), max(ordered), ordered == sorted(ordered)))
+    files[["lo", "hi", "in_order"]] = found
+    return files.set_index("path")
+
+
+def history(project: Project, table: str) -> pd.DataFrame:
+    return project.sql(f"describe history {{s}}.{table}").set_index("version").sort_index()
+
+
+def fragments(project: Project, name: str = "logs") -> pd.DataFrame:
+    return project.sql(f"select * from {{s}}.alluvium_fragments where model = '{name}'").set_index(
+        "path"
+    )
+
+
+def test_fragments_are_the_live_files(project: Project) -> None:
+    files, ours = live(project), fragments(project)
+    assert set(ours.index) == set(files.index)
+    files = files.loc[ours.index]
+    assert ours["bytes"].tolist() == files["size_bytes"].tolist()
+    assert (ours["row_count"] + ours["deleted_rows"]).tolist() == files["num_records"].tolist()
+    by_day = ours.groupby("bucket")[["row_count", "deleted_rows"]].sum()
+    rows = project.sql("select day, count(*) as n from {s}.logs group by day")
+    assert {json.loads(b)["day"]: n for b, n in by_day["row_count"].items()} == {
+        str(day): n for day, n in zip(rows["day"], rows["n"], strict=True)
+    }
+    assert by_day["deleted_rows"].sum() > 0
+    assert set(ours["table_version"]) == {history(project, "logs").index.max()}
+    assert set(ours["table_name"]) == {"`stored`.`logs`"} or set(ours["table_name"]) == {
+        "stored.logs"
+    }
+
+
+def test_fragments_that_are_called_sorted_are(project: Project) -> None:
+    files, ours = live(project), fragments(project)
+    assert {True, False} == set(ours["is_sorted"])
+    for path, one in ours[ours["is_sorted"]].iterrows():
+        file = files.loc[path]
+        assert file["in_order"], path
+        for ours_key, theirs in ((one["lo"], file["lo"]), (one["hi"], file["hi"])):
+            service = theirs[1] if theirs[0] else None
+            assert json.loads(ours_key) == [service, theirs[2]]
+        assert one["is_full"] == (file["num_records"] - one["deleted_rows"] >= 200)
+        assert one["tier_bytes"] >= 0
+    unsorted = ours[~ours["is_sorted"]]
+    assert unsorted[["lo", "hi", "level"]].isna().all(axis=None)
+    assert not unsorted["is_full"].any()
+    assert (unsorted[["tier_bytes", "locality_bytes"]] == 0).all(axis=None)
+
+
+def test_a_merged_table_without_a_layout_has_its_files(project: Project) -> None:
+    ours = fragments(project, "items")
+    files = DeltaTable(folder(project, "items")).get_add_actions(flatten=True)
+    assert list(ours.index) == files.column("path").to_pylist()
+    assert ours["row_count"].sum() == 2
+    assert ours[["is_sorted", "level", "lo", "hi", "is_full"]].isna().all(axis=None)
+    bucket = project.sql("select * from {s}.alluvium_buckets where model = 'items'").iloc[0]
+    assert (bucket["bucket"], bucket["fragments"], bucket["row_count"]) == ("", len(ours), 2)
+    assert pd.isna(bucket["state"])
+    assert fragments(project, "never").empty
+
+
+def test_buckets_say_what_they_wait_for(project: Project) -> None:
+    files, ours = live(project), fragments(project)
+    buckets = project.sql("select * from {s}.alluvium_buckets where model = 'logs'")
+    buckets["day"] = [json.loads(one)["day"] for one in buckets["bucket"]]
+    buckets = buckets.set_index("day")
+    # Deleted rows are a few only, so what was compacted stays; what came late makes a day due.
+    assert buckets["state"].to_dict() == {OLD: "final", LATE: "quiet", NEW: "dirty"}
+    assert buckets["ends_at"].map(str).to_dict() == {
+        day: str(datetime.fromisoformat(day) + timedelta(days=1)) for day in (OLD, LATE, NEW)
+    }
+    for _, bucket in buckets.iterrows():
+        mine = ours[ours["bucket"] == bucket["bucket"]]
+        unsorted = mine[~mine["is_sorted"]]
+        assert bucket["fragments"] == len(mine)
+        assert bucket["bytes"] == mine["bytes"].sum()
+        assert bucket["row_count"] == mine["row_count"].sum()
+        assert bucket["deleted_rows"] == mine["deleted_rows"].sum()
+        assert bucket["unsorted_fragments"] == len(unsorted)
+        assert bucket["small_fragments"] == (~mine["is_full"].astype(bool)).sum()
+        assert bucket["arrived_at"] == mine["arrived_at"].max()
+        since = unsorted["arrived_at"].min()
+        assert pd.isna(since) == pd.isna(bucket["dirty_since"])
+        assert pd.isna(since) or bucket["dirty_since"] == since
+        assert bucket["overlap_depth"] == deepest(files.loc[mine.index], set(unsorted.index))
+    assert buckets["overlap_depth"].max() > 1
+
+
+def deepest(files: pd.DataFrame, unsorted: set[str]) -> int:
+    """The largest set of files of which each overlaps each, set by set.
+
+    Of an unsorted one the log's bounds of the first column are all that is known.
+    """
+    ends = []
+    for path, file in files.iterrows():
+        lo, hi = file["lo"], file["hi"]
+        if path in unsorted:
+            lo, hi = (*lo[:2], -1) if lo[0] else (False, "", -1), (*hi[:2], 9)
+        ends.append((lo, hi))
+    for size in range(len(ends), 0, -1):
+        for chosen in combinations(ends, size):
+            if all(a[0] < b[1] and b[0] < a[1] for a, b in combinations(chosen, 2)):
+                return size
+    return 0
+
+
+def test_compactions_are_those_of_the_history(project: Project) -> None:
+    done = project.sql("select * from {s}.alluvium_compactions order by version")
+    commits = history(project, "logs")
+    ours = commits[commits["userMetadata"].str.contains("alluvium_compaction").fillna(False)]
+    assert set(done["model"]) == {"logs"}
+    assert done["version"].tolist() == ours.index.tolist() != []
+    assert {"final", "count"} <= set(done["reason"])
+    for (_, one), (_, commit) in zip(done.iterrows(), ours.iterrows(), strict=True):
+        metrics = commit["operationMetrics"]
+        assert commit["operation"] == "OPTIMIZE"
+        assert str(one["inputs"]) == metrics["numRemovedFiles"]
+        assert str(one["outputs"]) == metrics["numAddedFiles"]
+        assert str(one["bytes_written"]) == metrics["numAddedBytes"]
+        said = json.loads(commit["userMetadata"])["alluvium_compaction"]
+        assert one["reason"] == said["reason"]
+        assert one["bucket"] == said["bucket"]
+        assert 0 < one["core_seconds"] < 600
+        assert abs((one["committed_at"] - commit["timestamp"]).total_seconds()) < 60
+        assert pd.isna(one["relabelled"])
+
+
+def run_tests(project: Project, **most: Any) -> dict[str, str]:
+    """Status of each of the generic tests with these limits."""
+    project.write(
+        {
+            "models/models.yml": yaml.safe_dump(
+                {"models": [model("logs", {"alluvium_layout": LAYOUT}, **most)]}
+            )
+        }
+    )
+    done = project.try_dbt("test", "--select", "logs")
+    assert done.exception is None, done.exception
+    return {one.node.test_metadata.name: str(one.status) for one in done.result.results}
+
+
+def test_limits_are_kept_or_not(project: Project) -> None:
+    buckets = project.sql("select * from {s}.alluvium_buckets where model = 'logs'")
+    commits = history(project, "logs")
+    metrics = pd.DataFrame(commits["operationMetrics"].tolist(), index=commits.index)
+    came = metrics.loc[commits["operation"] == "WRITE", "numOutputBytes"].astype(int).sum()
+    again = metrics.loc[commits["operation"] == "OPTIMIZE", "numAddedBytes"].astype(int).sum()
+    most = {
+        "overlap_depth": int(buckets["overlap_depth"].max()),
+        "fragments_per_bucket": int(buckets["fragments"].max()),
+        "write_amplification": 1 + again / came,
+    }
+    assert 1.1 < most["write_amplification"] < 3
+    nearly = {name: value * 1.0001 for name, value in most.items()}
+    assert run_tests(project, **nearly) == dict.fromkeys(most, "pass")
+    assert run_tests(project, **most | {"write_amplification": 9}) == dict.fromkeys(most, "pass")
+    below = {
+        "overlap_depth": most["overlap_depth"] - 1,
+        "fragments_per_bucket": most["fragments_per_bucket"] - 1,
+        "write_amplification": most["write_amplification"] * 0.9999,
+    }
+    assert run_tests(project, **below) == dict.fromkeys(most, "fail")
+
+
+def test_a_limit_that_is_none_is_refused(project: Project) -> None:
+    assert set(run_tests(project, overlap_depth="many", write_amplification=0.5).values()) == {
+        "error"
+    }
+    said = "\n".join(project.lines)
+    assert "alluvium.overlap_depth: max is many; accepted: a number from 1 on" in said
+    assert "alluvium.write_amplification: max is 0.5; accepted: a number from 1 on" in said
+
+
+def test_an_empty_run_reads_no_log(project: Project) -> None:
+    before = project.sql("select * from {s}.alluvium_buckets")
+    project.dbt("run", "--select", "alluvium.storage", "--empty", *ON)
+    after = project.sql("select * from {s}.alluvium_buckets")
+    assert after.empty
+    assert list(after.columns) == list(before.columns)
+    project.dbt("build", "--select", "alluvium.storage", *ON)
+    assert len(project.sql("select * from {s}.alluvium_buckets")) == len(before)
+    assert datetime.now(UTC).year < 2999  # the day that has not ended
+
+
+def manifest(project: Project) -> dict[str, Any]:
+    return json.loads((project.root / "target/manifest.json").read_text())
+
+
+def test_every_column_is_described(project: Project) -> None:
+    project.dbt("parse", *ON)
+    nodes = {node["name"]: node for node in manifest(project)["nodes"].values()}
+    for name in STORAGE:
+        columns = project.sql(f"select * from {{s}}.{name} limit 0").columns
+        assert list(nodes[name]["columns"]) == list(columns)
+        assert all(one["description"].strip() for one in nodes[name]["columns"].values())
+
+
+def test_stock_targets_have_none_and_say_so(project: Project) -> None:
+    run_tests(project, overlap_depth=9)
+    project.dbt("parse", "--target", "stock", "--no-partial-parse", *ON)
+    assert not STORAGE & {node["name"] for node in manifest(project)["nodes"].values()}
+    done = project.try_dbt("test", "--select", "logs", "--target", "stock")
+    assert not done.success
+    assert project.said("alluvium.overlap_depth: the target is of type spark")
