@@ -6,7 +6,7 @@
     {%- do exceptions.raise_compiler_error("alluvium.storage: '" ~ kind ~ "'; accepted: " ~ kinds | join(', ')) -%}
   {%- endif -%}
   {%- set nodes = [] -%}
-  {%- for node in graph.nodes.values() if execute and node.resource_type == 'model' -%}
+  {%- for node in (graph.nodes.values() if execute else []) if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
     {%- if 'alluvium_layout' in meta or 'alluvium_merge' in meta -%}{%- do nodes.append(node) -%}{%- endif -%}
   {%- endfor -%}
@@ -15,13 +15,13 @@
 
 
 {#- The same of these models' tables, as far as there are any; nothing under --empty. -#}
-{% macro storage_of(kind, nodes, caller) %}
+{% macro storage_of(kind, nodes, who) %}
   {%- if not execute or flags.INTROSPECT is sameas false -%}
     {#- There is no connection. -#}
     {{ return(alluvium.quote('__alluvium_' ~ kind)) }}
   {%- endif -%}
   {%- if target.type != 'alluvium' -%}
-    {%- do exceptions.raise_compiler_error(caller ~ ': the target is of type ' ~ target.type ~ ', which does not read the logs of'
+    {%- do exceptions.raise_compiler_error(who ~ ': the target is of type ' ~ target.type ~ ', which does not read the logs of'
         ~ " tables; accepted: alluvium. For other targets let `enabled` in the config say: target.type == 'alluvium'.") -%}
   {%- endif -%}
   {%- set tables = [] -%}

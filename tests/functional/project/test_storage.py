@@ -241,15 +241,15 @@ def test_compactions_are_those_of_the_history(project: Project) -> None:
         assert pd.isna(one["relabelled"])
 
 
+def limit(project: Project, **most: Any) -> None:
+    """Give `logs` these limits, and no other model anything."""
+    models = [model("logs", {"alluvium_layout": LAYOUT}, **most)]
+    project.write({"models/models.yml": yaml.safe_dump({"models": models})})
+
+
 def run_tests(project: Project, **most: Any) -> dict[str, str]:
     """Status of each of the generic tests with these limits."""
-    project.write(
-        {
-            "models/models.yml": yaml.safe_dump(
-                {"models": [model("logs", {"alluvium_layout": LAYOUT}, **most)]}
-            )
-        }
-    )
+    limit(project, **most)
     done = project.try_dbt("test", "--select", "logs")
     assert done.exception is None, done.exception
     return {one.node.test_metadata.name: str(one.status) for one in done.result.results}
@@ -312,7 +312,7 @@ def test_every_column_is_described(project: Project) -> None:
 
 
 def test_stock_targets_have_none_and_say_so(project: Project) -> None:
-    run_tests(project, overlap_depth=9)
+    limit(project, overlap_depth=9)
     project.dbt("parse", "--target", "stock", "--no-partial-parse", *ON)
     assert not STORAGE & {node["name"] for node in manifest(project)["nodes"].values()}
     done = project.try_dbt("test", "--select", "logs", "--target", "stock")
