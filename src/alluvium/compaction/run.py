@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -19,7 +20,7 @@ from alluvium.compaction.layout import Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.rewrite import Rewriter, Written
+from alluvium.delta.rewrite import Rewriter, TableFiles, Written
 from alluvium.engine.core_seconds import measured
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
@@ -27,6 +28,7 @@ from alluvium.engine.core_seconds import measured
 _ROUNDS = 20
 
 _log = logging.getLogger(__name__)
+Files = TypeVar("Files", bound=TableFiles)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def preview(
     Raises:
         LayoutError: the table cannot have this layout.
     """
-    _, fragments = _read(session, table, layout, model)
+    _, layout, fragments = _read(Rewriter, session, table, layout, model)
     return plan(fragments, layout, time.time() if now is None else now), fragments
 
 
@@ -93,7 +95,7 @@ def compact(
     started = time.monotonic()
     done = Compacted()
     for _ in range(_ROUNDS):
-        rewriter, fragments = _read(session, table, layout, model)
+        rewriter, layout, fragments = _read(Rewriter, session, table, layout, model)
         left = None if layout.budget is None else layout.budget - done.bytes_read
         if left is not None and left <= 0:
             break
@@ -105,15 +107,26 @@ def compact(
     return replace(done, seconds=time.monotonic() - started)
 
 
-def _read(
+def look(
     session: SparkSession, table: str, layout: Layout, model: str
-) -> tuple[Rewriter, pa.Table]:
-    """The table as it is now, and its fragments."""
+) -> tuple[TableFiles, Layout, pa.Table]:
+    """The table as it is now, its layout and its fragments; also of one that is not to be changed.
+
+    Raises:
+        LayoutError: the table cannot have this layout.
+    """
+    return _read(TableFiles, session, table, layout, model)
+
+
+def _read(
+    kind: type[Files], session: SparkSession, table: str, layout: Layout, model: str
+) -> tuple[Files, Layout, pa.Table]:
+    """The table as it is now, its layout and its fragments."""
     try:
-        rewriter = Rewriter(session, table)
-        rewriter.check_row_key(layout.sort_by)
+        files = kind(session, table)
+        files.check_row_key(layout.sort_by)
         first = layout.sort_by[0]
-        return rewriter, rewriter.fragments(first, layout.bucket_column, layout.window)
+        return files, layout, files.fragments(first, layout.bucket_column, layout.window)
     except ValueError as error:
         raise LayoutError(model, [str(error)]) from error
 

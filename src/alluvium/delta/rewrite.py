@@ -66,8 +66,8 @@ class TableFiles(jvm.SessionCopy):
     ) -> pa.Table:
         """The data files, a row each, columns as `alluvium.compaction.plan.FRAGMENTS`.
 
-        first: the row key's first column, by whose statistics untagged files are placed; None
-            leaves them without a place.
+        first: column by whose statistics untagged files are placed, the row key's first one; None
+            where the log does not tell their place.
         bucket_column: partition column whose values stand for a time of one `window`.
 
         Raises:
@@ -85,17 +85,16 @@ class TableFiles(jvm.SessionCopy):
         selected = [expr(sql).alias(name) for name, sql in columns.items()]
         selected.append(self._ends(bucket_column, window).alias("ends"))
         selected.append(log.row_counts(self.session, self._snapshot).alias("rows"))
-        known: dict[str, Any] = {}
         if first is not None:
             field = self._fields[first.lower()]
             known = log.statistics(self.session, self._snapshot, field)
-        selected += [value.alias(f"first_{name}") for name, value in known.items()]
+            selected += [value.alias(f"first_{name}") for name, value in known.items()]
         with self.active():
             files = self._snapshot.withStats().select(self._seq(selected))
             found = DataFrame(files, self.session).toArrow()
         lo: list[str | None] = [None] * found.num_rows
         hi = lo
-        if known:
+        if first is not None:
             lo, hi = row_key.bounds_by_first(
                 found["first_lo"].combine_chunks(),
                 found["first_hi"].combine_chunks(),

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from alluvium.compaction import history, storage
 from alluvium.compaction.errors import LayoutError
 from alluvium.compaction.layout import Layout, parse_layout
+from alluvium.compaction.run import look
 from alluvium.delta.rewrite import TableFiles
 from alluvium.names import quoted
 
@@ -60,18 +61,14 @@ def _files(
     session: SparkSession, one: Mapping[str, Any]
 ) -> tuple[TableFiles, Layout | None, pa.Table]:
     """A table's files, its layout and its fragments."""
-    files = TableFiles(session, one["table"])
     if one["layout"] is None:
+        files = TableFiles(session, one["table"])
         return files, None, files.fragments(None, None, None)
     try:
         layout = parse_layout(one["model"], one["layout"])
-        files.check_row_key(layout.sort_by)
-        found = files.fragments(layout.sort_by[0], layout.bucket_column, layout.window)
+        return look(session, one["table"], layout, one["model"])
     except LayoutError as error:
         raise DbtRuntimeError(str(error)) from error
-    except ValueError as error:
-        raise DbtRuntimeError(str(LayoutError(one["model"], [str(error)]))) from error
-    return files, layout, found
 
 
 def _versioned(rows: pa.Table, version: int) -> pa.Table:
