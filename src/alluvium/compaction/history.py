@@ -45,9 +45,13 @@ def compactions(session: SparkSession, table: str) -> pa.Table:
     schema = f"alluvium_compaction struct<{_FIGURES}>"
     return (
         log.commits(session, table)
-        .selectExpr("version", "at", f"from_json(metadata, '{schema}').alluvium_compaction as done")
+        .selectExpr(
+            "version",
+            "committed_at",
+            f"from_json(metadata, '{schema}').alluvium_compaction as done",
+        )
         .where("done is not null")
-        .selectExpr("version", "at as committed_at", "done.*")
+        .selectExpr("version", "committed_at", "done.*")
         .withColumnRenamed("rows", "row_count")
         .orderBy("version")
         .toArrow()
@@ -64,7 +68,7 @@ def writes(session: SparkSession, table: str) -> pa.Table:
     return (
         log.commits(session, table)
         .selectExpr(
-            "min(at) as since",
+            "min(committed_at) as since",
             "count(*) as commits",
             "sum(written) as written_bytes",
             "sum(rewritten) as rewritten_bytes",

@@ -105,7 +105,7 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
 def commits(session: SparkSession, table: str) -> DataFrame:
     """The commits of `table` that its log still has, up to the newest version, a row each.
 
-    Columns: `version`, `at` (timestamp), `operation`, `metadata` (the user's text), `written` and
+    Columns: `version`, `committed_at` (timestamp), `metadata` (the user's text), `written` and
     `rewritten`: bytes of the new files that hold new rows or changed ones, and of those that hold
     rows which lay in other files before. What gives a file new tags, statistics or a deletion
     vector, and what brings an old one back, makes no new file.
@@ -141,8 +141,7 @@ def commits(session: SparkSession, table: str) -> DataFrame:
         )
         .selectExpr(
             "version",
-            "timestamp_millis(coalesce(info.inCommitTimestamp, info.timestamp)) as at",
-            "info.operation as operation",
+            "timestamp_millis(coalesce(info.inCommitTimestamp, info.timestamp)) as committed_at",
             "info.userMetadata as metadata",
             "if(info.operation = 'RESTORE', 0, coalesce(changed, 0)) as written",
             # Without a file that goes, those that come are the same ones again.

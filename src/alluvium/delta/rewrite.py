@@ -137,7 +137,8 @@ class TableFiles(jvm.SessionCopy):
 
     def key_types(self, columns: Sequence[str]) -> list[pa.DataType]:
         """Types of a row key's columns, for `row_key.decode`."""
-        return [to_arrow_type(self._fields[name.lower()].dataType) for name in columns]
+        kinds = (self._fields[name.lower()].dataType for name in columns)
+        return [to_arrow_type(kind, timezone="UTC") for kind in kinds]
 
 
 class Rewriter(TableFiles):
