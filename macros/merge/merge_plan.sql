@@ -301,11 +301,23 @@
 {% endmacro %}
 
 
+{#- Columns that the settings name, by the setting. -#}
+{% macro needed_columns(settings) %}
+  {{ return({'unique_key': settings.unique_key, 'order_by': settings.order_by,
+             'ranges.column': settings.ranges.columns if settings.ranges else []}) }}
+{% endmacro %}
+
+
+{% macro refuse_merge(node, mistakes) %}
+  {%- if mistakes -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ' cannot be merged:\n  - ' ~ mistakes | join('\n  - ')) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
 {% macro check_merge_columns(target, node, settings, source_types, types) %}
   {%- set mistakes = [] -%}
-  {%- set needed = {'unique_key': settings.unique_key, 'order_by': settings.order_by,
-                    'ranges.column': settings.ranges.columns if settings.ranges else []} -%}
-  {%- for setting, columns in needed.items() -%}
+  {%- for setting, columns in alluvium.needed_columns(settings).items() -%}
     {%- for column in columns -%}
       {%- if column | lower not in source_types -%}
         {%- do mistakes.append(setting ~ ': the model does not select ' ~ column) -%}
@@ -324,7 +336,5 @@
       {%- do mistakes.append('the model no longer selects ' ~ column ~ ', which the table has; set on_schema_change or rebuild it') -%}
     {%- endfor -%}
   {%- endif -%}
-  {%- if mistakes -%}
-    {%- do exceptions.raise_compiler_error(node.name ~ ' cannot be merged:\n  - ' ~ mistakes | join('\n  - ')) -%}
-  {%- endif -%}
+  {%- do alluvium.refuse_merge(node, mistakes) -%}
 {% endmacro %}
