@@ -68,8 +68,8 @@ chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and distur
 	$(BIN)/python benchmarks/chaos_merge.py --rounds $(ROUNDS)
 
 .PHONY: bench-ranges
-bench-ranges: machine $(VENV)/.bench ## files that each range method leaves to read, seconds of planning
-	$(BIN)/python benchmarks/range_planning.py
+bench-ranges: machine $(VENV)/.bench jars ## files that each range method leaves to read, seconds of planning
+	$(BIN)/python benchmarks/range_planning.py $(ARGS)
 
 .PHONY: bench-merge-cost
 bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE beside the one-commit merge

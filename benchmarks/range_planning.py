@@ -1,18 +1,23 @@
-"""What each range method leaves of a table to read, and how long planning takes. No Spark.
+"""What each range method leaves of a table to read, and how long planning takes.
 
-Run with `make bench-ranges`. Values of a batch and the bounds of the table's files are in memory
-before the clock starts. Writes benchmarks/results/range_planning.json and
-docs/images/range_planning.svg.
+Run with `make bench-ranges`, or one group of cases with `make bench-ranges ARGS="--group engines"`.
+Values of a batch and the bounds of the table's files are in memory before the clock starts; only
+the group `engines`, which compares what k-means is fitted with, starts Spark. Writes
+benchmarks/results/range_planning.json and docs/images/range_planning.svg.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import statistics
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +25,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from merging.home import make_home
+from pyspark.sql import DataFrame
 
-from alluvium.ranges import Fragments, plan
+from alluvium.engine import session as engine
+from alluvium.ranges import Fragments, plan, plan_frame
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results" / "range_planning.json"
@@ -60,29 +68,100 @@ def batches(files: int, rows: int, rng: np.random.Generator) -> dict[str, Number
     }
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What one round found: seconds, and the ranges with what they leave to read."""
+
+    seconds: float
+    ranges: int
+    files: int
+    bytes: int
+
+
+def in_arrow(values: pa.Array, table: Fragments, method: str, k: int | None) -> Planned:
+    started = time.perf_counter()
+    found = plan(values, method, k or 3, fragments=table, or_null=False)
+    seconds = time.perf_counter() - started
+    assert found.kept is not None
+    return Planned(seconds, len(found.ranges), found.kept.files, found.kept.bytes)
+
+
+def in_spark(batch: DataFrame, table: Fragments, fitted_with: str) -> Planned:
+    """k-means of three clusters, as a ranges model plans it."""
+    rows = plan_frame(
+        batch, "value", "kmeans", 3, fragments=table, or_null=False, engine=fitted_with
+    ).collect()
+    return Planned(rows[0]["seconds"], len(rows), rows[0]["files_kept"], rows[0]["bytes_kept"])
+
+
 def measured(
-    case: str, values: pa.Array, table: Fragments, touched: Numbers, method: str, k: int | None
+    case: str, contender: str, table: Fragments, touched: Numbers, run: Callable[[], Planned]
 ) -> dict[str, Any]:
     """One object of the results; the median of the rounds."""
-    seconds = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        found = plan(values, method, k or 3, fragments=table, or_null=False)
-        seconds.append(time.perf_counter() - started)
-    assert found.kept is not None
+    rounds = [run() for _ in range(ROUNDS)]
+    found = rounds[-1]
     return {
         "case": case,
-        "contender": method if k is None else f"{method}, K = {k}",
-        "seconds": round(statistics.median(seconds), 4),
-        "ranges": len(found.ranges),
-        "files_total": found.kept.files_total,
-        "files_kept": found.kept.files,
-        "bytes": found.kept.bytes,
-        "bytes_total": found.kept.bytes_total,
+        "contender": contender,
+        "seconds": round(statistics.median(one.seconds for one in rounds), 4),
+        "ranges": found.ranges,
+        "files_total": len(table),
+        "files_kept": found.files,
+        "bytes": found.bytes,
+        "bytes_total": int(table.sizes.sum()),
         "floor": len(touched),
         "floor_bytes": int(table.sizes[touched].sum()),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}",
     }
+
+
+def method_cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Every method, 20,000 rows, 10,000 files."""
+    contenders: list[tuple[str, int | None]] = [("none", None), ("min_max", None)]
+    contenders += [(method, k) for method in ("gaps", "kmeans", "cover") for k in (3, 8, 32, 64)]
+    contenders += [("auto", None)]
+    table = a_table(10_000, pa.array, rng)
+    for case, numbers in batches(10_000, 20_000, rng).items():
+        values, touched = pa.array(numbers), np.unique(numbers // WIDTH)
+        for method, k in contenders:
+            name = method if k is None else f"{method}, K = {k}"
+            yield measured(case, name, table, touched, partial(in_arrow, values, table, method, k))
+
+
+def size_cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """1,000,000 rows, 100,000 files."""
+    for kind, write in {"bigint": pa.array, "ObjectId": object_ids}.items():
+        table = a_table(100_000, write, rng)
+        for traffic, numbers in batches(100_000, 1_000_000, rng).items():
+            case = f"1,000,000 rows, 100,000 files, {kind}, {traffic}"
+            values, touched = write(numbers), np.unique(numbers // WIDTH)
+            for method, k in (("min_max", None), ("kmeans", 3), ("cover", 64), ("auto", None)):
+                name = method if k is None else f"{method}, K = {k}"
+                yield measured(
+                    case, name, table, touched, partial(in_arrow, values, table, method, k)
+                )
+
+
+def engine_cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """What k-means is fitted with, 20,000 rows that Spark keeps, 10,000 files."""
+    table = a_table(10_000, pa.array, rng)
+    with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as folder:
+        session = engine.new_session(engine.Settings(home=make_home(Path(folder) / "home")))
+        for traffic, numbers in batches(10_000, 20_000, rng).items():
+            batch = session.createDataFrame(pa.table({"value": numbers})).persist()
+            batch.count()
+            touched = np.unique(numbers // WIDTH)
+            for fitted_with, name in (("sklearn", "scikit-learn"), ("spark_ml", "spark_ml")):
+                run = partial(in_spark, batch, table, fitted_with)
+                run()  # Spark compiles its plans and loads its classes once
+                yield measured(
+                    f"k-means in Spark, {traffic}", f"{name}, K = 3", table, touched, run
+                )
+            batch.unpersist()
+        engine.stop()
+
+
+GROUPS = {"methods": method_cases, "sizes": size_cases, "engines": engine_cases}
 
 
 def draw(results: list[dict[str, Any]], cases: list[str]) -> None:
@@ -102,34 +181,34 @@ def draw(results: list[dict[str, Any]], cases: list[str]) -> None:
     figure.savefig(CHART, metadata={"Date": None})
 
 
-def main() -> None:
-    results = []
-    contenders: list[tuple[str, int | None]] = [("none", None), ("min_max", None)]
-    contenders += [(method, k) for method in ("gaps", "kmeans", "cover") for k in (3, 8, 32, 64)]
-    contenders += [("auto", None)]
-    plan(pa.array(range(99)), "kmeans")  # scikit-learn is imported by then
-    rng = np.random.default_rng(2)
-    table = a_table(10_000, pa.array, rng)
-    cases = batches(10_000, 20_000, rng)
-    for case, numbers in cases.items():
-        touched = np.unique(numbers // WIDTH)
-        for method, k in contenders:
-            results.append(measured(case, pa.array(numbers), table, touched, method, k))
-    for kind, write in {"bigint": pa.array, "ObjectId": object_ids}.items():
-        table = a_table(100_000, write, rng)
-        for name, numbers in batches(100_000, 1_000_000, rng).items():
-            case = f"1,000,000 rows, 100,000 files, {kind}, {name}"
-            touched = np.unique(numbers // WIDTH)
-            for method, k in (("min_max", None), ("kmeans", 3), ("cover", 64), ("auto", None)):
-                results.append(measured(case, write(numbers), table, touched, method, k))
-    for one in results:
-        print(
-            f"{one['case']}: {one['contender']}: {one['ranges']} ranges, {one['files_kept']} of "
-            f"{one['files_total']} files (floor {one['floor']}), {one['seconds']} s"
-        )
+def keep(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the results among the kept ones, in the place of earlier ones of their case; all."""
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    renewed = {one["case"] for one in results}
+    every = [one for one in known if one["case"] not in renewed] + results
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
-    draw(results, list(cases))
+    RESULTS.write_text(json.dumps(every, indent=2) + "\n")
+    return every
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--group", choices=GROUPS, action="append", help="default: all")
+    options = parser.parse_args()
+    plan(pa.array(range(99)), "kmeans")  # scikit-learn is imported by then
+    for group in options.group or GROUPS:
+        # Each group draws its own numbers, so that they are the same in whatever company.
+        results = []
+        for one in GROUPS[group](np.random.default_rng(2)):
+            results.append(one)
+            print(
+                f"{one['case']}: {one['contender']}: {one['ranges']} ranges, {one['files_kept']} "
+                f"of {one['files_total']} files (floor {one['floor']}), {one['seconds']} s",
+                flush=True,
+            )
+        every = keep(results)
+        if group == "methods":
+            draw(every, list(dict.fromkeys(one["case"] for one in results)))
 
 
 if __name__ == "__main__":

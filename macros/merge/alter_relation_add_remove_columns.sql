@@ -1,5 +1,6 @@
 {#- `on_schema_change` compares the batch with the table. On stock targets the control columns of a
-    batch must not be added for that, nor the tombstones' column be dropped. -#}
+    batch must not be added for that, nor the tombstones' column be dropped; nowhere may a column be dropped that the
+    merge needs. -#}
 {% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
   {%- set changes = alluvium.stored_columns(add_columns, remove_columns) -%}
   {%- if changes.add or changes.remove -%}
@@ -28,6 +29,20 @@
   {%- if model.resource_type == 'model' and alluvium.merge_settings(model) is not none -%}
     {%- set add = add | rejectattr('name', 'in', ['_batch_through', '_batch_after']) | list -%}
     {%- set remove = remove | rejectattr('name', 'equalto', '_deleted') | list -%}
+    {%- do alluvium.check_removed_columns(model, remove) -%}
   {%- endif -%}
   {{ return({'add': add, 'remove': remove}) }}
+{% endmacro %}
+
+
+{#- Raises where a merged table would lose a column that its settings name: that cannot be undone. -#}
+{% macro check_removed_columns(node, remove_columns) %}
+  {%- set removed = remove_columns | map(attribute='name') | map('lower') | list -%}
+  {%- set mistakes = [] -%}
+  {%- for setting, columns in alluvium.needed_columns(alluvium.merge_settings(node)).items() -%}
+    {%- for column in columns if column | lower in removed -%}
+      {%- do mistakes.append(setting ~ ': the model does not select ' ~ column) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- do alluvium.refuse_merge(node, mistakes) -%}
 {% endmacro %}

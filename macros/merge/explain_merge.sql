@@ -1,7 +1,7 @@
 {#- dbt run-operation alluvium.explain_merge --args '{model: flights}'
 
-    Prints what the next merge of the model would do: events, ranges, and the files and bytes that
-    they leave to read. Takes the batch as it is staged now; merges and changes nothing. -#}
+    Prints what the next merge of the model would do: events, ranges, the files and bytes that
+    they leave to read, and the engine. Takes the batch as it is staged now; merges and changes nothing. -#}
 {% macro explain_merge(model) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}
@@ -39,6 +39,27 @@
         ~ n(kept.bytes_kept) ~ ' of ' ~ n(kept.bytes_total) ~ ' bytes', info=true) -%}
   {%- endif -%}
   {%- do log('  predicate: ' ~ (plan.prune or 'none'), info=true) -%}
+  {%- do log('  engine: ' ~ alluvium.merge_engine(target_relation, plan, node), info=true) -%}
+{% endmacro %}
+
+
+{#- What will run the merge, and why it is not the one-commit merge where that was not asked for. -#}
+{% macro merge_engine(target, plan, node) %}
+  {{ return(adapter.dispatch('merge_engine', 'alluvium')(target, plan, node)) }}
+{% endmacro %}
+
+{% macro default__merge_engine(target, plan, node) %}
+  {{ return('merge_into') }}
+{% endmacro %}
+
+{% macro alluvium__merge_engine(target, plan, node) %}
+  {%- if plan.settings.engine == 'merge_into' -%}{{ return('merge_into') }}{%- endif -%}
+  {%- if plan.settings.soft and '_deleted' not in plan.types -%}
+    {{ return('known when the merge has added the column _deleted') }}
+  {%- endif -%}
+  {%- set predicates = node.config.get('predicates') or node.config.get('incremental_predicates') -%}
+  {%- set refused = adapter.merge_refused(alluvium.planned_statement(target, plan, node, predicates)) -%}
+  {{ return('merge_into, for ' ~ refused if refused else 'one_commit') }}
 {% endmacro %}
 
 

@@ -27,32 +27,38 @@
   {%- if figures.rejected -%}
     {%- do alluvium.keep_rejected(target, plan.without_key, plan.source_types) -%}
   {%- endif -%}
+  {%- if plan.pending and settings.verify -%}
+    {%- do alluvium.verify_merge(target, plan) -%}
+  {%- endif -%}
+  {{ return({
+      'sql': alluvium.planned_statement(target, plan, model, predicates),
+      'figures': figures, 'through': plan.through, 'pending': plan.pending,
+      'engine': settings.engine, 'table_id': plan.table_id, 'prune': alluvium.prune_on_target(plan.prune),
+  }) }}
+{% endmacro %}
+
+
+{#- The MERGE of a plan. predicates: the model's own, a list of SQL, or none. -#}
+{% macro planned_statement(target, plan, node, predicates) %}
   {%- set wrapped = [] -%}
   {%- for predicate in predicates or [] -%}{%- do wrapped.append('(' ~ predicate ~ ')') -%}{%- endfor -%}
   {%- set columns = [] -%}
   {%- for column in plan.types if column in plan.source_types and column != '_deleted' -%}
     {%- do columns.append(column) -%}
   {%- endfor -%}
-  {%- set sql = alluvium.merge_statement(
-      target.render(), plan.source, settings, columns, alluvium.merge_updates(columns),
+  {{ return(alluvium.merge_statement(
+      target.render(), plan.source, plan.settings, columns, alluvium.merge_updates(columns, node),
       plan.prune, wrapped, plan.profile.events > plan.profile.key_count,
-      plan.without_key if settings.null_keys == 'insert' else none,
+      plan.without_key if plan.settings.null_keys == 'insert' else none,
       plan.profile.delete_events > 0
-  ) -%}
-  {%- if plan.pending and settings.verify -%}
-    {%- do alluvium.verify_merge(target, plan) -%}
-  {%- endif -%}
-  {{ return({
-      'sql': sql, 'figures': figures, 'through': plan.through, 'pending': plan.pending, 'engine': settings.engine,
-      'table_id': plan.table_id, 'prune': alluvium.prune_on_target(plan.prune),
-  }) }}
+  )) }}
 {% endmacro %}
 
 
 {#- Columns that an update may set, by dbt's own merge_update_columns and merge_exclude_columns. -#}
-{% macro merge_updates(columns) %}
-  {%- set only = config.get('merge_update_columns') -%}
-  {%- set except = alluvium.as_list(config.get('merge_exclude_columns')) | map('lower') | list -%}
+{% macro merge_updates(columns, node) %}
+  {%- set only = node.config.get('merge_update_columns') -%}
+  {%- set except = alluvium.as_list(node.config.get('merge_exclude_columns')) | map('lower') | list -%}
   {{ return(alluvium.as_list(only) if only else columns | map('lower') | reject('in', except) | list) }}
 {% endmacro %}
 

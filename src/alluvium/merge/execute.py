@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,8 +15,6 @@ from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.ranges import Kept
 
 RETRIES = 5
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -42,6 +39,7 @@ class Outcome:
     affected: rows it changed.
     files, bytes: what was written, where the engine says so.
     engine: `one_commit` or `merge_into`.
+    refused: why the one-commit merge left the statement to MERGE INTO; None where it was not asked.
     already_merged: the table had this batch, from an earlier run or from another process in the
         meantime; nothing was changed.
     conflicts: how often another writer's commit made it start again.
@@ -50,6 +48,7 @@ class Outcome:
 
     affected: int
     engine: str = "merge_into"
+    refused: str | None = None
     already_merged: bool = False
     conflicts: int = 0
     files: int | None = None
@@ -130,6 +129,7 @@ def _try(
         return json.dumps({"alluvium_merge": figures}, sort_keys=True)
 
     recorded = None if through is None else (progress.app_id(model, table_id), through)
+    refused = None
     if engine == "auto":
         merged = one_commit.merge(
             session, statement.sql, progress=recorded, metadata=describe, at=statement.at
@@ -143,7 +143,7 @@ def _try(
                 bytes=merged.bytes_written,
                 kept=kept,
             )
-        _log.info("MERGE INTO runs the statement: %s", merged.reason)
+        refused = merged.reason
     settings = {one_commit.METADATA: describe(log.skipping(session, table, statement.prune))}
     if recorded is not None:
         settings |= {one_commit.APP: recorded[0], one_commit.VERSION: str(recorded[1])}
@@ -159,5 +159,5 @@ def _try(
             session.conf.unset(key)
     # Delta answers with no row where the `txn` is in the log already.
     if not rows:
-        return Outcome(0, already_merged=True)
-    return Outcome(int(rows[0]["num_affected_rows"]), kept=kept)
+        return Outcome(0, refused=refused, already_merged=True)
+    return Outcome(int(rows[0]["num_affected_rows"]), refused=refused, kept=kept)

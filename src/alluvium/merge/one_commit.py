@@ -85,6 +85,16 @@ def merge(
         return prepared.commit()
 
 
+def refused(session: SparkSession, sql: str) -> str | None:
+    """Why `merge` would leave this MERGE statement to MERGE INTO; None where it would run it.
+
+    Runs nothing, so that it cannot know what shows only in the files.
+    """
+    statement = Statement(session, sql, {})
+    with statement.active():
+        return refusal.reason(statement.facts())
+
+
 @dataclass
 class Prepared:
     """A merge whose files are written and whose commit is still to come. Use as a context."""

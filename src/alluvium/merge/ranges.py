@@ -25,7 +25,7 @@ from alluvium.ranges import (
     typed_literal,
 )
 from alluvium.ranges.column_type import parse_type
-from alluvium.ranges.frame import as_frame, plan_rows
+from alluvium.ranges.frame import Request, as_frame, plan_rows
 from alluvium.ranges.plan import ON_FRAGMENTS
 
 # Where the adapter leaves what a Python model is asked for: the request as JSON.
@@ -79,13 +79,11 @@ def plan_batch(
     method, table = request["method"], request.get("table")
     # Before the table exists there is nothing to read, whatever the ranges.
     if method == "none" or (method in ON_FRAGMENTS and table is None):
-        return plan_rows(batch, request["column"], "none")
+        return plan_rows(batch, request["column"], Request("none"))
     if table is not None:
         batch = _as_in_table(session, batch, table, [request["column"]])
     fragments = _fragments(session, request) if method in ON_FRAGMENTS else None
-    return plan_rows(
-        batch,
-        request["column"],
+    wanted = Request(
         method,
         request["k"],
         fragments=fragments,
@@ -93,6 +91,7 @@ def plan_batch(
         or_null=request["or_null"],
         engine=request["engine"],
     )
+    return plan_rows(batch, request["column"], wanted)
 
 
 def reprice(

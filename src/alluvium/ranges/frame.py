@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,29 @@ _ROUNDS = 4
 _ENGINES = ("sklearn", "spark_ml")
 
 
+@dataclass(frozen=True)
+class Request:
+    """What ranges are asked for: the arguments of `plan_frame` that have these names.
+
+    Raises RangeError for one that is not accepted.
+    """
+
+    method: str = "min_max"
+    k: int = DEFAULT_K
+    sample_rows: int = DEFAULT_SAMPLE_ROWS
+    fragments: Fragments | None = None
+    max_ranges: int = DEFAULT_MAX_RANGES
+    or_null: bool = True
+    engine: str = "sklearn"
+    cost: CostModel = COST
+
+    def __post_init__(self) -> None:
+        check_request(self.method, self.k, self.sample_rows, self.fragments, self.max_ranges)
+        if self.engine not in _ENGINES:
+            accepted = ", ".join(_ENGINES)
+            raise RangeError(f"unknown engine {self.engine!r}: accepted are {accepted}")
+
+
 def plan_frame(
     df: DataFrame,
     column: str,
@@ -100,43 +124,28 @@ def plan_frame(
     Raises:
         RangeError: an argument, the column or its type is not accepted, or a string is not UTF-8.
     """
-    rows = plan_rows(
-        df, column, method, k, sample_rows, fragments, max_ranges, or_null, engine, cost
-    )
-    return as_frame(df.sparkSession, rows)
+    request = Request(method, k, sample_rows, fragments, max_ranges, or_null, engine, cost)
+    return as_frame(df.sparkSession, plan_rows(df, column, request))
 
 
 def as_frame(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
     return session.createDataFrame([tuple(row.values()) for row in rows], SCHEMA)
 
 
-def plan_rows(
-    df: DataFrame,
-    column: str,
-    method: str,
-    k: int = DEFAULT_K,
-    sample_rows: int = DEFAULT_SAMPLE_ROWS,
-    fragments: Fragments | None = None,
-    max_ranges: int = DEFAULT_MAX_RANGES,
-    or_null: bool = True,
-    engine: str = "sklearn",
-    cost: CostModel = COST,
-) -> list[dict[str, Any]]:
+def plan_rows(df: DataFrame, column: str, request: Request) -> list[dict[str, Any]]:
     """What `plan_frame` returns, as rows in the order of its columns: for callers in the driver."""
     started = time.perf_counter()
-    check_request(method, k, sample_rows, fragments, max_ranges)
-    if engine not in _ENGINES:
-        raise RangeError(f"unknown engine {engine!r}: accepted are {', '.join(_ENGINES)}")
+    method, fragments = request.method, request.fragments
     name, spark_type = _find_column(df, column)
     with _valid_strings(name):
         batch = df.select(_values(name, spark_type).alias("value"))
         if method in ON_FRAGMENTS and fragments is not None:
-            found = _plan_on(
-                batch, spark_type, method, k, sample_rows, fragments, max_ranges, or_null, cost
-            )
+            found = _plan_on(batch, spark_type, fragments, request)
         else:
-            ranges = _plan_values(batch, spark_type, method, k, sample_rows, engine)
-            kept = None if fragments is None else kept_by(method, ranges, fragments, or_null)
+            ranges = _plan_values(batch, spark_type, request)
+            kept = (
+                None if fragments is None else kept_by(method, ranges, fragments, request.or_null)
+            )
             found = Plan(method, ranges, kept, 0.0)
     seconds = time.perf_counter() - started
     version = None if fragments is None else fragments.version
@@ -233,23 +242,16 @@ def _figures(kept: Kept | None) -> tuple[int | None, ...]:
     return kept.files, kept.files_total, kept.bytes, kept.bytes_total
 
 
-def _plan_on(
-    values: DataFrame,
-    spark_type: str,
-    method: str,
-    k: int,
-    sample_rows: int,
-    fragments: Fragments,
-    max_ranges: int,
-    or_null: bool,
-    cost: CostModel,
-) -> Plan:
-    kind = parse_type(spark_type)
+def _plan_on(values: DataFrame, spark_type: str, fragments: Fragments, request: Request) -> Plan:
+    method, or_null, cost = request.method, request.or_null, request.cost
     if method == "auto" and not worth_a_look(fragments, or_null, cost):
-        nothing = one_each(make_points(pa.array([], kind)))
+        nothing = one_each(make_points(pa.array([], parse_type(spark_type))))
         return Plan("none", nothing, kept_by("none", nothing, fragments, or_null), 0.0)
-    runs = _runs(values.where("value is not null"), spark_type, fragments, sample_rows)
-    return cover_runs(runs, fragments, method, k, max_ranges, or_null=or_null, cost=cost)
+    present = values.where("value is not null")
+    runs = _runs(present, spark_type, fragments, request.sample_rows)
+    return cover_runs(
+        runs, fragments, method, request.k, request.max_ranges, or_null=or_null, cost=cost
+    )
 
 
 def _runs(values: DataFrame, spark_type: str, fragments: Fragments, sample_rows: int) -> Ranges:
@@ -298,14 +300,13 @@ def _find_column(df: DataFrame, column: str) -> tuple[str, str]:
     return found[0].name, spark_type
 
 
-def _plan_values(
-    values: DataFrame, spark_type: str, method: str, k: int, sample_rows: int, engine: str
-) -> Ranges:
+def _plan_values(values: DataFrame, spark_type: str, request: Request) -> Ranges:
+    method, k, sample_rows = request.method, request.k, request.sample_rows
     if method == "none":
         return one_each(make_points(pa.array([], parse_type(spark_type))))
     if method == "min_max" or k == 1:
         return _exact_ranges(values, spark_type, [])
-    fit = fit_in(values.sparkSession) if engine == "spark_ml" else None
+    fit = fit_in(values.sparkSession) if request.engine == "spark_ml" else None
     kept = values.persist()
     try:
         points, complete = _sample(kept, spark_type, sample_rows)

@@ -248,16 +248,17 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(session: Spa
 
 
 @pytest.mark.parametrize(
-    ("sort_by", "said"),
+    ("kind", "sort_by", "said"),
     [
-        (("nothing",), "no such column"),
-        (("tags",), "has no order"),
+        ("plain", ("nothing",), "no such column"),
+        ("plain", ("tags",), "has no order"),
+        ("bucketed", ("service", "DAY"), "all rows of a bucket share it"),
     ],
 )
 def test_a_row_key_that_cannot_be_had_is_refused(
-    session: SparkSession, sort_by: tuple[str, ...], said: str
+    session: SparkSession, kind: str, sort_by: tuple[str, ...], said: str
 ) -> None:
-    table = create(session, "plain", files=1)
+    table = create(session, kind, files=1)
     with pytest.raises(LayoutError, match=said):
         compact(session, table, Layout(sort_by), "logs")
 

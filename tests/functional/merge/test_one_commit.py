@@ -373,9 +373,11 @@ def test_what_it_cannot_do_is_refused_and_writes_nothing(
         session.sql(f"alter table {table} set tblproperties ({change})")
     versions = session.sql(f"describe history {table}").count()
     sql = f"merge into {table} t using (select 1L as k) s on s.k = t.k when matched then update"
-    said = one_commit.merge(session, f"{sql} set v = 'b' {clauses}")
+    sql += f" set v = 'b' {clauses}"
+    said = one_commit.merge(session, sql)
     assert isinstance(said, Refusal)
     assert reason in said.reason
+    assert one_commit.refused(session, sql) == said.reason
     assert session.sql(f"describe history {table}").count() == versions
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.ranges.columns import TYPES
+
+from alluvium.ranges import Ranges, Term, canonical_texts
+from alluvium.ranges.column_type import spark_type
 
 
 def row(lo: str | None, hi: str | None, kind: str) -> dict[str, Any]:
@@ -104,6 +112,60 @@ def test_ranges_are_alternatives_and_points_are_equalities(macros: Any) -> None:
 def test_rows_of_another_column_are_not_used(macros: Any) -> None:
     rows = [row("1", "3", "int"), row("7", "7", "int") | {"column_name": "d"}]
     assert macros.range_predicate(rows, "C") == "(`C` between 1 and 3)"
+
+
+def both_writers(compiled: Any, lo: pa.Array, hi: pa.Array) -> tuple[str, str]:
+    """The predicate of the same ranges by the library and by the macro."""
+    kind = spark_type(lo.type)
+    rows = [
+        row(first, last, kind)
+        for first, last in zip(canonical_texts(lo), canonical_texts(hi), strict=True)
+    ]
+    term = Term("c", Ranges(lo, hi, np.ones(len(lo), dtype=np.int64)), or_null=False)
+    return term.sql("t."), compiled.range_predicate(rows, "c", "t")
+
+
+@given(data=st.data(), name=st.sampled_from(sorted(TYPES)))
+def test_the_library_and_the_macro_write_one_text(
+    compiled: Any, data: st.DataObject, name: str
+) -> None:
+    kind, one = TYPES[name]
+    drawn = data.draw(st.lists(st.tuples(one, one), min_size=1, max_size=3))
+    lo, hi = (pa.array(list(side), kind, from_pandas=False) for side in zip(*drawn, strict=True))
+    library, macro = both_writers(compiled, lo, hi)
+    assert library == macro
+
+
+NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 1)
+BOUNDS: dict[str, list[Any]] = {
+    "tinyint": [-128, 127],
+    "smallint": [-1, 300],
+    "int": [0, 0],
+    "bigint": [-(2**63), 2**63 - 1],
+    "float": [-0.0, 0.1],
+    "double": [float("-inf"), float("nan")],
+    "decimal(10,2)": [Decimal("-0.50"), Decimal("12345678.90")],
+    "decimal(38,38)": [Decimal("0." + "0" * 37 + "1"), Decimal("0." + "9" * 38)],
+    "date": [dt.date(1, 1, 1), dt.date(9999, 12, 31)],
+    "timestamp": [NOON.replace(tzinfo=dt.UTC), NOON.replace(year=2025, day=28, tzinfo=dt.UTC)],
+    "timestamp_ntz": [NOON, NOON],
+    "object id": ["65a1b2c3d4e5f60718293a4b", "65a1b2c3d4e5f60718293a4c"],
+    "string": ["it's ${x}\\", "\x00😀"],
+}
+
+
+def test_the_text_of_every_type(compiled: Any, golden: Any) -> None:
+    texts = []
+    for name, (lo, hi) in BOUNDS.items():
+        kind = TYPES[name][0]
+        # The range, and its ends as points.
+        bounds = (
+            pa.array([*side], kind, from_pandas=False) for side in ((lo, lo, hi), (hi, lo, hi))
+        )
+        library, macro = both_writers(compiled, *bounds)
+        assert library == macro
+        texts.append(f"-- {name}\n{library}")
+    golden("range_predicate", "\n".join(texts))
 
 
 def test_no_rows_hide_nothing(macros: Any) -> None:

@@ -39,7 +39,10 @@ class ModelResponse(AdapterResponse):
 
 @dataclass
 class MergeResponse(ModelResponse):
-    """What a merge of `meta.alluvium_merge` did; `rows_affected` is what changed in the table."""
+    """What a merge of `meta.alluvium_merge` did; `rows_affected` is what changed in the table.
+
+    refused: why `engine` is `merge_into`, where the model does not ask for it.
+    """
 
     events: int | None = None
     upserts: int | None = None
@@ -48,6 +51,7 @@ class MergeResponse(ModelResponse):
     ranges: int | None = None
     method: str | None = None
     engine: str | None = None
+    refused: str | None = None
     files_kept: int | None = None
     files_total: int | None = None
 
@@ -69,6 +73,7 @@ class MergeResponse(ModelResponse):
             ranges=figures["ranges"],
             method=figures["method"],
             engine=figures.get("engine"),
+            refused=figures.get("refused"),
             files_kept=figures.get("files_kept"),
             files_total=figures.get("files_total"),
         )

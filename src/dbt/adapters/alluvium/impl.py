@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from alluvium.delta import log
 from alluvium.engine import pools
 from alluvium.engine.session import as_text
-from alluvium.merge import batch, progress, ranges
+from alluvium.merge import batch, one_commit, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
 from alluvium.ranges import UnfitError
@@ -446,11 +446,18 @@ class AlluviumAdapter(SparkAdapter):
             "sql": attempt["sql"],
             "affected": affected,
             "engine": outcome.engine,
+            "refused": outcome.refused,
             "conflicts": outcome.conflicts,
             "already_merged": outcome.already_merged,
             **(outcome.kept.figures() if outcome.kept else {}),
             **(wrote if affected else {}),
         }
+
+    @available.parse_none
+    def merge_refused(self, sql: str) -> str | None:
+        """Why the one-commit merge would leave this MERGE to MERGE INTO; None where it runs it."""
+        with spark_errors():
+            return one_commit.refused(self._handle.session, sql)
 
     @available.parse_none
     def run_again(self, table: str, sql: str, what: str) -> None:

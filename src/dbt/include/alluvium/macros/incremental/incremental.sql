@@ -50,7 +50,7 @@
         {%- endcall -%}
         {%- do persist_constraints(this, model) -%}
       {%- elif on_schema_change != 'ignore' -%}
-        {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation), existing_relation) -%}
+        {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation, existing_relation), existing_relation) -%}
       {%- endif -%}
       {%- do adapter.keep_batch(tmp_relation.render(), this.render()) -%}
       {%- set figures = alluvium.run_merge(this, tmp_relation, predicates, is_new=rebuild) -%}
@@ -81,15 +81,19 @@
 {%- endmaterialization %}
 
 
-{#- The batch as its table will look: without the control columns and with `_deleted`, so that a
-    schema change neither adds the ones nor drops the other. -#}
-{% macro alluvium_schema_view(tmp_relation) %}
+{#- The batch as its table will look: without the control columns, and with `_deleted` and what Delta computes from
+    other columns, so that a schema change neither adds the ones nor drops the others. -#}
+{% macro alluvium_schema_view(tmp_relation, target) %}
   {%- set view = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_columns'}).include(database=false, schema=false) -%}
-  {%- set shape = alluvium.empty_merge_table(tmp_relation) -%}
-  {%- set soft = alluvium.merge_settings(model).soft -%}
+  {%- set selected = alluvium.column_types(tmp_relation) -%}
+  {%- set types = alluvium.column_types(target) -%}
+  {%- set further = ['cast(null as boolean) as `_deleted`'] if alluvium.merge_settings(model).soft else [] -%}
+  {%- for column in alluvium.generated_columns(target) if column | lower not in selected -%}
+    {%- do further.append('cast(null as ' ~ types[column | lower] ~ ') as ' ~ adapter.quote(column)) -%}
+  {%- endfor -%}
   {%- call statement('create_schema_view') -%}
     create or replace temporary view {{ view }} as
-    select *{{ ', cast(null as boolean) as `_deleted`' if soft }} from ({{ shape }})
+    select {{ (['*'] + further) | join(', ') }} from ({{ alluvium.empty_merge_table(tmp_relation) }})
   {%- endcall -%}
   {{ return(view) }}
 {% endmacro %}

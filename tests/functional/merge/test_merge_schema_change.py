@@ -1,0 +1,147 @@
+"""on_schema_change beside ranges: the columns that dbt promises, and rows found by every method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from functional.merge.conftest import merged
+
+pytestmark = pytest.mark.spark
+
+# (on_schema_change, method, engine) of a model each.
+CASES = [
+    ("ignore", "gaps", "auto"),
+    ("ignore", "cover", "merge_into"),
+    ("append_new_columns", "min_max", "auto"),
+    ("append_new_columns", "gaps", "merge_into"),
+    ("append_new_columns", "kmeans", "auto"),
+    ("append_new_columns", "cover", "auto"),
+    ("append_new_columns", "auto", "auto"),
+    ("sync_all_columns", "gaps", "auto"),
+    ("sync_all_columns", "kmeans", "merge_into"),
+    ("sync_all_columns", "cover", "auto"),
+]
+TABLE = "id bigint, op string, lsn bigint, at timestamp, v string, _deleted boolean"
+GENERATED = TABLE + ", day date generated always as (cast(at as date))"
+PROPERTIES = (
+    "tblproperties ('delta.enableDeletionVectors'='true', 'delta.columnMapping.mode'='name')"
+)
+OLD = ["id", "op", "lsn", "at", "v", "_deleted"]
+COLUMNS = {
+    "ignore": OLD,
+    "append_new_columns": [*OLD, "extra"],
+    "sync_all_columns": ["id", "op", "lsn", "at", "_deleted", "extra"],
+}
+
+
+def name_of(case: tuple[str, str, str]) -> str:
+    return "_".join(case)
+
+
+def model(mode: str, method: str, engine: str, select: str) -> str:
+    meta = {
+        "order_by": "lsn",
+        "delete_when": "op = 'd'",
+        "engine": engine,
+        "ranges": {"column": "at", "method": method}
+        | ({"k": 2} if method in ("gaps", "kmeans", "cover") else {}),
+    }
+    body = f"select {select} from {{{{ target.schema }}}}.pending"
+    return merged(meta, body, on_schema_change=mode)
+
+
+def table(project: Any, name: str, declared: str = TABLE, partition: str = "") -> None:
+    """Thirty rows in three files, a day each."""
+    made = f"{project.schema}.{name}"
+    project.session.sql(f"create table {made} ({declared}) using delta {partition} {PROPERTIES}")
+    rows = project.session.range(30).selectExpr(
+        "id", "'c' as op", "1L as lsn",
+        "timestamp'2024-01-01' + make_dt_interval(cast(id as int)) as at",
+        "'old' as v", "false as _deleted", "cast(id div 10 as int) as file",
+    )  # fmt: skip
+    rows.repartitionById(3, "file").drop("file").writeTo(made).append()
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Any]) -> Any:
+    made = make_project("schema_change", {})
+    made.session.sql("create schema schema_change")
+    made.session.sql(
+        "create table schema_change.pending using delta as select cast(id as bigint) as id, op,"
+        " cast(lsn as bigint) as lsn, timestamp'2024-01-01' + make_dt_interval(id) as at, v,"
+        " cast(id as double) / 2 as extra from values (15, 'u', 2, 'new'), (16, 'u', 0, 'late'),"
+        " (25, 'd', 2, null), (40, 'c', 2, 'new') as t(id, op, lsn, v)"
+    )
+    for case in CASES:
+        selected = "id, op, lsn, at, extra" + (", v" if case[0] == "ignore" else "")
+        made.write({f"models/{name_of(case)}.sql": model(*case, selected)})
+        table(made, name_of(case))
+    made.dbt("run")
+    return made
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_new_and_missing_columns(project: Any, case: tuple[str, str, str]) -> None:
+    mode, method, engine = case
+    name = name_of(case)
+    rows = project.sql(f"select * from {{s}}.{name} order by id")
+    assert rows.columns.tolist() == COLUMNS[mode]
+    assert rows["id"].tolist() == [*range(30), 40]
+    changed = rows[(rows["lsn"] == 2)].set_index("id")
+    assert changed["op"].to_dict() == {15: "u", 25: "c", 40: "c"}
+    assert rows[rows["_deleted"]]["id"].tolist() == [25]
+    if mode != "ignore":
+        # A tombstone keeps what the row had, and it had no such column.
+        assert changed["extra"].dropna().to_dict() == {15: 7.5, 40: 20.0}
+        assert rows["extra"].notna().sum() == 2
+    if mode == "append_new_columns":
+        # A column that the batch lacks stays as it was.
+        assert changed["v"].fillna("none").to_dict() == {15: "old", 25: "old", 40: "none"}
+    figures = project.figures(name)
+    assert figures["engine"] == ("one_commit" if engine == "auto" else engine)
+    if method != "auto":  # three small files are not worth a range
+        assert (figures["method"], figures["files_kept"]) == (method, 2)
+
+
+def test_fail_lets_the_same_columns_pass_and_no_others(project: Any) -> None:
+    path = "models/failing.sql"
+    table(project, "failing")
+    same = model("fail", "cover", "auto", "id, op, lsn, at, v")
+    for select in ("*", "id, op, lsn, at"):
+        project.write({path: model("fail", "cover", "auto", select)})
+        assert not project.try_dbt("run", "--select", "failing").success
+        assert project.said("out of sync")
+    assert project.versions("failing") == 2
+    project.write({path: same})
+    project.dbt("run", "--select", "failing")
+    project.remove(path)
+    assert project.figures("failing")["files_kept"] == 2
+    assert len(project.sql("select * from {s}.failing where lsn = 2")) == 3
+
+
+def test_no_column_is_dropped_that_the_merge_needs(project: Any) -> None:
+    path = "models/needing.sql"
+    table(project, "needing")
+    project.write({path: model("sync_all_columns", "gaps", "auto", "id, op, v, extra")})
+    assert not project.try_dbt("run", "--select", "needing").success
+    project.remove(path)
+    assert project.said("order_by: the model does not select lsn")
+    assert project.said("ranges.column: the model does not select at")
+    assert project.sql("select * from {s}.needing").columns.tolist() == OLD
+
+
+@pytest.mark.parametrize("mode", ["append_new_columns", "sync_all_columns", "fail"])
+def test_generated_columns_are_no_change(project: Any, mode: str) -> None:
+    name = f"generated_{mode}"
+    table(project, name, GENERATED, "partitioned by (day)")
+    path = f"models/{name}.sql"
+    project.write({path: model(mode, "cover", "auto", "id, op, lsn, at, v")})
+    project.dbt("run", "--select", name)
+    project.remove(path)
+    assert project.sql(f"select * from {{s}}.{name}").columns.tolist() == [*OLD, "day"]
+    days = project.sql(f"select id, cast(day as string) as day from {{s}}.{name} where lsn = 2")
+    assert sorted(days.itertuples(index=False, name=None)) == [
+        (15, "2024-01-16"), (25, "2024-01-26"), (40, "2024-02-10"),
+    ]  # fmt: skip
