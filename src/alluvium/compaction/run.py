@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -15,7 +16,7 @@ from pyspark.sql import SparkSession
 from alluvium.compaction import row_key
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import LayoutError
-from alluvium.compaction.layout import Layout
+from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
@@ -62,7 +63,7 @@ def preview(
     Raises:
         LayoutError: the table cannot have this layout.
     """
-    _, fragments = _read(session, table, layout, model)
+    _, layout, fragments = _read(session, table, layout, model)
     return plan(fragments, layout, time.time() if now is None else now), fragments
 
 
@@ -92,7 +93,7 @@ def compact(
     started = time.monotonic()
     done = Compacted()
     for _ in range(_ROUNDS):
-        rewriter, fragments = _read(session, table, layout, model)
+        rewriter, layout, fragments = _read(session, table, layout, model)
         left = None if layout.budget is None else layout.budget - done.bytes_read
         if left is not None and left <= 0:
             break
@@ -100,19 +101,27 @@ def compact(
         done = replace(done, waiting=planned.waiting)
         if not planned:
             break
+        if planned.groups and layout.curve == ZORDER and layout.cuts is None:
+            paths = [path for group in planned.groups for path in group.inputs]
+            _committed(model, partial(rewriter.make_cuts, layout.sort_by, paths))
+            continue
         done = _carry_out(rewriter, planned, fragments, layout, model, done, say)
     return replace(done, seconds=time.monotonic() - started)
 
 
 def _read(
     session: SparkSession, table: str, layout: Layout, model: str
-) -> tuple[Rewriter, pa.Table]:
-    """The table as it is now, and its fragments."""
+) -> tuple[Rewriter, Layout, pa.Table]:
+    """The table as it is now, the layout with the cuts that it has, and its fragments."""
     try:
         rewriter = Rewriter(session, table)
         rewriter.check_row_key(layout.sort_by)
-        first = layout.sort_by[0]
-        return rewriter, rewriter.fragments(first, layout.bucket_column, layout.window)
+        first: str | None = layout.sort_by[0]
+        if layout.curve == ZORDER:
+            # Bounds of one column do not bound a place on the curve.
+            layout, first = replace(layout, cuts=rewriter.cuts(layout.sort_by)), None
+        fragments = rewriter.fragments(first, layout.bucket_column, layout.window)
+        return rewriter, layout, fragments
     except ValueError as error:
         raise LayoutError(model, [str(error)]) from error
 
@@ -130,10 +139,11 @@ def _carry_out(
         done = _relabel(rewriter, planned, fragments, model, done)
     ahead = len(planned.groups)
     for groups, rows_per_file in _jobs(planned.groups, layout):
-        inputs = sum(len(group.inputs) for group in groups)
+        count = sum(len(group.inputs) for group in groups)
         size = sum(group.bytes for group in groups) / 2**20
-        say(f"{model}: merging {inputs} fragments ({size:,.1f} MiB), {ahead} merges ahead")
-        written = rewriter.write([group.inputs for group in groups], layout.sort_by, rows_per_file)
+        say(f"{model}: merging {count} fragments ({size:,.1f} MiB), {ahead} merges ahead")
+        inputs = [group.inputs for group in groups]
+        written = rewriter.write(inputs, layout.sort_by, rows_per_file, layout.cuts)
         for group, made in zip(groups, written, strict=True):
             done = _commit(rewriter, group, made, layout, model, done)
         ahead -= len(groups)
