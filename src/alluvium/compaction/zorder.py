@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+# Application id of the `txn` action with the number of the newest cuts; before a colon and their
+# text, of the action that keeps them.
+APP = "alluvium.zorder"
 # Columns of a Z-order: with each more a query on one of them keeps more files.
 FEWEST, MOST = 2, 5
 # Quantiles of a sample: a rank stands for about a 256th of the rows.
@@ -112,14 +115,8 @@ def _growth(cuts: Sequence[Value]) -> Iterator[float]:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The cuts of all columns of a Z-order.
+    """The cuts of all columns of a Z-order: an axis for each, in their order."""
 
-    Attributes:
-        table: id of the table that they were made for.
-        axes: of its columns, in their order.
-    """
-
-    table: str
     axes: tuple[Axis, ...]
 
     @cached_property
@@ -127,9 +124,9 @@ class Cuts:
         """Tells apart cuts that differ."""
         return hashlib.sha256(self.text().encode()).hexdigest()[:16]
 
-    def fit(self, table: str, kinds: Sequence[tuple[str, str]]) -> bool:
-        """Whether they are cuts of a table for these columns, each with how it is measured."""
-        return self.table == table and [(one.column, one.kind) for one in self.axes] == list(kinds)
+    def fit(self, kinds: Sequence[tuple[str, str]]) -> bool:
+        """Whether they are cuts for these columns, each with how it is measured."""
+        return [(one.column, one.kind) for one in self.axes] == list(kinds)
 
     def places(self, number: int) -> list[int]:
         """What each rank of an axis adds to the place on the curve: its bits, spread."""
@@ -150,7 +147,7 @@ class Cuts:
             }
             for axis in self.axes
         ]
-        plain = json.dumps({"table": self.table, "axes": axes}, separators=(",", ":"))
+        plain = json.dumps(axes, separators=(",", ":"))
         return base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
 
 
@@ -165,9 +162,9 @@ def parse(text: str) -> Cuts | None:
                 tuple((_read(cut), int(rank)) for cut, rank in axis["quantiles"]),
                 int(axis["low"]),
             )
-            for axis in found["axes"]
+            for axis in found
         )
-        return Cuts(str(found["table"]), axes)
+        return Cuts(axes)
     except (KeyError, TypeError, ValueError, RecursionError, zlib.error):
         return None
 

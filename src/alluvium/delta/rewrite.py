@@ -26,8 +26,6 @@ _DELTA = "org.apache.spark.sql.delta."
 _TASK = re.compile(r"part-(\d+)-")
 # Bytes: no file is split, so that each is opened by one task.
 _WHOLE_FILES = 2**62
-# Application ids of `txn` actions: the number of the newest cuts, and before a colon their text.
-_CUTS = "alluvium.zorder"
 # Column of the place on the Z-curve, while rows are sorted.
 _PLACE = "_alluvium_place"
 # Files that cuts are made from.
@@ -160,10 +158,10 @@ class Rewriter(jvm.SessionCopy):
 
     def cuts(self, columns: Sequence[str]) -> zorder.Cuts | None:
         """The newest cuts for a Z-order of the columns that the log has."""
-        kinds, table = self._kinds(columns), str(self._snapshot.metadata().id())
+        kinds = self._kinds(columns)
         for _, text in sorted(self._all_cuts(), reverse=True):
             found = zorder.parse(text)
-            if found is not None and found.fit(table, kinds):
+            if found is not None and found.fit(kinds):
                 return found
         return None
 
@@ -178,22 +176,22 @@ class Rewriter(jvm.SessionCopy):
         option = self._jvm.scala.Option
         with self.active():
             axes = zcurve.sample(self._frame(self._files(dict.fromkeys(some))), kinds)
-            cuts = zorder.Cuts(str(self._snapshot.metadata().id()), tuple(axes))
+            cuts = zorder.Cuts(tuple(axes))
             transaction = self._transaction()
             # Having read the number, two that make cuts at a time cannot both commit.
-            number = transaction.txnVersion(_CUTS) + 1
+            number = transaction.txnVersion(zorder.APP) + 1
             manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
             set_transaction = self._jvm.org.apache.spark.sql.delta.actions.SetTransaction
             made = [
                 set_transaction(app, number, option.apply(_NEVER))
-                for app in (_CUTS, f"{_CUTS}:{cuts.text()}")
+                for app in (zorder.APP, f"{zorder.APP}:{cuts.text()}")
             ]
             return int(transaction.commit(self._seq(made), manual))
 
     def _all_cuts(self) -> Iterator[tuple[int, str]]:
         for action in jvm.items(self._snapshot.setTransactions()):
             app, _, text = action.appId().partition(":")
-            if app == _CUTS and text:
+            if app == zorder.APP and text:
                 yield int(action.version()), text
 
     def _kinds(self, columns: Sequence[str]) -> list[tuple[str, str]]:

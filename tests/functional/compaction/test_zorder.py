@@ -24,6 +24,7 @@ from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import compact, preview
 from alluvium.compaction.tags import TAG
 from alluvium.delta.rewrite import Rewriter
+from alluvium.merge import progress
 
 pytestmark = pytest.mark.spark
 
@@ -73,7 +74,7 @@ def folder(session: SparkSession, table: str) -> Path:
     return Path(session.sql(f"describe detail {table}").first()["location"].removeprefix("file:"))
 
 
-def cuts_of(session: SparkSession, table: str) -> list[dict[str, Any]]:
+def cuts_of(session: SparkSession, table: str) -> list[list[dict[str, Any]]]:
     """Everything that the log says about cuts, read without Delta."""
     found = []
     for action in itertools.chain(*log_of(session, table)):
@@ -151,9 +152,9 @@ def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str
     frame = frame.selectExpr(*casts, "id").toDF(*types, "id")
     frame.repartition(8, "id").writeTo(table).append()
     before = rows_of(session, table)
-    layout = Layout(tuple(types), curve="zorder", target_rows=80, fan_in=8)
+    layout = Layout(tuple(types), curve="zorder", target_rows=80, quiet_after=1.0)
 
-    done = compact(session, table, layout, "strange")
+    done = compact(session, table, layout, "strange", clock=lambda: QUIET)
 
     assert rows_of(session, table) == before
     assert (done.rows, done.outputs, done.conflicts) == (400, 5, 0)
@@ -163,7 +164,7 @@ def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str
         tag = json.loads(add["tags"][TAG])
         file = pq.read_table(folder(session, table) / path).select(list(types))
         values = [measured(column) for column in file.columns]
-        places = [place(row, cuts["axes"]) for row in zip(*values, strict=True)]
+        places = [place(row, cuts) for row in zip(*values, strict=True)]
         plain = [
             column.cast(pa.timestamp("us", column.type.tz))
             if pa.types.is_timestamp(column.type)
@@ -264,6 +265,15 @@ def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSe
     assert again.cuts(("a", "at")) is not None
     assert again.cuts(("at", "a")) is None
     assert len(cuts_of(session, table)) == 1
+
+
+def test_a_clone_goes_on_with_the_cuts(session: SparkSession) -> None:
+    table = uniform(session, 1_000, files=4)
+    layout = Layout(("a", "at"), curve="zorder", target_rows=250, quiet_after=1.0)
+    assert compact(session, table, layout, "t", clock=lambda: QUIET).inputs == 4
+    session.sql(f"create table {table}_clone shallow clone {table}")
+    progress.copy(session, table, f"{table}_clone")
+    assert not compact(session, f"{table}_clone", layout, "t", clock=lambda: QUIET).merges
 
 
 def test_another_curve_heals(session: SparkSession) -> None:
