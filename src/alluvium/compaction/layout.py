@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from alluvium.compaction import zorder
 from alluvium.compaction.errors import LayoutError
 
 MIB = 2**20
 _HOUR, _DAY = 3600.0, 86400.0
+LEXICAL, ZORDER = "lexical", "zorder"
 WINDOWS = {"hour": _HOUR, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
 _DURATION = re.compile(r"([1-9][0-9]{0,5}) (minute|hour|day|week)s?")
 _SECONDS = {"minute": 60.0, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY}
@@ -38,6 +40,8 @@ class Layout:
         growth: rows of a level over those of the level below it.
         level_rows: rows that level 0 holds at most, before more than a `growth`th of the bucket's.
         budget: bytes that one run rewrites at most; None for any number.
+        curve: how rows are ordered: LEXICAL, column by column, or ZORDER.
+        cuts: of the Z-order. Nobody chooses them: they are in the table's log, once it has some.
     """
 
     sort_by: Sequence[str]
@@ -51,11 +55,14 @@ class Layout:
     growth: int = 8
     level_rows: int = 16_000_000
     budget: int | None = None
+    curve: str = LEXICAL
+    cuts: zorder.Cuts | None = None
 
     @property
     def row_key(self) -> str:
-        """What tells apart row keys that cannot be compared: the order and its columns."""
-        return f"lexical{json.dumps(list(self.sort_by))}"
+        """What tells apart row keys that cannot be compared: the order, its columns and cuts."""
+        cuts = self.cuts.name if self.cuts else ""
+        return f"{self.curve}{json.dumps(list(self.sort_by))}{cuts}"
 
     @property
     def span(self) -> float:
@@ -105,6 +112,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         "tiers": _whole(1, 64),
         "quiet_after": _quiet_after,
         "budget": _size,
+        "curve": _one_of((LEXICAL, ZORDER)),
     }
     found = _mapping("", block, {**rules, "bucket_by": None, "levels": None}, mistakes)
     nested = {
@@ -122,6 +130,13 @@ def parse_layout(model: str, block: Any) -> Layout:
             missing = [key for key in nested["bucket_by"] if block["bucket_by"].get(key) is None]
             said = {"column": "a partition column", "window": ", ".join(WINDOWS)}
             mistakes += [f"bucket_by.{key}: missing; accepted: {said[key]}" for key in missing]
+    if found.get("curve") == ZORDER and "sort_by" in found:
+        count = len(found["sort_by"])
+        if not zorder.FEWEST <= count <= zorder.MOST:
+            mistakes.append(
+                f"curve: 'zorder' with {count} in sort_by; accepted: zorder with"
+                f" {zorder.FEWEST} to {zorder.MOST} columns, or lexical"
+            )
     least = found.get("fan_in", Layout.fan_in) * found.get("target_bytes", Layout.target_bytes) // 2
     if found.get("budget", least) < least:
         # So that every merge of small fragments fits in.

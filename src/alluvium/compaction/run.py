@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from pyspark.sql import SparkSession
 from alluvium.compaction import row_key
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import LayoutError
-from alluvium.compaction.layout import Layout
+from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
@@ -103,6 +104,10 @@ def compact(
         done = replace(done, waiting=planned.waiting)
         if not planned:
             break
+        if planned.groups and layout.curve == ZORDER and layout.cuts is None:
+            paths = [path for group in planned.groups for path in group.inputs]
+            _committed(model, partial(rewriter.make_cuts, layout.sort_by, paths))
+            continue
         done = _carry_out(rewriter, planned, fragments, layout, model, done, say)
     return replace(done, seconds=time.monotonic() - started)
 
@@ -121,11 +126,14 @@ def look(
 def _read(
     kind: type[Files], session: SparkSession, table: str, layout: Layout, model: str
 ) -> tuple[Files, Layout, pa.Table]:
-    """The table as it is now, its layout and its fragments."""
+    """The table as it is now, the layout with the cuts that it has, and its fragments."""
     try:
         files = kind(session, table)
         files.check_row_key(layout.sort_by)
-        first = layout.sort_by[0]
+        first: str | None = layout.sort_by[0]
+        if layout.curve == ZORDER:
+            # Bounds of one column do not bound a place on the curve.
+            layout, first = replace(layout, cuts=files.cuts(layout.sort_by)), None
         return files, layout, files.fragments(first, layout.bucket_column, layout.window)
     except ValueError as error:
         raise LayoutError(model, [str(error)]) from error
@@ -144,13 +152,12 @@ def _carry_out(
         done = _relabel(rewriter, planned, fragments, model, done)
     ahead = len(planned.groups)
     for groups, rows_per_file in _jobs(planned.groups, layout):
-        inputs = sum(len(group.inputs) for group in groups)
+        count = sum(len(group.inputs) for group in groups)
         size = sum(group.bytes for group in groups)
-        say(f"{model}: merging {inputs} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
+        say(f"{model}: merging {count} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
+        inputs = [group.inputs for group in groups]
         with measured(rewriter.session) as spent:
-            written = rewriter.write(
-                [group.inputs for group in groups], layout.sort_by, rows_per_file
-            )
+            written = rewriter.write(inputs, layout.sort_by, rows_per_file, layout.cuts)
         for group, made in zip(groups, written, strict=True):
             # The tasks of a job share its cores: what each merge cost goes by its bytes.
             share = group.bytes / size if size else 1 / len(groups)

@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
-from alluvium.compaction import row_key
+from alluvium.compaction import row_key, zorder
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
-from alluvium.delta import jvm, log
+from alluvium.delta import jvm, log, zcurve
 from alluvium.names import quoted
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -27,6 +27,12 @@ _DELTA = "org.apache.spark.sql.delta."
 _TASK = re.compile(r"part-(\d+)-")
 # Bytes: no file is split, so that each is opened by one task.
 _WHOLE_FILES = 2**62
+# Column of the place on the Z-curve, while rows are sorted.
+_PLACE = "_alluvium_place"
+# Files that cuts are made from.
+_SAMPLED = 64
+# Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
+_NEVER = 253_402_300_799_000
 
 
 @dataclass(frozen=True)
@@ -136,10 +142,31 @@ class TableFiles(jvm.SessionCopy):
         if mistakes:
             raise ValueError("sort_by: " + "; ".join(mistakes))
 
-    def key_types(self, columns: Sequence[str]) -> list[pa.DataType]:
-        """Types of a row key's columns, for `row_key.decode`."""
+    def key_types(self, columns: Sequence[str], cuts: zorder.Cuts | None) -> list[pa.DataType]:
+        """Types of what a row key is made of, for `row_key.decode`: with cuts of a Z-order the
+        place on the curve comes first."""
         kinds = (self._fields[name.lower()].dataType for name in columns)
-        return [to_arrow_type(kind, timezone="UTC") for kind in kinds]
+        found = [to_arrow_type(kind, timezone="UTC") for kind in kinds]
+        return [pa.int64(), *found] if cuts else found
+
+    def cuts(self, columns: Sequence[str]) -> zorder.Cuts | None:
+        """The newest cuts for a Z-order of the columns that the log has."""
+        kinds = self._kinds(columns)
+        for _, text in sorted(self._all_cuts(), reverse=True):
+            found = zorder.parse(text)
+            if found is not None and found.fit(kinds):
+                return found
+        return None
+
+    def _all_cuts(self) -> Iterator[tuple[int, str]]:
+        for action in jvm.items(self._snapshot.setTransactions()):
+            app, _, text = action.appId().partition(":")
+            if app == zorder.APP and text:
+                yield int(action.version()), text
+
+    def _kinds(self, columns: Sequence[str]) -> list[tuple[str, str]]:
+        types = (self._fields[name.lower()].dataType.simpleString() for name in columns)
+        return [(name, zorder.kind_of(kind)) for name, kind in zip(columns, types, strict=True)]
 
 
 class Rewriter(TableFiles):
@@ -169,27 +196,55 @@ class Rewriter(TableFiles):
                 " accepted: tables without CLUSTER BY"
             )
 
+    def make_cuts(self, columns: Sequence[str], paths: Sequence[str]) -> int:
+        """Make cuts for a Z-order of the columns, from some of these files; the new version.
+
+        They are a commit of their own that disturbs no writer. Raises Delta's
+        ConcurrentTransactionException if somebody else made cuts since the version that was read.
+        """
+        kinds = self._kinds(columns)
+        some = [paths[place * len(paths) // _SAMPLED] for place in range(_SAMPLED)]
+        option = self._jvm.scala.Option
+        with self.active():
+            axes = zcurve.sample(self._frame(self._files(dict.fromkeys(some))), kinds)
+            cuts = zorder.Cuts(tuple(axes))
+            transaction = self._transaction()
+            # Having read the number, two that make cuts at a time cannot both commit.
+            number = transaction.txnVersion(zorder.APP) + 1
+            manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
+            set_transaction = self._jvm.org.apache.spark.sql.delta.actions.SetTransaction
+            made = [
+                set_transaction(app, number, option.apply(_NEVER))
+                for app in (zorder.APP, f"{zorder.APP}:{cuts.text()}")
+            ]
+            return int(transaction.commit(self._seq(made), manual))
+
     def write(
-        self, groups: Sequence[Sequence[str]], columns: Sequence[str], rows_per_file: int
+        self,
+        groups: Sequence[Sequence[str]],
+        columns: Sequence[str],
+        rows_per_file: int,
+        cuts: zorder.Cuts | None = None,
     ) -> list[list[Written]]:
         """Merge the files of each group into sorted ones, in one Spark job, a task a group.
 
         groups: paths of the files, as the log has them, all of one partition.
         columns: the row key's, to sort by.
         rows_per_file: most rows of a new file.
+        cuts: of the Z-order to sort by, whose place on the curve then begins the row key.
 
         What is written is no part of the table before `commit`.
         """
         self.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
         with self.active():
             self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
-            frames = [self._sorted(self._files(paths), columns) for paths in groups]
+            frames = [self._sorted(self._files(paths), columns, cuts) for paths in groups]
             together = frames[0]
             for frame in frames[1:]:
                 together = together.union(frame)
             transaction = self._transaction()
             actions = jvm.items(transaction.writeFiles(together, self._none, True, self._seq([])))
-            keys = self._keys(actions, columns)
+            keys = self._keys(actions, columns, cuts)
         made: list[list[Written]] = [[] for _ in groups]
         for action in actions:
             path = action.path()
@@ -287,23 +342,34 @@ class Rewriter(TableFiles):
             self._known |= {file.path(): file for file in files}
         return [self._known[path] for path in wanted]
 
-    def _sorted(self, files: Sequence[Any], columns: Sequence[str]) -> Any:
+    def _frame(self, files: Sequence[Any]) -> DataFrame:
         frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
+        return DataFrame(frame, self.session)
+
+    def _sorted(
+        self, files: Sequence[Any], columns: Sequence[str], cuts: zorder.Cuts | None
+    ) -> Any:
+        frame = self._frame(files).coalesce(1)
         # The partition's columns first, which all rows share: Delta's writer asks for that order
         # and would otherwise sort once more.
         names = [*self._partition, *columns]
-        keys = [F.col(quoted(name))._jc for name in names]
-        return frame.coalesce(1).sortWithinPartitions(self._seq(keys))
+        if cuts is None:
+            return frame.sortWithinPartitions([F.col(quoted(name)) for name in names])._jdf
+        # A column while it sorts: found once a row, not at every comparison.
+        names.insert(len(self._partition), _PLACE)
+        frame = frame.withColumn(_PLACE, zcurve.place(self.session, cuts))
+        frame = frame.sortWithinPartitions([F.col(quoted(name)) for name in names])
+        return frame.drop(_PLACE)._jdf
 
-    def _keys(self, files: Sequence[Any], columns: Sequence[str]) -> dict[str, pa.Table]:
+    def _keys(
+        self, files: Sequence[Any], columns: Sequence[str], cuts: zorder.Cuts | None
+    ) -> dict[str, pa.Table]:
         """The first and the last row key of each file, by the file's name."""
-        frame = DataFrame(
-            self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none),
-            self.session,
-        )
-        key = F.struct(
-            [F.col(quoted(name)).alias(str(place)) for place, name in enumerate(columns)]
-        )
+        frame = self._frame(files)
+        parts = [F.col(quoted(name)) for name in columns]
+        if cuts is not None:
+            parts.insert(0, zcurve.place(self.session, cuts))
+        key = F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
         found = (
             frame.groupBy(F.col("_metadata.file_name").alias("name"))
             .agg(F.min(key).alias("lo"), F.max(key).alias("hi"))

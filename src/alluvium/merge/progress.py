@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from alluvium.compaction import zorder
 from alluvium.delta import log
 
 _PREFIX = "alluvium/"
@@ -44,6 +45,8 @@ def copy(session: SparkSession, source: str, target: str) -> int:
         for app, version in versions.items()
         if app.startswith(_PREFIX) and app.endswith(suffix)
     }
-    if carried:
-        log.commit_transactions(session, target, carried)
+    # The clone's fragments are sorted by the cuts of the source's Z-order.
+    cuts = {app: one for app, one in versions.items() if app.partition(":")[0] == zorder.APP}
+    if carried or cuts:
+        log.commit_transactions(session, target, carried | cuts)
     return len(carried)

@@ -38,6 +38,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         growth=8,
         level_rows=16_000_000,
         budget=None,
+        curve="lexical",
     )
 
 
@@ -52,6 +53,7 @@ def test_full() -> None:
         "quiet_after": "6 hours",
         "levels": {"growth": 2, "rows": 1},
         "budget": "3KiB",
+        "curve": "zorder",
     }
     assert parse_layout("logs", block) == Layout(
         sort_by=("service", "at"),
@@ -65,12 +67,13 @@ def test_full() -> None:
         growth=2,
         level_rows=1,
         budget=3072,
+        curve="zorder",
     )
 
 
 def test_what_is_null_is_as_if_it_were_not_there() -> None:
     nulls = ("bucket_by", "target_rows", "target_bytes", "fan_in", "tiers", "levels")
-    block = dict.fromkeys((*nulls, "quiet_after", "budget"))
+    block = dict.fromkeys((*nulls, "quiet_after", "budget", "curve"))
     assert parse_layout("logs", {"sort_by": "a", **block}) == Layout(sort_by=("a",))
 
 
@@ -94,6 +97,16 @@ def test_a_budget_holds_the_largest_merge_of_small_fragments() -> None:
     assert mistake.startswith(
         "budget: 3999; accepted: at least fan_in / 2 times target_bytes, 4000"
     )
+
+
+@pytest.mark.parametrize("columns", ["a", ["a"], ["a", "b", "c", "d", "e", "f"]])
+def test_a_z_order_is_of_a_handful_of_columns(columns: Any) -> None:
+    [mistake] = mistakes({"sort_by": columns, "curve": "zorder"})
+    count = 6 if len(columns) == 6 else 1
+    assert mistake == (
+        f"curve: 'zorder' with {count} in sort_by; accepted: zorder with 2 to 5 columns, or lexical"
+    )
+    assert parse_layout("logs", {"sort_by": columns, "curve": "lexical"}).curve == "lexical"
 
 
 @pytest.mark.parametrize(
@@ -120,6 +133,7 @@ WRONG: list[tuple[str, Any, str]] = [
       for value in (0, -1, True, 1.5, "0", "128 MB", "128 mib", "1.5 GiB", "-1 MiB", "MiB", "")),
     *(("budget", value, "bytes, such as 134217728, 128 MiB or 1 GiB")
       for value in ("none", "10 GB", False, 0, ["1 GiB"], " 1", "1 GiB\n", "\u0661 GiB")),
+    *(("curve", value, "lexical, zorder") for value in ("hilbert", "Zorder", 1, True, [], {})),
     *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
       for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
     *(("quiet_after", value, "auto, or a number") for value in ("1 month", "6  hours", "Auto", [])),

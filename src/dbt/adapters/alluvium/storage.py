@@ -48,7 +48,7 @@ def _of(one: Mapping[str, Any], rows: pa.Table) -> pa.Table:
 
 def _fragments(session: SparkSession, one: Mapping[str, Any]) -> pa.Table:
     files, layout, found = _files(session, one)
-    types = files.key_types(layout.sort_by) if layout else []
+    types = files.key_types(layout.sort_by, layout.cuts) if layout else []
     return _versioned(storage.fragment_rows(found, layout, types), files.version)
 
 

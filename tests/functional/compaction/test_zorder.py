@@ -1,0 +1,290 @@
+"""Z-orders of real tables: rows lie on the curve, both columns prune, cuts are made once."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import math
+import random
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from delta.exceptions import ConcurrentTransactionException
+from functional.compaction.test_compaction import QUIET, live_files, log_of, rows_of
+from pyspark.sql import SparkSession
+
+from alluvium.compaction import row_key
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import compact, preview
+from alluvium.compaction.tags import TAG
+from alluvium.delta.rewrite import Rewriter
+from alluvium.merge import progress
+
+pytestmark = pytest.mark.spark
+
+NUMBER = itertools.count()
+STRANGE = {
+    "number": (
+        "double",
+        [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e308, -1e-308, 5e-324, 1.5, -7.25],
+    ),
+    "exact": ("decimal(38,5)", [f"{sign}{'9' * 33}.9999{last}" for sign in "-+" for last in "89"]),
+    "text": ("string", ["", "\x00", "a", "a\x00", "é", "😀", "\uffff", "a" * 70, "a" * 69 + "b"]),
+    "raw": ("binary", [b"", b"\x00", b"\xff" * 70, b"\xff" * 70 + b"\x00", b"\x80"]),
+    "at": ("timestamp", ["1969-12-31 23:59:59.999999", "2024-03-31 02:30:00", "1815-06-18"]),
+    "wall": ("timestamp_ntz", ["2024-03-31 02:30:00", "2024-03-31 03:00:00.5", "1900-01-01"]),
+    "day": ("date", ["1969-12-31", "1970-01-01", "2024-02-29", "9999-12-31"]),
+    "flag": ("boolean", [True, False]),
+    "small": ("tinyint", [-128, 127, 0, 1]),
+}
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    spark.sql("create schema if not exists curving")
+    # Wall clocks there skip an hour and repeat another.
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    return spark
+
+
+def uniform(session: SparkSession, rows: int, files: int, begins: str = "2024-03-01") -> str:
+    """A table of two columns without any order: `a`, a whole number, and `at`, within 10 days."""
+    name = f"curving.t{next(NUMBER)}"
+    session.sql(f"create table {name} (a int, at timestamp, rest string) using delta")
+    more(session, name, rows, files, begins)
+    return name
+
+
+def more(session: SparkSession, name: str, rows: int, files: int, begins: str) -> None:
+    values = session.range(rows).selectExpr(
+        "cast(rand(1) * 1000000 as int) as a",
+        f"timestamp'{begins}' + make_dt_interval(0, 0, 0, rand(2) * 864000) as at",
+        "sha1(string(id)) as rest",
+    )
+    values.repartition(files).writeTo(name).append()
+
+
+def folder(session: SparkSession, table: str) -> Path:
+    return Path(session.sql(f"describe detail {table}").first()["location"].removeprefix("file:"))
+
+
+def cuts_of(session: SparkSession, table: str) -> list[list[dict[str, Any]]]:
+    """Everything that the log says about cuts, read without Delta."""
+    found = []
+    for action in itertools.chain(*log_of(session, table)):
+        app, _, text = action.get("txn", {}).get("appId", "").partition(":")
+        if app == "alluvium.zorder" and text:
+            found.append(json.loads(zlib.decompress(base64.b64decode(text))))
+    return found
+
+
+def measured(column: pa.ChunkedArray) -> list[Any]:
+    """As the cuts are: numbers, or the beginning of texts."""
+    if pa.types.is_timestamp(column.type):
+        whole = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).to_pylist()
+        # Wall clocks in whole seconds, towards 1970.
+        ntz = column.type.tz is None
+        return [
+            None if one is None else float(math.trunc(one / 1e6) if ntz else one) for one in whole
+        ]
+    if pa.types.is_date(column.type):
+        return [None if one is None else float(one) for one in column.cast(pa.int32()).to_pylist()]
+    values = column.to_pylist()
+    if pa.types.is_string(column.type):
+        return [None if one is None else one.encode()[:64] for one in values]
+    if pa.types.is_binary(column.type):
+        return [None if one is None else one[:64] for one in values]
+    return [None if one is None else float(one) for one in values]
+
+
+def rank(value: Any, axis: dict[str, Any]) -> int:
+    """By counting cuts below the value, and those that grow above the last one by the formula."""
+    if value is None:
+        return 0
+    numbers = axis["kind"] != "bytes"
+    if value != value:
+        value = math.inf
+    cuts = [cut if numbers else bytes.fromhex(cut) for cut, _ in axis["quantiles"]]
+    found = max([axis["low"], *(one for cut, one in axis["quantiles"] if (
+        cut if numbers else bytes.fromhex(cut)) < value)])  # fmt: skip
+    if not numbers or not cuts:
+        return found
+    span = cuts[-1] - cuts[0] or abs(cuts[-1]) / 1024
+    above = (cuts[-1] + span * ((97 / 96) ** step - 1) for step in range(1, 769))
+    return found + sum(cuts[-1] < cut < min(value, math.inf) for cut in above)
+
+
+def place(row: tuple[Any, ...], axes: list[dict[str, Any]]) -> int:
+    bits = [f"{rank(value, axis):010b}" for value, axis in zip(row, axes, strict=True)]
+    return int("".join(itertools.chain(*zip(*bits, strict=True))), 2)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("number", "exact", "text"),
+        ("wall", "raw", "at", "day", "flag"),
+        ("small", "text"),
+    ],
+)
+def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str, ...]) -> None:
+    table = f"curving.t{next(NUMBER)}"
+    # A name that has to be quoted, and texts for what Python has no such values of.
+    types = {f"{column}-`": STRANGE[column][0] for column in columns}
+    quoted = [f"`{name.replace('`', '``')}` {kind}" for name, kind in types.items()]
+    session.sql(f"create table {table} ({', '.join(quoted)}, id int) using delta")
+    draw = random.Random(len(columns))
+    rows = [
+        (*(draw.choice([None, *STRANGE[column][1]]) for column in columns), number)
+        for number in range(400)
+    ]
+    given = ["double", "binary", "boolean", "tinyint"]
+    texts = [f"c{n} {kind if kind in given else 'string'}" for n, kind in enumerate(types.values())]
+    frame = session.createDataFrame(rows, f"{', '.join(texts)}, id int")
+    casts = [f"cast(c{number} as {kind}) as c{number}" for number, kind in
+             enumerate(types.values())]  # fmt: skip
+    frame = frame.selectExpr(*casts, "id").toDF(*types, "id")
+    frame.repartition(8, "id").writeTo(table).append()
+    before = rows_of(session, table)
+    layout = Layout(tuple(types), curve="zorder", target_rows=80, quiet_after=1.0)
+
+    done = compact(session, table, layout, "strange", clock=lambda: QUIET)
+
+    assert rows_of(session, table) == before
+    assert (done.rows, done.outputs, done.conflicts) == (400, 5, 0)
+    [cuts] = cuts_of(session, table)
+    ends = []
+    for path, add in live_files(session, table).items():
+        tag = json.loads(add["tags"][TAG])
+        file = pq.read_table(folder(session, table) / path).select(list(types))
+        values = [measured(column) for column in file.columns]
+        places = [place(row, cuts) for row in zip(*values, strict=True)]
+        plain = [
+            column.cast(pa.timestamp("us", column.type.tz))
+            if pa.types.is_timestamp(column.type)
+            else column
+            for column in file.columns
+        ]
+        arrays = [pa.array(places, pa.int64()), *(one.combine_chunks() for one in plain)]
+        keys = row_key.encode(arrays, up=False)
+        assert keys == sorted(keys)
+        assert tag["lo"] == keys[0]
+        assert row_key.encode(arrays, up=True)[-1] == tag["hi"]
+        ends.append((tag["lo"], tag["hi"]))
+    assert len(ends) == 5
+    assert all(one[1] <= two[0] for one, two in itertools.pairwise(sorted(ends)))
+
+
+def test_both_columns_prune(session: SparkSession) -> None:
+    """Of 64 files a value of either column is in about 8; sorted by column, one has all."""
+    rows, files = 25_600, 64
+    plain = uniform(session, rows, 16)
+    tables = {one: f"{plain}_{one}" for one in ("zorder", "lexical", "optimize")}
+    for table in tables.values():
+        session.sql(f"create table {table} using delta as select * from {plain}")
+    for curve in ("zorder", "lexical"):
+        layout = Layout(("a", "at"), curve=curve, target_rows=rows // files, quiet_after=1.0)
+        compact(session, tables[curve], layout, curve, clock=lambda: QUIET)
+    size = sum(add["size"] for add in live_files(session, tables["zorder"]).values())
+    session.conf.set("spark.databricks.delta.optimize.maxFileSize", size // files)
+    session.sql(f"optimize {tables['optimize']} zorder by (a, at)")
+    kept = {name: share_kept(session, table) for name, table in tables.items()}
+
+    assert len(live_files(session, tables["zorder"])) == files
+    assert max(kept["zorder"]) <= 10 / files
+    assert kept["lexical"][0] <= 2 / files
+    assert kept["lexical"][1] >= 0.9
+    assert max(kept["zorder"]) <= 1.1 * max(kept["optimize"])
+
+
+def share_kept(session: SparkSession, table: str) -> tuple[float, float]:
+    """Of the files, those whose bounds hold a value of `a`, and of `at`; the mean of its values."""
+    stats = [json.loads(add["stats"]) for add in live_files(session, table).values()]
+    shares = []
+    for column in ("a", "at"):
+        values = session.sql(f"select {column} as v from {table} where a % 97 = 0").toArrow()["v"]
+        texts = values.to_pylist() if column == "a" else [
+            one.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] for one in values.to_pylist()
+        ]  # fmt: skip
+        ends = [(one["minValues"][column], one["maxValues"][column][:23] if column == "at" else
+                 one["maxValues"][column]) for one in stats]  # fmt: skip
+        hits = [sum(lo <= value <= hi for lo, hi in ends) for value in texts]
+        shares.append(sum(hits) / len(hits) / len(stats))
+    return shares[0], shares[1]
+
+
+def test_cuts_are_made_once_and_hold_what_comes_later(session: SparkSession) -> None:
+    table = uniform(session, 4_000, files=8)
+    session.sql(
+        f"alter table {table} set tblproperties"
+        " ('delta.setTransactionRetentionDuration'='interval 1 second')"
+    )
+    layout = Layout(
+        ("at", "a"), curve="zorder", target_rows=500, fan_in=8, quiet_after=1.0, level_rows=1000
+    )
+    commits = len(log_of(session, table))
+    assert preview(session, table, layout, "t")[0].groups
+    assert len(log_of(session, table)) == commits
+    compact(session, table, layout, "t", clock=lambda: QUIET)
+    first = set(live_files(session, table))
+    assert len(first) == 8
+    for month in ("2024-04-01", "2025-01-01"):
+        more(session, table, 4_000, 8, begins=month)
+        compact(session, table, layout, "t", clock=lambda: QUIET)
+    assert len(cuts_of(session, table)) == 1
+    keys = {
+        path: json.loads(add["tags"][TAG])["row_key"]
+        for path, add in live_files(session, table).items()
+    }
+    assert len(set(keys.values())) == 1
+    # A year later, a rank of `at` still tells apart files: some hold no more than half of the days.
+    days = session.sql(
+        f"select count(distinct date(at)) as n from {table} where at > '2024-12-31'"
+        " group by _metadata.file_name"
+    ).toPandas()["n"]
+    assert days.min() <= 5
+    assert not compact(session, table, layout, "t", clock=lambda: QUIET).merges
+
+
+def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSession) -> None:
+    table = uniform(session, 100, files=2)
+    paths = sorted(live_files(session, table))
+    one, two, writer = (Rewriter(session, table) for _ in range(3))
+    made = writer.write([paths], ("a", "at"), 1000)[0]
+    one.make_cuts(("a", "at"), paths)
+    with pytest.raises(ConcurrentTransactionException):
+        two.make_cuts(("a", "at"), paths)
+    writer.commit(paths, [(file, {}) for file in made], "{}")
+    again = Rewriter(session, table)
+    assert again.cuts(("a", "at")) is not None
+    assert again.cuts(("at", "a")) is None
+    assert len(cuts_of(session, table)) == 1
+
+
+def test_a_clone_goes_on_with_the_cuts(session: SparkSession) -> None:
+    table = uniform(session, 1_000, files=4)
+    layout = Layout(("a", "at"), curve="zorder", target_rows=250, quiet_after=1.0)
+    assert compact(session, table, layout, "t", clock=lambda: QUIET).inputs == 4
+    session.sql(f"create table {table}_clone shallow clone {table}")
+    progress.copy(session, table, f"{table}_clone")
+    assert not compact(session, f"{table}_clone", layout, "t", clock=lambda: QUIET).merges
+
+
+def test_another_curve_heals(session: SparkSession) -> None:
+    table = uniform(session, 1_000, files=4)
+    before = rows_of(session, table)
+    sort_by: Callable[[str], Layout] = lambda curve: Layout(  # noqa: E731
+        ("a", "at"), curve=curve, target_rows=250, quiet_after=1.0
+    )
+    for curve in ("lexical", "zorder", "lexical"):
+        assert compact(session, table, sort_by(curve), "t", clock=lambda: QUIET).inputs == 4
+        tags = [json.loads(add["tags"][TAG]) for add in live_files(session, table).values()]
+        assert len({one["row_key"] for one in tags}) == 1
+        assert tags[0]["row_key"].startswith(curve)
+    assert rows_of(session, table) == before
