@@ -12,6 +12,7 @@
       'target_bytes': alluvium.size_in_bytes(block.get('target_bytes') or '128 MiB'),
       'fan_in': block.get('fan_in') or 32,
       'quiet_after': quiet_after,
+      'retain': block.get('retain'),
   }) }}
 {% endmacro %}
 
@@ -41,8 +42,13 @@
     {%- endif -%}
   {%- endif -%}
   {%- set read = {} -%}
-  {%- for key in ('target_bytes', 'fan_in', 'quiet_after') if block.get(key) is not none -%}
+  {%- for key in ('target_bytes', 'fan_in', 'quiet_after', 'retain') if block.get(key) is not none -%}
     {%- do read.update({key: block[key]}) -%}
   {%- endfor -%}
-  {%- do alluvium.validate_mapping(where, read, {'target_bytes': 'size', 'fan_in': 'fan_in', 'quiet_after': 'quiet_after'}, mistakes) -%}
+  {%- do alluvium.validate_mapping(where, read, {
+      'target_bytes': 'size', 'fan_in': 'fan_in', 'quiet_after': 'quiet_after', 'retain': 'duration',
+  }, mistakes) -%}
+  {%- if 'retain' in read and bucket_by is none -%}
+    {%- do mistakes.append(where ~ '.retain: whole buckets are dropped, and without bucket_by there is one; accepted: with bucket_by') -%}
+  {%- endif -%}
 {% endmacro %}

@@ -1,4 +1,4 @@
-"""Compaction on stock targets: OPTIMIZE of the buckets that need it, and of their small files alone."""
+"""Compaction on stock targets: OPTIMIZE of the buckets that need it, their small files alone."""
 
 from __future__ import annotations
 
@@ -83,8 +83,9 @@ def test_a_dry_run_says_what_it_would_do(macros: Any) -> None:
     compact(macros, DAILY, dry_run=True)
     assert not server.sent
     assert server.said == [
-        "logs: would run `optimize `s`.`logs` where `day` in (date'2024-03-01')` for 40 small files in"
-        " 1 bucket; only an alluvium target compacts in the order of the layout"
+        "logs: would run `optimize `s`.`logs` where `day` in (date'2024-03-01')`"
+        " for 40 small files in 1 bucket; only an alluvium target compacts in the order of the"
+        " layout"
     ]
 
 
@@ -163,6 +164,8 @@ WRONG: list[tuple[Any, str]] = [
         for value in (0, -1, True, 1.5, "128 MB", "1.5 GiB", "", "1 GiB\n")
     ),
     *(({"fan_in": v}, "accepted: a whole number from 2 to 1000") for v in (1, 1001, True, "32")),
+    ({"retain": "30 days"}, "accepted: with bucket_by"),
+    (DAILY | {"retain": "30d"}, "accepted: a number of minutes, hours, days or weeks"),
     *(({"quiet_after": v}, "accepted: auto, or a number of") for v in (6, "6h", "1 month", [])),
 ]
 
@@ -181,7 +184,12 @@ def test_mistakes_are_found_without_the_adapter(
 def test_what_is_accepted(macros: Any, node: Any) -> None:
     mistakes: list[str] = []
     full = {"fan_in": 2, "quiet_after": "6 hours", "target_bytes": "1 KiB", "tiers": 3}
-    for block in ({}, dict.fromkeys(full), full, DAILY | {"quiet_after": "auto"}):
+    for block in (
+        {},
+        dict.fromkeys(full),
+        full,
+        DAILY | {"quiet_after": "auto", "retain": "1 week"},
+    ):
         macros.validate_layout(node(), block, mistakes)
     assert not mistakes
 

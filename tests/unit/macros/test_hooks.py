@@ -13,8 +13,8 @@ LOGS = SimpleNamespace(render=lambda: "`s`.`logs`", identifier="logs")
 
 @pytest.fixture
 def run(macros: Any) -> Any:
-    """Renders a hook of a model with this `meta`; `compacted` holds the tables it compacted."""
-    compacted: list[str] = []
+    """Renders a hook of a model with this `meta`; `compacted` holds tables and layouts."""
+    compacted: list[tuple[str, Any]] = []
     notes: dict[str, Any] = {}
 
     def hook(name: str, meta: dict[str, Any], *args: Any) -> str:
@@ -28,8 +28,8 @@ def run(macros: Any) -> Any:
     # As dbt: a note is handed out once.
     macros.context["load_result"] = lambda name: notes.pop(name, None)
     macros.context["store_result"] = store
-    macros.context["alluvium"].compact_table = lambda relation, name, block: (
-        compacted.append(relation.render()) or f"compact {name} by {block['sort_by']}"
+    macros.context["alluvium"].compact_table = lambda relation, name, block: compacted.append(
+        (relation.render(), block)
     )
     hook.compacted = compacted  # type: ignore[attr-defined]
     return hook
@@ -45,8 +45,8 @@ def test_without_a_layout_they_are_as_ever(macros: Any, run: Any) -> None:
 
 @pytest.mark.parametrize(("hook", "args"), [("optimize", []), ("zorder", []), ("zorder", [["a"]])])
 def test_a_layout_is_not_undone(macros: Any, run: Any, hook: str, args: list[Any]) -> None:
-    assert run(hook, LAYOUT, *args) == "compact logs by a"
-    assert run.compacted == ["`s`.`logs`"]
+    assert run(hook, LAYOUT, *args) == ""
+    assert run.compacted == [("`s`.`logs`", LAYOUT["alluvium_layout"])]
     [warning] = macros.warnings
     assert warning.startswith(f"logs: the hook alluvium.{hook} ran alluvium.compact.")
     assert 'Write post_hook: "{{ alluvium.compact(this) }}"' in warning
