@@ -1,4 +1,4 @@
-"""Retention: what is dropped is what was listed, and nothing where it is not known how old it is."""
+"""Retention: what is dropped is what was listed, and nothing whose age is not known."""
 
 from __future__ import annotations
 
