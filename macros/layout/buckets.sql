@@ -1,10 +1,19 @@
 {#- The partition column that buckets are made by: its `name` as an identifier, its `type`, and `begins`, SQL of the
-    moment that a value stands for, NULL where it stands for none. -#}
-{% macro bucket_column(relation, column) %}
-  {%- set type = alluvium.column_types(relation).get(column | lower) -%}
+    moment that a value stands for, NULL where it stands for none. It is the column of `bucket_by`, or the one that an
+    alluvium target generates from it. -#}
+{% macro bucket_column(relation, layout) %}
+  {#- Each client writes an array in its own way: as JSON, or as Python or NumPy print it. -#}
+  {%- set partition = modules.re.findall('["\']([^"\']+)["\']', run_query('describe detail ' ~ relation.render()).rows[0]['partitionColumns'] | string) -%}
+  {%- set found = [] -%}
+  {%- for wanted in (layout.column, layout.column ~ '_' ~ layout.window) -%}
+    {%- for column in partition if column | lower == wanted | lower -%}{%- do found.append(column) -%}{%- endfor -%}
+  {%- endfor -%}
+  {%- set column = found[0] if found else none -%}
+  {%- set type = alluvium.column_types(relation).get(column | lower) if found else none -%}
   {%- if type is none or not alluvium.can_range(type) -%}
-    {%- do exceptions.raise_compiler_error('meta.alluvium_layout.bucket_by.column: ' ~ relation ~ (' has no column ' ~ column if type is none
-        else '.' ~ column ~ ' is ' ~ type) ~ '; accepted: a partition column that holds a date, a time, a text or a number') -%}
+    {%- do exceptions.raise_compiler_error('meta.alluvium_layout.bucket_by.column: ' ~ relation ~ (' is not partitioned by ' ~ layout.column
+        ~ '; accepted: ' ~ (partition | join(', ') or 'a table with partitions') if type is none
+        else '.' ~ column ~ ' is ' ~ type ~ '; accepted: a partition column that holds a date, a time, a text or a number')) -%}
   {%- endif -%}
   {%- set name = alluvium.quote(column) -%}
   {%- set begins = 'cast(null as timestamp)' -%}

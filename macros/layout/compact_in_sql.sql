@@ -3,7 +3,7 @@
     ones are left alone. -#}
 {% macro default__compact_table(relation, name, block, dry_run) %}
   {%- set layout = alluvium.layout_settings(block) -%}
-  {%- set bucket = alluvium.bucket_column(relation, layout.column) if layout.column else none -%}
+  {%- set bucket = alluvium.bucket_column(relation, layout) if layout.column else none -%}
   {%- set found = run_query(alluvium.buckets_in_need(relation, layout, bucket)).rows -%}
   {%- set where = alluvium.in_buckets(bucket, found | map(attribute='bucket') | list) if bucket else none -%}
   {%- if not found or (bucket and where is none) -%}

@@ -21,12 +21,7 @@
     {{ return('') }}
   {%- endif -%}
   {%- set layout = alluvium.layout_settings(block) -%}
-  {%- set bucket = alluvium.bucket_column(relation, layout.column) -%}
-  {%- set partition = fromjson(run_query('describe detail ' ~ relation.render()).rows[0]['partitionColumns']) -%}
-  {%- if layout.column | lower not in partition | map('lower') -%}
-    {%- do exceptions.raise_compiler_error('alluvium.drop_old_buckets: ' ~ model ~ ' is not partitioned by ' ~ layout.column
-        ~ ', the column of bucket_by; accepted: ' ~ (partition | join(', ') or 'a table with partitions')) -%}
-  {%- endif -%}
+  {%- set bucket = alluvium.bucket_column(relation, layout) -%}
 
   {%- set old = [] -%}
   {%- for row in run_query(alluvium.old_buckets(relation, layout, bucket)).rows

@@ -294,7 +294,7 @@ def logs(stock: Stock) -> Path:
 def live(folder: Path) -> dict[str, list[str]]:
     """The files of each day, by delta-rs."""
     found: dict[str, list[str]] = {}
-    for file in DeltaTable(folder).file_uris():
+    for file in sorted(DeltaTable(folder).file_uris()):
         found.setdefault(file.split("day=")[1].split("/")[0], []).append(file)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,7 @@ class Server:
         self.asked: list[str] = []
         self.sent: list[str] = []
         self.said: list[str] = []
+        self.partition = list(types)
         self.settings: dict[str, str] = {f"{OPTIMIZE}minFileSize": "1073741824"}
         columns = [SimpleNamespace(name=name, dtype=kind) for name, kind in types.items()]
         macros.context["run_query"] = self.query
@@ -34,6 +36,8 @@ class Server:
         if sql.startswith("set ") and "=" not in sql:
             key = sql.removeprefix("set ")
             return SimpleNamespace(rows=[{"value": self.settings.get(key, "<undefined>")}])
+        if sql.startswith("describe detail"):
+            return SimpleNamespace(rows=[{"partitionColumns": json.dumps(self.partition)}])
         if sql.startswith("select"):
             self.asked.append(sql)
             return SimpleNamespace(rows=[Row(bucket=b, small=n) for b, n in self.found])
@@ -46,7 +50,7 @@ def compact(macros: Any, block: Any, dry_run: bool = False) -> None:
 
 
 def test_only_the_buckets_that_need_it(macros: Any, golden: Any) -> None:
-    server = Server(macros, [("2024-03-01", 40), ("2024-03-02", 2)], Day="date")
+    server = Server(macros, [("2024-03-01", 40), ("2024-03-02", 2)], day="date")
     compact(macros, DAILY)
     golden("buckets_in_need", server.asked[0])
     assert server.sent == [
@@ -121,15 +125,16 @@ def test_values_are_typed_literals(
     macros: Any, kind: str, texts: list[str | None], condition: str | None
 ) -> None:
     Server(macros, [], day=kind)
-    bucket = macros.bucket_column(LOGS, "DAY")
-    assert bucket["name"] == "`DAY`"
-    found = macros.in_buckets(bucket, texts)
-    assert found == (condition and condition.replace("`day`", "`DAY`"))
+    bucket = macros.bucket_column(LOGS, {"column": "DAY", "window": "day"})
+    assert macros.in_buckets(bucket, texts) == condition
 
 
 def test_what_stands_for_no_moment_has_none(macros: Any) -> None:
     Server(macros, [], a="date", b="string", c="int", d="timestamp")
-    begins = {name: macros.bucket_column(LOGS, name)["begins"] for name in "abcd"}
+    begins = {
+        name: macros.bucket_column(LOGS, {"column": name, "window": "day"})["begins"]
+        for name in "abcd"
+    }
     assert begins == {
         "a": "try_cast(`a` as timestamp)",
         "b": "if(`b` rlike '^[0-9]{4}-[0-9]', try_cast(`b` as timestamp), null)",
@@ -138,12 +143,34 @@ def test_what_stands_for_no_moment_has_none(macros: Any) -> None:
     }
 
 
+@pytest.mark.parametrize("text", ['["region", "day"]', "['region', 'day']", "['region' 'day']"])
+def test_partition_columns_of_every_client(macros: Any, text: str) -> None:
+    server = Server(macros, [], region="string", day="date")
+    rows = [{"partitionColumns": text}]
+    macros.context["run_query"] = lambda sql: SimpleNamespace(rows=rows)
+    bucket = macros.bucket_column(LOGS, {"column": "day", "window": "day"})
+    assert (bucket["name"], bucket["type"], server.sent) == ("`day`", "date", [])
+
+
+def test_a_generated_partition_stands_for_its_timestamp(macros: Any) -> None:
+    Server(macros, [], At_Day="date", region="string")
+    bucket = macros.bucket_column(LOGS, {"column": "at", "window": "day"})
+    assert bucket["name"] == "`At_Day`"
+
+
 def test_a_column_that_cannot_name_buckets_is_refused(macros: Any, stop: Any) -> None:
-    Server(macros, [], flag="boolean")
-    with pytest.raises(stop, match=r"\.flag is boolean; accepted: a partition column"):
-        macros.bucket_column(SimpleNamespace(), "flag")
-    with pytest.raises(stop, match="has no column day; accepted: a partition column"):
-        macros.bucket_column(SimpleNamespace(), "day")
+    day = {"column": "day", "window": "day"}
+    for server, said in [
+        (Server(macros, [], day="boolean"), r"\.day is boolean; accepted: a partition column that"),
+        (Server(macros, [], at="date", b="int"), "is not partitioned by day; accepted: at, b"),
+        (Server(macros, []), "is not partitioned by day; accepted: a table with partitions"),
+    ]:
+        macros.context["run_query"] = server.query
+        columns = [SimpleNamespace(name=name, dtype="boolean") for name in server.partition]
+        adapter = macros.context["adapter"]
+        adapter.get_columns_in_relation = lambda relation, found=columns: found
+        with pytest.raises(stop, match=said):
+            macros.bucket_column(LOGS, day)
 
 
 WRONG: list[tuple[Any, str]] = [

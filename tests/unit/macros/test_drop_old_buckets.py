@@ -72,7 +72,7 @@ def test_what_was_listed_is_dropped(macros: Any, node: Any) -> None:
     server = Server(macros, node, *OLD)
     macros.drop_old_buckets("logs", False)
     assert server.sent == [
-        "delete from `s`.`logs` where `day` in (date'2024-03-01', date'2024-03-02')"
+        "delete from `s`.`logs` where `Day` in (date'2024-03-01', date'2024-03-02')"
     ]
     assert server.said == ["logs: dropped 2 buckets over for 30 days: 4 files, 3.0 MiB, 3,345 rows"]
 

@@ -7,13 +7,13 @@ from (
     select `bucket`, `begins`, `bytes`, `written`, count(*) as `rows`
     from (
         select
-            cast(`day` as string) as `bucket`,
-            try_cast(`day` as timestamp) as `begins`,
+            cast(`Day` as string) as `bucket`,
+            try_cast(`Day` as timestamp) as `begins`,
             _metadata.file_path as `path`,
             _metadata.file_size as `bytes`,
             _metadata.file_modification_time as `written`
         from `s`.`logs`
-        where try_cast(`day` as timestamp) <= current_timestamp() - interval 30 days - interval 1 day
+        where try_cast(`Day` as timestamp) <= current_timestamp() - interval 30 days - interval 1 day
     )
     group by `bucket`, `begins`, `path`, `bytes`, `written`
 )
