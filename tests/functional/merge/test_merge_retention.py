@@ -12,7 +12,8 @@ pytestmark = pytest.mark.spark
 
 MODEL = """
 {{{{ config(materialized='incremental', partition_by='Made at', meta={{'alluvium_layout': {{
-    'sort_by': 'id', 'retain': '30 days', 'bucket_by': {{'column': 'made at', 'window': '{window}'}},
+    'sort_by': 'id', 'bucket_by': {{'column': 'made at', 'window': '{window}'}},
+    'retain': '30 days',
 }}}}) }}}}
 select 1 as id
 """
