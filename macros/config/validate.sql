@@ -10,11 +10,14 @@
       {%- do merged.append(node) -%}
       {%- do alluvium.validate_merge(node, meta.alluvium_merge, mistakes) -%}
     {%- endif -%}
+    {%- if 'alluvium_layout' in meta and target.type != 'alluvium' -%}
+      {%- do alluvium.validate_layout(node, meta.alluvium_layout, mistakes) -%}
+    {%- endif -%}
   {%- endfor -%}
   {%- for node in graph.sources.values() -%}
     {%- do alluvium.validate_meta_names(node, node.config.get('meta') or {}, ['alluvium_stream'], mistakes) -%}
   {%- endfor -%}
-  {#- The adapter reads the streams and the layouts, so it knows what they accept; elsewhere nothing reads them. -#}
+  {#- The adapter reads the streams and the layouts, so it knows what they accept. -#}
   {%- if target.type == 'alluvium' -%}
     {%- do mistakes.extend(adapter.stream_mistakes(graph.sources.values() | list)) -%}
     {%- do mistakes.extend(adapter.layout_mistakes(graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list)) -%}
@@ -75,6 +78,12 @@
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a date, or a date and time in UTC (2024-01-31 18:00)') -%}
     {%- elif rule == 'duration' and not alluvium.is_duration(value) -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: a number of minutes, hours, days or weeks, such as 15 minutes') -%}
+    {%- elif rule == 'quiet_after' and value != 'auto' and not alluvium.is_duration(value) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: auto, or a number of minutes, hours, days or weeks, such as 6 hours') -%}
+    {%- elif rule == 'size' and alluvium.size_in_bytes(value) is none -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: bytes, such as 134217728, 128 MiB or 1 GiB') -%}
+    {%- elif rule == 'fan_in' and (value is boolean or value is not integer or value < 2 or value > 1000) -%}
+      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number from 2 to 1000') -%}
     {%- elif rule == 'flag' and value is not boolean -%}
       {%- do mistakes.append(shown ~ ' is not accepted; accepted: true, false') -%}
     {%- elif rule == 'count' and (value is boolean or value is not integer or value < 1 or value > 256) -%}

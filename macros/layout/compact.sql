@@ -6,13 +6,14 @@
     nothing is to be done. -#}
 {% macro compact(relation=none, model=none, tier=none, dry_run=false) %}
   {%- if relation is not none -%}
-    {%- if alluvium.maintains() -%}
+    {#- In SQL, to look is to open every file: not for a merge that changed nothing. -#}
+    {%- if (alluvium.maintains() if target.type == 'alluvium' else alluvium.rewrites()) -%}
       {%- set block = (config.get('meta') or {}).get('alluvium_layout') -%}
       {%- if block is none -%}
         {%- do exceptions.raise_compiler_error('alluvium.compact: ' ~ relation ~ ' has no meta.alluvium_layout;'
             ~ ' accepted: sort_by, a column or a list of columns, and what docs/compaction.md lists') -%}
       {%- endif -%}
-      {{ return(alluvium.compact_table(relation, relation.identifier, block)) }}
+      {%- do alluvium.compact_table(relation, relation.identifier, block) -%}
     {%- endif -%}
     {{ return('') }}
   {%- endif -%}
@@ -23,8 +24,7 @@
     {%- if table is none -%}
       {%- do log(node.name ~ ': no table yet', info=true) -%}
     {%- else -%}
-      {%- set sql = alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run) -%}
-      {%- if sql -%}{%- do run_query(sql) -%}{%- endif -%}
+      {%- do alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run) -%}
     {%- endif -%}
   {%- endfor -%}
 {% endmacro %}
@@ -53,19 +53,9 @@
 {% endmacro %}
 
 
-{#- Compacts, and says so; what it returns is SQL that is still to be run. -#}
+{#- Compacts, and says so. -#}
 {% macro compact_table(relation, name, block, dry_run=false) %}
   {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run)) }}
-{% endmacro %}
-
-{#- Spark alone cannot merge files in order: OPTIMIZE joins the small ones. -#}
-{% macro default__compact_table(relation, name, block, dry_run) %}
-  {%- set sql = 'optimize ' ~ relation.render() -%}
-  {%- if dry_run -%}
-    {%- do log(name ~ ': would run `' ~ sql ~ '`; only an alluvium target compacts by the layout', info=true) -%}
-    {{ return('') }}
-  {%- endif -%}
-  {{ return(sql) }}
 {% endmacro %}
 
 {% macro alluvium__compact_table(relation, name, block, dry_run) %}
@@ -77,5 +67,4 @@
     {%- set line = adapter.compact(relation.render(), name, block) -%}
     {%- if line -%}{%- do log(line, info=true) -%}{%- endif -%}
   {%- endif -%}
-  {{ return('') }}
 {% endmacro %}

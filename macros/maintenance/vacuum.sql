@@ -1,4 +1,29 @@
-{#- Post-hook: VACUUM of the model's table, by the table's own retention. -#}
-{% macro vacuum(relation) %}
-  {{ return('vacuum ' ~ relation.render() if alluvium.maintains() else '') }}
+{#- Post-hook `alluvium.vacuum(this)`, or an operation:
+    dbt run-operation alluvium.vacuum --args '{model: logs, dry_run: false}'
+
+    VACUUM of the model's table, by the table's own retention. -#}
+{% macro vacuum(relation=none, model=none, dry_run=true) %}
+  {%- if relation is not none -%}
+    {{ return('vacuum ' ~ relation.render() if alluvium.maintains() else '') }}
+  {%- endif -%}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.validate() -%}
+  {%- set node = alluvium.find_model(model) -%}
+  {%- if node is none -%}
+    {%- do exceptions.raise_compiler_error("alluvium.vacuum: there is no model '" ~ model ~ "'; accepted: the name of one.") -%}
+  {%- endif -%}
+  {%- set table = alluvium.existing_relation(node) -%}
+  {%- if table is none -%}
+    {%- do log(model ~ ': no table yet', info=true) -%}
+  {%- elif dry_run -%}
+    {%- set paths = run_query('vacuum ' ~ table.render() ~ ' dry run').columns[0].values() -%}
+    {#- Delta lists a thousand at most. -#}
+    {%- do log(model ~ ': would delete ' ~ ('at least ' if paths | length >= 1000 else '') ~ alluvium.counted(paths | length, 'file')
+        ~ ' that no version within the retention needs (dry run; dry_run: false deletes them)', info=true) -%}
+    {%- for path in paths[:20] -%}{%- do log('  ' ~ path, info=true) -%}{%- endfor -%}
+    {%- if paths | length > 20 -%}{%- do log('  … ' ~ alluvium.thousands(paths | length - 20) ~ ' more', info=true) -%}{%- endif -%}
+  {%- else -%}
+    {%- do run_query('vacuum ' ~ table.render()) -%}
+    {%- do log(model ~ ': vacuumed', info=true) -%}
+  {%- endif -%}
 {% endmacro %}

@@ -1,5 +1,6 @@
 {#- Post-hook: OPTIMIZE ZORDER BY `columns`; by default the merge's key and its range columns. -#}
 {% macro zorder(relation, columns=none) %}
+  {%- if alluvium.has_layout() -%}{{ return(alluvium.compact_instead('zorder', relation)) }}{%- endif -%}
   {%- if not alluvium.rewrites() -%}{{ return('') }}{%- endif -%}
   {%- set settings = alluvium.merge_settings(model) -%}
   {%- set wanted = alluvium.as_list(columns) -%}

@@ -16,6 +16,7 @@ with new_events as (
 select
     edit.event_id,
     edit.time as edited_at,
+    to_date(edit.time) as edited_on,
     edit.channel,
     edit.page,
     edit.namespace,

@@ -111,6 +111,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         "fan_in": _whole(2, 1000),
         "tiers": _whole(1, 64),
         "quiet_after": _quiet_after,
+        "retain": _duration,
         "budget": _size,
         "curve": _one_of((LEXICAL, ZORDER)),
     }
@@ -126,6 +127,10 @@ def parse_layout(model: str, block: Any) -> Layout:
     if isinstance(block, Mapping):
         if block.get("sort_by") is None:
             mistakes.append("sort_by: missing; accepted: a column, or a list of columns")
+        if "retain" in found and block.get("bucket_by") is None:
+            mistakes.append(
+                f"retain: {block['retain']!r}; accepted: with bucket_by, of whose buckets it speaks"
+            )
         if isinstance(block.get("bucket_by"), Mapping):
             missing = [key for key in nested["bucket_by"] if block["bucket_by"].get(key) is None]
             said = {"column": "a partition column", "window": ", ".join(WINDOWS)}
@@ -146,6 +151,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         )
     if mistakes:
         raise LayoutError(model, mistakes)
+    found.pop("retain", None)  # read in SQL alone, by the operation that drops old buckets
     names = {"column": "bucket_column", "rows": "level_rows"}
     found |= {names.get(key, key): value for key, value in (bucket | levels).items()}
     return Layout(**found)
@@ -218,7 +224,15 @@ def _size(value: Any) -> int:
 def _quiet_after(value: Any) -> float | None:
     if value == "auto":
         return None
+    try:
+        return _duration(value)
+    except ValueError as error:
+        raise ValueError(f"auto, or {error}") from error
+
+
+def _duration(value: Any) -> float:
+    """Seconds."""
     match = _DURATION.fullmatch(str(value))
     if not match:
-        raise ValueError("auto, or a number of minutes, hours, days or weeks, such as 6 hours")
+        raise ValueError("a number of minutes, hours, days or weeks, such as 6 hours")
     return int(match[1]) * _SECONDS[match[2]]

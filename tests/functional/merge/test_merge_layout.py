@@ -105,3 +105,17 @@ def test_every_mistake_is_listed_before_anything_runs(project: Any) -> None:
     project.write({"models/items.sql": items})
     assert project.said("items: meta.alluvium_layout.fan_in: 1; accepted: a whole number from 2")
     assert project.said("items: meta.alluvium_layout.levels.grow: unknown key; accepted: growth")
+
+
+def test_hooks_that_would_undo_the_layout_compact_instead(project: Any) -> None:
+    items = (project.root / "models/items.sql").read_text()
+    hooks = [HOOK.replace("compact", name) for name in ("optimize", "zorder")]
+    project.write({"models/items.sql": items.replace(repr(HOOK), repr(hooks))})
+    project.append_events(9, (109, "c", 100, "2024-01-01", "new"))
+    project.dbt("run")
+    project.write({"models/items.sql": items})
+    warned = [line for line in project.said("OPTIMIZE knows nothing of") if "items: " in line]
+    assert len(warned) == 1
+    history = project.sql("describe history {s}.items")
+    rewrites = history[history["operation"] == "OPTIMIZE"]["userMetadata"]
+    assert all("alluvium_compaction" in text for text in rewrites.fillna(""))

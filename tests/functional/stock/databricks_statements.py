@@ -1,4 +1,5 @@
-"""Run dbt-databricks without a workspace: statements are noted down and answered by nothing.
+"""Run dbt-databricks without a workspace: statements are noted down and answered by nothing, but
+that `edits` is there, with a day of small files.
 
 Runs with the Python of .venv-databricks; the arguments are dbt's. Prints, as the last line, JSON:
 `success`, `exception` and `statements`.
@@ -13,6 +14,7 @@ from dbt.adapters.contracts.connection import AdapterResponse, Connection, Conne
 from dbt.adapters.databricks.column import DatabricksColumn
 from dbt.adapters.databricks.connections import DatabricksConnectionManager
 from dbt.adapters.databricks.impl import DatabricksAdapter
+from dbt.adapters.databricks.relation import DatabricksRelation, DatabricksRelationType
 from dbt.cli.main import dbtRunner
 from dbt_common.clients import agate_helper
 
@@ -28,9 +30,35 @@ def opened(connection: Connection) -> Connection:
     return connection
 
 
+ANSWERS: dict[str, dict[str, Any]] = {
+    "describe detail": {"partitionColumns": ["edited_on"]},
+    "as `small`": {"bucket": "2015-09-12", "small": 40},
+}
+
+
 def execute(self: Any, sql: str, *args: Any, **kwargs: Any) -> tuple[AdapterResponse, Any]:
     statements.append(sql)
+    for part, row in ANSWERS.items():
+        if part in sql:
+            return AdapterResponse("OK"), agate_helper.table_from_data_flat([row], list(row))
     return AdapterResponse("OK"), agate_helper.empty_table()
+
+
+def get_relation(
+    self: Any, database: str, schema: str, identifier: str, **kwargs: Any
+) -> DatabricksRelation | None:
+    if identifier != "edits":
+        return None
+    return DatabricksRelation.create(
+        database=database, schema=schema, identifier=identifier, type=DatabricksRelationType.Table
+    )
+
+
+def get_columns_in_relation(self: Any, relation: Any) -> list[DatabricksColumn]:
+    types = {"_value": "string", "_batch_id": "bigint"}
+    if relation.identifier == "edits":
+        types = {"edited_at": "timestamp", "edited_on": "date"}
+    return [DatabricksColumn(name, kind) for name, kind in types.items()]
 
 
 DatabricksConnectionManager.open = staticmethod(opened)
@@ -38,10 +66,8 @@ DatabricksAdapter.execute = execute
 DatabricksAdapter.add_query = execute
 DatabricksAdapter.list_schemas = lambda self, database: []
 DatabricksAdapter.list_relations_without_caching = lambda self, relation: []
-DatabricksAdapter.get_columns_in_relation = lambda self, relation: [
-    DatabricksColumn("_value", "string"),
-    DatabricksColumn("_batch_id", "bigint"),
-]
+DatabricksAdapter.get_relation = get_relation
+DatabricksAdapter.get_columns_in_relation = get_columns_in_relation
 
 result = dbtRunner().invoke(sys.argv[1:])
 print(

@@ -78,9 +78,29 @@ def test_bronze_becomes_a_streaming_table_of_databricks(call: Call) -> None:
     assert result["success"], result["exception"]
     create = [sql for sql in result["statements"] if "CREATE STREAMING TABLE" in sql]
     assert len(create) == 1
-    lines = [line.rstrip() for line in create[0].strip().splitlines()]
+    assert_golden("databricks_streaming_table", create)
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "args"),
+    [
+        ("databricks_compact", "alluvium.compact", "{model: edits}"),
+        ("databricks_vacuum", "alluvium.vacuum", "{model: edits, dry_run: false}"),
+    ],
+)
+def test_maintenance(call: Call, name: str, operation: str, args: str) -> None:
+    script = str(Path(__file__).parent / "databricks_statements.py")
+    output = call("python", script, "run-operation", operation, "--args", args)
+    result = json.loads(output.splitlines()[-1])
+    assert result["success"], result["exception"]
+    assert_golden(name, result["statements"])
+
+
+def assert_golden(name: str, statements: list[str]) -> None:
+    """Compare statements with a file; delete the file to write it anew."""
+    lines = [line.rstrip() for sql in statements for line in sql.strip().splitlines()]
     text = "\n".join(line for line in lines if line) + "\n"
-    path = GOLDEN / "databricks_streaming_table.sql"
+    path = GOLDEN / f"{name}.sql"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -14,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+import yaml
 from dbt.cli.main import dbtRunner
+from deltalake import DeltaTable, write_deltalake
 from oracle.flights import COLUMNS, KEY, ORDER, assert_same, parse, replay_duckdb
 
 from alluvium.demo.flights import Delivery, replay_flights
@@ -37,6 +42,7 @@ class Stock:
     cursor: Any
     schema: str
     environ: pytest.MonkeyPatch
+    project: Path = REPO
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -50,7 +56,7 @@ class Stock:
         self.lines = []
         runner = dbtRunner(callbacks=[lambda event: self.lines.append(event.info.msg)])
         folders = {
-            "--project-dir": REPO,
+            "--project-dir": self.project,
             "--profiles-dir": REPO / "profiles",
             "--target-path": self.root / "target",
             "--log-path": self.root / "logs",
@@ -65,6 +71,10 @@ class Stock:
         self.cursor.execute(sql.replace("{s}", self.schema))
         names = [column[0].split(".")[-1] for column in self.cursor.description]
         return pd.DataFrame(self.cursor.fetchall(), columns=names)
+
+    def query_none(self, sql: str) -> None:
+        """Run a statement that gives no rows."""
+        self.cursor.execute(sql)
 
     def version(self, table: str) -> int:
         return int(self.query(f"describe history {{s}}.{table} limit 1")["version"][0])
@@ -215,3 +225,142 @@ def test_bronze_keeps_every_line_of_every_file(stock: Stock) -> None:
         "_source_timestamp": "timestamp",
         "_batch_id": "bigint",
     }
+
+
+# A layout with buckets of days, files of 40 KiB, and four small ones that make a merge worth it.
+LOGS = """
+{{ config(
+    materialized='incremental', incremental_strategy='append', file_format='delta',
+    partition_by='day', meta={'alluvium_layout': {
+        'sort_by': 'id', 'bucket_by': {'column': 'day', 'window': 'day'}, 'fan_in': 4,
+        'target_bytes': '40 KiB', 'retain': '3650 days',
+    }},
+    post_hook=[
+        "{{ alluvium.compact(this) }}",
+        "create or replace table {{ this.schema }}.seen using delta as select"
+        " '${spark.databricks.delta.optimize.minFileSize}' as least,"
+        " '${spark.databricks.delta.optimize.maxFileSize}' as most",
+    ],
+) }}
+select * from {{ this }} where false
+"""
+
+
+@pytest.fixture
+def logs(stock: Stock) -> Path:
+    """A table of another writer in a project of its own: folder of the table."""
+    stock.project = stock.root / "project"
+    package = stock.project / "dbt_packages/alluvium"
+    package.mkdir(parents=True)
+    (package / "macros").symlink_to(REPO / "macros")
+    settings = {"name": "alluvium", "version": "0.1.0", "config-version": 2}
+    (package / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    settings |= {"name": "logging", "profile": "alluvium"}
+    (stock.project / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    (stock.project / "models").mkdir()
+    (stock.project / "models/logs.sql").write_text(LOGS)
+    folder = stock.root / "logs"
+    # Rows of a file: 10 are about 2 KB and 700 about 25 KB.
+    files = {
+        "2015-01-01": [10, 10, 10, 10],  # as many as make a merge worth it
+        "2015-01-02": [10, 10],  # fewer, and just written
+        "2015-01-03": [700, 10, 10, 10, 10],  # one is large enough
+        "2015-01-04": [10, 10],  # fewer, but quiet
+        "2015-01-05": [10],  # quiet, and nothing to merge with
+        "2999-01-01": [10, 10],  # not over yet
+        None: [10, 10, 10, 10],
+    }
+    texts = random.Random(5)
+    for day, counts in files.items():
+        for rows in counts:
+            data = {
+                "id": pa.array(range(rows), pa.int32()),
+                "text": pa.array([texts.randbytes(14).hex() for _ in range(rows)]),
+                "day": pa.array([day and date.fromisoformat(day)] * rows, pa.date32()),
+            }
+            write_deltalake(folder, pa.table(data), mode="append", partition_by=["day"])
+    # Days of long ago, as far as the log says when their files were written.
+    for commit in (folder / "_delta_log").glob("*.json"):
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        for add in (action["add"] for action in actions if "add" in action):
+            if add["partitionValues"]["day"] in ("2015-01-04", "2015-01-05", "2999-01-01"):
+                add["modificationTime"] = 0
+        commit.write_text("\n".join(json.dumps(action) for action in actions))
+    stock.query_none(f"create schema {stock.schema}")
+    stock.query_none(f"create table {stock.schema}.logs using delta location '{folder}'")
+    return folder
+
+
+def live(folder: Path) -> dict[str, list[str]]:
+    """The files of each day, by delta-rs."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(DeltaTable(folder).file_uris()):
+        found.setdefault(file.split("day=")[1].split("/")[0], []).append(file)
+    return found
+
+
+def content(folder: Path) -> pd.DataFrame:
+    rows = DeltaTable(folder).to_pandas().astype(str)
+    return rows.sort_values(list(rows), ignore_index=True)
+
+
+def test_small_files_of_the_buckets_that_need_it_are_merged(stock: Stock, logs: Path) -> None:
+    files, rows = live(logs), content(logs)
+    large = max(files["2015-01-03"], key=lambda file: Path(file).stat().st_size)
+    assert 20 * 2**10 < Path(large).stat().st_size < 40 * 2**10
+
+    stock.dbt("run-operation", "alluvium.compact", "--args", "{model: logs, dry_run: true}")
+    statement = (
+        f"optimize {stock.schema}.logs where `day` in"
+        " (date'2015-01-01', date'2015-01-03', date'2015-01-04') or `day` is null"
+    )
+    assert stock.said(f"logs: would run `{statement}` for 14 small files in 4 buckets")
+    assert live(logs) == files
+
+    stock.dbt("run")
+    assert stock.said("logs: optimized 14 small files in 4 buckets")
+    after = live(logs)
+    assert {day: len(found) for day, found in after.items()} == {
+        "2015-01-01": 1, "2015-01-02": 2, "2015-01-03": 2, "2015-01-04": 1, "2015-01-05": 1,
+        "2999-01-01": 2, "__HIVE_DEFAULT_PARTITION__": 1,
+    }  # fmt: skip
+    for day in ("2015-01-02", "2015-01-05", "2999-01-01"):
+        assert after[day] == files[day]
+    assert large in after["2015-01-03"]
+    pd.testing.assert_frame_equal(content(logs), rows)
+    # The session is as it was.
+    seen = stock.query("select * from {s}.seen")
+    assert seen.values.tolist() == [[str(2**30), str(2**30)]]
+
+    version = DeltaTable(logs).version()
+    stock.dbt("run-operation", "alluvium.compact", "--args", "{model: logs}")
+    assert DeltaTable(logs).version() == version
+
+
+def test_old_buckets_are_dropped(stock: Stock, logs: Path) -> None:
+    files, rows = live(logs), content(logs)
+    stock.dbt("run-operation", "alluvium.drop_old_buckets", "--args", "{model: logs}")
+    assert stock.said("logs: would drop 5 buckets over for 3650 days: 14 files, 0.1 MiB, 830 rows")
+    assert stock.said("  2015-01-03: 5 files")
+    assert live(logs) == files
+    dropping = "{model: logs, dry_run: false}"
+    stock.dbt("run-operation", "alluvium.drop_old_buckets", "--args", dropping)
+    assert stock.said("logs: dropped 5 buckets")
+    kept = {day: files[day] for day in ("2999-01-01", "__HIVE_DEFAULT_PARTITION__")}
+    assert live(logs) == kept
+    expected = rows[~rows["day"].str.startswith("2015")].reset_index(drop=True)
+    pd.testing.assert_frame_equal(content(logs), expected)
+    # Files that this retention still keeps.
+    stock.dbt("run-operation", "alluvium.vacuum", "--args", "{model: logs}")
+    assert stock.said("logs: would delete 0 files")
+    stock.query_none(
+        f"alter table {stock.schema}.logs set tblproperties"
+        " ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
+    )
+    gone = [file for day in set(files) - set(kept) for file in files[day]]
+    stock.dbt("run-operation", "alluvium.vacuum", "--args", "{model: logs}")
+    assert stock.said("logs: would delete 14 files")
+    assert all(Path(file).exists() for file in gone)
+    stock.dbt("run-operation", "alluvium.vacuum", "--args", dropping)
+    assert not any(Path(file).exists() for file in gone)
+    assert live(logs) == kept

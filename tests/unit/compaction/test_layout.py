@@ -120,6 +120,14 @@ def test_durations(text: str, seconds: float | None) -> None:
     assert parse_layout("logs", {"sort_by": "a", "quiet_after": text}).quiet_after == seconds
 
 
+def test_retain_is_of_buckets() -> None:
+    block: dict[str, Any] = {"sort_by": "a", "bucket_by": {"column": "day", "window": "day"}}
+    # Compaction itself has no use for it.
+    assert parse_layout("logs", block | {"retain": "30 days"}) == parse_layout("logs", block)
+    [mistake] = mistakes({"sort_by": "a", "retain": "30 days"})
+    assert mistake.startswith("retain: '30 days'; accepted: with bucket_by")
+
+
 # A key, a value it cannot have, and what is accepted.
 WRONG: list[tuple[str, Any, str]] = [
     *(("sort_by", value, "a column, or a list of columns") for value in (5, [], "", " ", [5])),
@@ -137,6 +145,8 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
       for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
     *(("quiet_after", value, "auto, or a number") for value in ("1 month", "6  hours", "Auto", [])),
+    *(("retain", value, "a number of minutes, hours, days or weeks, such as 6 hours")
+      for value in ("auto", 30, "30", "30d", "1 month", "-1 days", "0 days", True, [])),
     *(("bucket_by.column", value, "a column") for value in (5, "", " ", ["day"], True)),
     *(("bucket_by.window", value, "hour, day, week, month")
       for value in ("year", "days", 1, True, ["day"], {"day": 1})),
@@ -168,7 +178,7 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
 @pytest.mark.parametrize(
     ("key", "accepted"),
     [
-        ("sort", "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, budget,"),
+        ("sort", "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, retain, budget,"),
         ("Sort_By", "bucket_by, levels"),
         (5, "sort_by"),
         ("bucket_by.columns", "column, window"),
@@ -222,6 +232,7 @@ def test_every_mistake_at_once() -> None:
             "fan_in": 1,
             "tiers": 0,
             "quiet_after": "soon",
+            "retain": "ever",
             "budget": -1,
             "curve": "hilbert",
             "bucket_by": {"column": 5, "size": "day"},
@@ -231,7 +242,7 @@ def test_every_mistake_at_once() -> None:
     named = {mistake.partition(":")[0] for mistake in found}
     assert named == {
         "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "tiers", "quiet_after",
-        "budget", "curve", "bucket_by.column", "bucket_by.size", "bucket_by.window",
+        "retain", "budget", "curve", "bucket_by.column", "bucket_by.size", "bucket_by.window",
         "levels.growth", "levels.rows", "levels.more",
     }  # fmt: skip
     assert len(found) == len(named)

@@ -1,0 +1,69 @@
+"""Vacuum: a hook that deletes, and an operation that only says what it would delete."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+LOGS = SimpleNamespace(render=lambda: "`s`.`logs`", identifier="logs")
+
+
+@pytest.fixture
+def sent(macros: Any, node: Any) -> list[str]:
+    """The statements sent; a dry run finds as many files as `files` of the context says."""
+    statements: list[str] = []
+    said: list[str] = []
+
+    def query(sql: str) -> Any:
+        statements.append(sql)
+        paths = [f"part-{number}" for number in range(macros.context["files"])]
+        return SimpleNamespace(columns=[SimpleNamespace(values=lambda: paths)])
+
+    logs = node() | {"name": "logs", "database": None, "schema": "s", "alias": "logs"}
+    macros.context |= {"run_query": query, "files": 2, "said": said}
+    macros.context["graph"] = {"nodes": {"a": logs}, "sources": {}}
+    macros.context["log"] = lambda line, info=False: said.append(line)
+    macros.context["adapter"] = SimpleNamespace(get_relation=lambda database, **names: LOGS)
+    macros.context["alluvium"].validate = lambda: ""
+    return statements
+
+
+def test_the_hook_deletes(macros: Any, sent: list[str]) -> None:
+    assert macros.vacuum(LOGS) == "vacuum `s`.`logs`"
+    macros.context["flags"] = SimpleNamespace(EMPTY=True)
+    assert macros.vacuum(LOGS) == ""
+    assert not sent
+
+
+def test_the_operation_is_a_dry_run(macros: Any, sent: list[str]) -> None:
+    macros.vacuum(model="logs")
+    assert sent == ["vacuum `s`.`logs` dry run"]
+    said = macros.context["said"]
+    assert said[0].startswith("logs: would delete 2 files that no version within the retention")
+    assert said[1:] == ["  part-0", "  part-1"]
+
+
+def test_a_dry_run_lists_a_thousand_at_most(macros: Any, sent: list[str]) -> None:
+    macros.context["files"] = 1000
+    macros.vacuum(model="logs")
+    said = macros.context["said"]
+    assert said[0].startswith("logs: would delete at least 1,000 files")
+    assert said[-1] == "  … 980 more"
+    assert len(said) == 22
+
+
+def test_the_operation_deletes_when_told(macros: Any, sent: list[str]) -> None:
+    macros.vacuum(model="logs", dry_run=False)
+    assert sent == ["vacuum `s`.`logs`"]
+    assert macros.context["said"] == ["logs: vacuumed"]
+
+
+def test_a_model_that_is_not_there(macros: Any, sent: list[str], stop: Any) -> None:
+    with pytest.raises(stop, match="there is no model 'other'; accepted: the name of one"):
+        macros.vacuum(model="other", dry_run=False)
+    macros.context["adapter"] = SimpleNamespace(get_relation=lambda database, **names: None)
+    macros.vacuum(model="logs", dry_run=False)
+    assert macros.context["said"] == ["logs: no table yet"]
+    assert not sent
