@@ -38,6 +38,7 @@ class Layout:
         growth: rows of a level over those of the level below it.
         level_rows: rows that level 0 holds at most, before more than a `growth`th of the bucket's.
         budget: bytes that one run rewrites at most; None for any number.
+        max_memory: bytes of a column chunk at most, encoded and not compressed.
     """
 
     sort_by: Sequence[str]
@@ -51,6 +52,7 @@ class Layout:
     growth: int = 8
     level_rows: int = 16_000_000
     budget: int | None = None
+    max_memory: int = 128 * MIB
 
     @property
     def row_key(self) -> str:
@@ -105,6 +107,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         "tiers": _whole(1, 64),
         "quiet_after": _quiet_after,
         "budget": _size,
+        "max_memory": _memory,
     }
     found = _mapping("", block, {**rules, "bucket_by": None, "levels": None}, mistakes)
     nested = {
@@ -198,6 +201,13 @@ def _size(value: Any) -> int:
     if not match:
         raise ValueError("bytes, such as 134217728, 128 MiB or 1 GiB")
     return int(match[1]) * _BYTES[match[2]]
+
+
+def _memory(value: Any) -> int:
+    size = _size(value)
+    if size < MIB:
+        raise ValueError("at least 1 MiB")
+    return size
 
 
 def _quiet_after(value: Any) -> float | None:

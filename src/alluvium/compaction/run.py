@@ -133,7 +133,9 @@ def _carry_out(
         inputs = sum(len(group.inputs) for group in groups)
         size = sum(group.bytes for group in groups) / 2**20
         say(f"{model}: merging {inputs} fragments ({size:,.1f} MiB), {ahead} merges ahead")
-        written = rewriter.write([group.inputs for group in groups], layout.sort_by, rows_per_file)
+        written = rewriter.write(
+            [group.inputs for group in groups], layout.sort_by, rows_per_file, layout.max_memory
+        )
         for group, made in zip(groups, written, strict=True):
             done = _commit(rewriter, group, made, layout, model, done)
         ahead -= len(groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from alluvium.compaction import row_key
+from alluvium.compaction import row_groups, row_key
+from alluvium.compaction.layout import Layout
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
-from alluvium.delta import jvm, log
+from alluvium.delta import footers, jvm, log
 from alluvium.names import quoted
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -26,6 +29,16 @@ _DELTA = "org.apache.spark.sql.delta."
 _TASK = re.compile(r"part-(\d+)-")
 # Bytes: no file is split, so that each is opened by one task.
 _WHOLE_FILES = 2**62
+_ROWS_PER_ROW_GROUP = "parquet.block.row.count.limit"
+# Footers that are read of the inputs of a merge: those of its largest files.
+_SAMPLED = 8
+# Compressed bytes of a merge under which its inputs are not looked at, over `max_memory`: pages
+# shrink to a 64th at most, as a rule; where they do not the output tells.
+_COMPRESSED = 1 / 64
+# Times that files are written until no column chunk is too large.
+_TRIES = 4
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -144,13 +157,18 @@ class Rewriter(jvm.SessionCopy):
             raise ValueError("sort_by: " + "; ".join(mistakes))
 
     def write(
-        self, groups: Sequence[Sequence[str]], columns: Sequence[str], rows_per_file: int
+        self,
+        groups: Sequence[Sequence[str]],
+        columns: Sequence[str],
+        rows_per_file: int,
+        max_memory: int = Layout.max_memory,
     ) -> list[list[Written]]:
         """Merge the files of each group into sorted ones, in one Spark job, a task a group.
 
         groups: paths of the files, as the log has them, all of one partition.
         columns: the row key's, to sort by.
         rows_per_file: most rows of a new file.
+        max_memory: most bytes of a column chunk, uncompressed.
 
         What is written is no part of the table before `commit`.
         """
@@ -161,8 +179,7 @@ class Rewriter(jvm.SessionCopy):
             together = frames[0]
             for frame in frames[1:]:
                 together = together.union(frame)
-            transaction = self._transaction()
-            actions = jvm.items(transaction.writeFiles(together, self._none, True, self._seq([])))
+            actions = self._written(together, groups, max_memory)
             keys = self._keys(actions, columns)
         made: list[list[Written]] = [[] for _ in groups]
         for action in actions:
@@ -179,6 +196,39 @@ class Rewriter(jvm.SessionCopy):
                 )
             )
         return made
+
+    def _written(self, frame: Any, groups: Sequence[Sequence[str]], max_memory: int) -> list[Any]:
+        """The frame's files, written again while one of their column chunks is too large."""
+        rows = self._rows_per_row_group(groups, max_memory)
+        for left in reversed(range(_TRIES)):
+            if rows is not None:
+                self.set(_ROWS_PER_ROW_GROUP, rows)
+            transaction = self._transaction()
+            actions = jvm.items(transaction.writeFiles(frame, self._none, True, self._seq([])))
+            rows = row_groups.rows_to_try(self._footers(actions), max_memory)
+            if rows is None:
+                break
+            if not left:
+                _logger.warning("a column chunk is larger than max_memory (%d)", max_memory)
+                break
+            _logger.info("a column chunk is larger than max_memory: written again")
+            for action in actions:
+                path = action.absolutePath(self._log)
+                path.getFileSystem(self._log.newDeltaHadoopConf()).delete(path, False)
+        return actions
+
+    def _rows_per_row_group(self, groups: Sequence[Sequence[str]], max_memory: int) -> int | None:
+        """Rows that a row group may have by the footers of the inputs; None for any number."""
+        sampled = []
+        for paths in groups:
+            files = sorted(self._files(paths), key=lambda file: int(file.size()), reverse=True)
+            if sum(int(file.size()) for file in files) > _COMPRESSED * max_memory:
+                sampled += files[:_SAMPLED]
+        return row_groups.rows_at_most(self._footers(sampled), max_memory)
+
+    def _footers(self, files: Sequence[Any]) -> list[pq.FileMetaData]:
+        paths = [(file.absolutePath(self._log), int(file.size())) for file in files]
+        return footers.read(self._jvm, self._log.newDeltaHadoopConf(), paths)
 
     def commit(
         self,

@@ -38,6 +38,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         growth=8,
         level_rows=16_000_000,
         budget=None,
+        max_memory=128 * 1024 * 1024,
     )
 
 
@@ -52,6 +53,7 @@ def test_full() -> None:
         "quiet_after": "6 hours",
         "levels": {"growth": 2, "rows": 1},
         "budget": "3KiB",
+        "max_memory": "1 MiB",
     }
     assert parse_layout("logs", block) == Layout(
         sort_by=("service", "at"),
@@ -65,6 +67,7 @@ def test_full() -> None:
         growth=2,
         level_rows=1,
         budget=3072,
+        max_memory=1048576,
     )
 
 
@@ -120,6 +123,8 @@ WRONG: list[tuple[str, Any, str]] = [
       for value in (0, -1, True, 1.5, "0", "128 MB", "128 mib", "1.5 GiB", "-1 MiB", "MiB", "")),
     *(("budget", value, "bytes, such as 134217728, 128 MiB or 1 GiB")
       for value in ("none", "10 GB", False, 0, ["1 GiB"], " 1", "1 GiB\n", "\u0661 GiB")),
+    *(("max_memory", value, "at least 1 MiB") for value in (1, 1048575, "1023 KiB")),
+    *(("max_memory", value, "bytes, such as") for value in ("64 MB", True, 0, [])),
     *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
       for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
     *(("quiet_after", value, "auto, or a number") for value in ("1 month", "6  hours", "Auto", [])),
@@ -154,7 +159,10 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
 @pytest.mark.parametrize(
     ("key", "accepted"),
     [
-        ("sort", "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, budget,"),
+        (
+            "sort",
+            "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, budget, max_memory,",
+        ),
         ("Sort_By", "bucket_by, levels"),
         (5, "sort_by"),
         ("bucket_by.columns", "column, window"),
@@ -209,6 +217,7 @@ def test_every_mistake_at_once() -> None:
             "tiers": 0,
             "quiet_after": "soon",
             "budget": -1,
+            "max_memory": "5",
             "curve": "hilbert",
             "bucket_by": {"column": 5, "size": "day"},
             "levels": {"growth": 1, "rows": 0, "more": 1},
@@ -217,7 +226,7 @@ def test_every_mistake_at_once() -> None:
     named = {mistake.partition(":")[0] for mistake in found}
     assert named == {
         "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "tiers", "quiet_after",
-        "budget", "curve", "bucket_by.column", "bucket_by.size", "bucket_by.window",
+        "budget", "max_memory", "curve", "bucket_by.column", "bucket_by.size", "bucket_by.window",
         "levels.growth", "levels.rows", "levels.more",
     }  # fmt: skip
     assert len(found) == len(named)
