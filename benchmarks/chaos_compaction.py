@@ -4,8 +4,8 @@ Run with `make chaos-compaction ROUNDS=n`. Each round is drawn from one seed, wh
 its outcome is kept under that seed in benchmarks/results/chaos_compaction.json. `--seed s` repeats
 a round.
 
-In every round a table is appended to and merged into, before its compactions and while they run.
-One of them is also hit by what the kind of the round says:
+In every round a table is compacted while it is appended to, in half of them also merged into, and
+hit by what the kind of the round says:
 
 kill        a process that compacts is killed with -9, it and its JVM, at a random moment
 append      more appends
@@ -28,7 +28,6 @@ import shutil
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -59,7 +58,6 @@ SCHEMA = pa.schema(
     [("id", pa.int64()), ("service", pa.string()), ("value", pa.string()), ("day", pa.date32())]
 )
 ROWS = 30  # of a file that an append makes
-STEPS = 3  # compactions of a round before its last one
 TRIES = 20  # of a writer that compactions are faster than
 DAY = 86400.0
 QUIET = 10.0**11  # seconds since 1970: long after all arrivals
@@ -129,19 +127,19 @@ class Replay:
 
     def __init__(self) -> None:
         self._rows = duckdb.connect()
-        self._rows.sql(f"create table rows ({COLUMNS})")
+        self._rows.execute(f"create table rows ({COLUMNS})")
 
     def append(self, batch: pa.Table) -> None:
         self._rows.register("batch", batch)
-        self._rows.sql("insert into rows select * from batch")
+        self._rows.execute("insert into rows select * from batch")
 
     def merge(self, batch: pa.Table) -> None:
         self._rows.register("batch", batch)
-        self._rows.sql("delete from rows where id in (select id from batch)")
-        self._rows.sql("insert into rows select * from batch")
+        self._rows.execute("delete from rows where id in (select id from batch)")
+        self._rows.execute("insert into rows select * from batch")
 
     def delete(self, where: str) -> None:
-        self._rows.sql(f"delete from rows where {where}")
+        self._rows.execute(f"delete from rows where {where}")
 
     def ids(self) -> list[int]:
         return [one[0] for one in self._rows.sql("select id from rows order by id").fetchall()]
@@ -150,10 +148,10 @@ class Replay:
         """Rows that are lost, and that are too many."""
         self._rows.register("found", found.select(SCHEMA.names).cast(SCHEMA))
         lost, added = (
-            self._rows.sql(f"select count(*) from (from {one} except all from {two})").fetchone()
+            self._rows.sql(f"from {one} except all from {two}").fetchall()
             for one, two in (("rows", "found"), ("found", "rows"))
         )
-        return lost[0], added[0]
+        return len(lost), len(added)
 
 
 @dataclass
@@ -167,7 +165,7 @@ class Round:
     other: SparkSession  # of other processes
     replay: Replay = field(default_factory=Replay)
     next_id: int = 0
-    seen: int = 0  # version before the step's compaction
+    seen: int = 0  # version before the disturbed compaction
 
     @property
     def table(self) -> str:
@@ -181,29 +179,23 @@ class Round:
         """Run the round; whether the worker still lives."""
         started = time.monotonic()
         self._create()
-        hit = self.random.randrange(STEPS)
-        alive = True
-        for step in range(STEPS):
-            self._append(self.session, files=self.random.randrange(3, 6))
-            self.seen = log.version(self.session, self.table)
-            meanwhile = [self._append]
-            if self.random.random() < 0.5:
-                meanwhile.append(self._merge)
-            if step == hit and self.outcome.kind == "kill":
-                self._kill(worker, meanwhile)
-                alive = False
-                continue
-            if step == hit:
-                meanwhile.insert(self.random.randrange(len(meanwhile) + 1), self._fault)
+        self._append(self.session, files=self.random.randrange(3, 6))
+        self.seen = log.version(self.session, self.table)
+        meanwhile = [self._append]
+        if self.random.random() < 0.5:
+            meanwhile.append(self._merge)
+        killed = self.outcome.kind == "kill"
+        if killed:
+            self._kill(worker, meanwhile)
+        else:
+            place = self.random.randrange(len(meanwhile) + 1)
+            meanwhile.insert(place, getattr(self, f"_{self.outcome.kind}"))
             self._compact(meanwhile)
         self._finish()
         self.outcome.seconds = round(time.monotonic() - started, 1)
-        return alive
+        return not killed
 
     # What other processes do. Each returns once it has been committed and replayed.
-
-    def _fault(self, session: SparkSession) -> None:
-        getattr(self, f"_{self.outcome.kind}")(session)
 
     def _batch(self, ids: list[int]) -> pa.Table:
         draw = self.random
@@ -232,18 +224,16 @@ class Round:
         return self._batch(list(range(first, self.next_id)))
 
     def _create(self) -> None:
-        first = self._new(files=4)
-        writer = self._frame(self.session, first, 4).write.format("delta")
+        first = self._new(files=8)
+        writer = self._frame(self.session, first, 8).write.format("delta")
         if self.outcome.partitioned:
             writer = writer.partitionBy("day")
-        writer.save(str(self.folder))
         properties = {
             "delta.enableDeletionVectors": str(self.outcome.deletion_vectors).lower(),
-            "delta.checkpointInterval": str(self.random.randrange(3, 9)),
+            "delta.checkpointInterval": str(self.random.randrange(2, 6)),
             "delta.checkpointPolicy": "v2" if self.outcome.v2_checkpoints else "classic",
         }
-        said = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
-        self.session.sql(f"alter table {self.table} set tblproperties ({said})")
+        writer.options(**properties).save(str(self.folder))
         self.replay.append(first)
 
     def _append(self, session: SparkSession, files: int = 2) -> None:
@@ -301,35 +291,31 @@ class Round:
     # Compactions.
 
     def _compact(self, meanwhile: list[Callable[[SparkSession], None]]) -> None:
-        """Compact, and start one of the others before each of its jobs."""
-        left = deque(meanwhile)
+        """Compact, and let the others write when its first plan has been made."""
+        pause, at_once = self.random.random(), self.random.random() < 0.5
         failures: list[BaseException] = []
-        running: list[threading.Thread] = []
 
-        def other(action: Callable[[SparkSession], None], pause: float) -> None:
-            time.sleep(pause)
+        def write() -> None:
             try:
-                action(self.other)
-                self.outcome.others += 1
+                time.sleep(0 if at_once else pause)
+                for one in meanwhile:
+                    one(self.other)
+                    self.outcome.others += 1
             except BaseException as error:
                 failures.append(error)
 
-        def begin() -> None:
-            for thread in running:
-                thread.join()  # one after the other, so that the replay knows their order
-            if left:
-                # Half of them are done before the job that waits here: after the plan was made.
-                at_once = self.random.random() < 0.5
-                pause = 0.0 if at_once else self.random.random() * 1.5
-                running.append(threading.Thread(target=other, args=(left.popleft(), pause)))
-                running[-1].start()
-                if at_once:
-                    running[-1].join()
+        others = threading.Thread(target=write)
 
-        done = compact(self.session, self.table, self.layout, "chaos", say=lambda _: begin())
-        while left:
-            begin()
+        def begin(_: str = "") -> None:
+            if others.ident is None:
+                others.start()
+                if at_once:
+                    # Half of the rounds: all of them come before the files are written.
+                    others.join()
+
+        done = compact(self.session, self.table, self.layout, "chaos", say=begin)
         begin()
+        others.join()
         if failures:
             raise failures[0]
         self.outcome.merges += done.merges
@@ -337,7 +323,7 @@ class Round:
 
     def _kill(self, worker: Worker, meanwhile: list[Callable[[SparkSession], None]]) -> None:
         task = {"table": self.table, "partitioned": self.outcome.partitioned}
-        worker.run(**task)
+        self.outcome.merges += worker.run(**task)["merges"]
         self._append(self.session, files=8)
         before = log.version(self.session, self.table)
         moment = self.random.random() * 1.2 * worker.seconds

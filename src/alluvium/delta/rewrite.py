@@ -201,8 +201,10 @@ class Rewriter(jvm.SessionCopy):
         """The frame's files, written again while one of their column chunks is too large."""
         rows = self._rows_per_row_group(groups, max_memory)
         for left in reversed(range(_TRIES)):
-            if rows is not None:
-                self.set(_ROWS_PER_ROW_GROUP, rows)
+            if rows is None:
+                self.spark.conf().unset(_ROWS_PER_ROW_GROUP)
+            else:
+                self.set(_ROWS_PER_ROW_GROUP, min(rows, 2**31 - 1))
             transaction = self._transaction()
             actions = jvm.items(transaction.writeFiles(frame, self._none, True, self._seq([])))
             rows = row_groups.rows_to_try(self._footers(actions), max_memory)

@@ -86,7 +86,7 @@ def test_written_again_where_the_estimate_was_wrong(
     """Each input repeats one long text, which Parquet keeps once; together they are too many."""
     path = tmp_path / "table"
     long = "transform(sequence(1, 256), n -> sha2(concat(file, '/', n), 512))"
-    make(spark, path, files=64, rows=30, message=f"concat_ws('', {long})")
+    make(spark, path, files=64, rows=8, message=f"concat_ws('', {long})")
     max_memory = 512 * 1024
     with caplog.at_level(logging.INFO):
         compacted(spark, path, 64, max_memory)
