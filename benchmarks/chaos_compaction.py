@@ -213,11 +213,9 @@ class Round:
             SCHEMA,
         )
 
-    def _frame(self, session: SparkSession, batch: pa.Table, files: int) -> Any:
-        # A day of a file: as many files as there are to be, whatever the partitions.
-        return session.createDataFrame(batch.to_pandas(date_as_object=True), COLUMNS).coalesce(
-            files
-        )
+    def _writer(self, session: SparkSession, batch: pa.Table) -> Any:
+        frame = session.createDataFrame(batch).coalesce(1)
+        return frame.write.format("delta").option("maxRecordsPerFile", ROWS)
 
     def _new(self, files: int) -> pa.Table:
         first, self.next_id = self.next_id, self.next_id + files * ROWS
@@ -225,7 +223,7 @@ class Round:
 
     def _create(self) -> None:
         first = self._new(files=8)
-        writer = self._frame(self.session, first, 8).write.format("delta")
+        writer = self._writer(self.session, first)
         if self.outcome.partitioned:
             writer = writer.partitionBy("day")
         properties = {
@@ -238,8 +236,8 @@ class Round:
 
     def _append(self, session: SparkSession, files: int = 2) -> None:
         batch = self._new(files)
-        frame = self._frame(session, batch, files)
-        self._insist(lambda: frame.write.format("delta").mode("append").save(str(self.folder)))
+        writer = self._writer(session, batch).mode("append")
+        self._insist(lambda: writer.save(str(self.folder)))
         self.replay.append(batch)
 
     def _merge(self, session: SparkSession) -> None:
@@ -247,7 +245,7 @@ class Round:
         ids = self.replay.ids()[self.random.randrange(7) :: 7]
         batch = self._batch([*ids, *range(self.next_id, self.next_id + ROWS)])
         self.next_id += ROWS
-        self._frame(session, batch, 1).createOrReplaceTempView("batch")
+        session.createDataFrame(batch).createOrReplaceTempView("batch")
         statement = (
             f"merge into {self.table} t using batch s on t.id = s.id"
             " when matched then update set * when not matched then insert *"

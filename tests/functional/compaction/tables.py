@@ -28,7 +28,8 @@ def append(session: SparkSession, path: Path, files: int, rows: int = 50) -> Non
     values = session.range(files * rows).selectExpr(
         "id", "concat('s', id * 7919 % 31) as service", "sha1(string(id)) as message"
     )
-    values.repartition(files).write.format("delta").mode("append").save(str(path))
+    writer = values.coalesce(1).write.format("delta").option("maxRecordsPerFile", rows)
+    writer.mode("append").save(str(path))
 
 
 def rows_of(session: SparkSession, table: str) -> list[str]:
