@@ -51,7 +51,7 @@ def tags_of_checkpoint(path: Path) -> dict[str, str | None]:
 @pytest.mark.parametrize("policy", ["classic", "v2"])
 def test_tags_without_their_commits(spark: SparkSession, tmp_path: Path, policy: str) -> None:
     path = tmp_path / "table"
-    table = tables.make(spark, path, files=64, checkpointPolicy=policy)
+    table = tables.make(spark, path, files=64, rows=200, checkpointPolicy=policy)
     compact(spark, table, LAYOUT, "logs")
     rows = tables.rows_of(spark, table)
     before = preview(spark, table, LAYOUT, "logs")[1].sort_by("path")
