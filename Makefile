@@ -67,6 +67,14 @@ bench-run: machine $(VENV)/.bench ## time and memory of the reference project, f
 chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and disturbed, kept by seed
 	$(BIN)/python benchmarks/chaos_merge.py --rounds $(ROUNDS)
 
+.PHONY: chaos-compaction
+chaos-compaction: machine $(VENV)/.dev jars ## ROUNDS (3) of compactions killed and disturbed, kept by seed
+	$(BIN)/python benchmarks/chaos_compaction.py --rounds $(ROUNDS)
+
+.PHONY: bench-compaction-memory
+bench-compaction-memory: machine $(VENV)/.bench jars ## peak memory of a compaction, by size of the bucket
+	$(BIN)/python benchmarks/compaction_memory.py
+
 .PHONY: bench-ranges
 bench-ranges: machine $(VENV)/.bench jars ## files that each range method leaves to read, seconds of planning
 	$(BIN)/python benchmarks/range_planning.py $(ARGS)

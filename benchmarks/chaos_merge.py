@@ -17,26 +17,21 @@ replay has is lost.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import json
-import os
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from delta import exceptions
-from merging.home import JARS, REPOSITORY, make_home
+from chaos import rounds
+from chaos.rounds import LOST, Worker
+from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
 from alluvium.engine import session as engine
@@ -51,9 +46,6 @@ BATCHES = 3
 # Appends or compactions of one round. Each may cost the merge a try, so the tries outlast them.
 OTHERS = 6
 RETRIES = 20
-
-# What Delta throws at an append or a compaction that another writer's commit has overtaken.
-LOST = tuple(getattr(exceptions, name) for name in exceptions.__all__)
 
 Row = tuple[int, int, str, bool]
 
@@ -102,59 +94,15 @@ def merge(
 
 
 def work(home: Path) -> None:
-    """The worker: merges the batches that its standard input gives, a line of JSON each."""
+    """The worker: merges the batches that it is given."""
     session = engine.new_session(engine.Settings(home))
     session.sql("select 1").collect()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        task = json.loads(line)
+
+    def answer(task: dict[str, Any]) -> execute.Outcome:
         events = [tuple(event) for event in task["events"]]
-        done = merge(session, task["table"], task["model"], task["through"], events)
-        print(json.dumps(asdict(done)), flush=True)
+        return merge(session, task["table"], task["model"], task["through"], events)
 
-
-class Worker:
-    """A worker process and its JVM, in a process group of their own."""
-
-    def __init__(self, home: Path):
-        self._log = (home / "worker.log").open("a")
-        self._home = home
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, "--worker", str(home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            start_new_session=True,
-        )
-        self.seconds = 5.0  # of its last merge
-        self._read()
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self.kill()
-            raise RuntimeError(f"a worker died:\n{(self._home / 'worker.log').read_text()[-3000:]}")
-        return line
-
-    def start(self, **task: Any) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(task) + "\n")
-        self._process.stdin.flush()
-
-    def merge(self, **task: Any) -> execute.Outcome:
-        started = time.monotonic()
-        self.start(**task)
-        outcome = execute.Outcome(**json.loads(self._read()))
-        self.seconds = time.monotonic() - started
-        return outcome
-
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._log.close()
+    rounds.serve(answer)
 
 
 @dataclass
@@ -220,12 +168,12 @@ class Round:
                 task["events"] = batch
                 if through == hit and self.outcome.kind == "kill":
                     worker = self._kill(worker, task)
-                self._count(worker.merge(**task))
+                self._count(execute.Outcome(**worker.run(**task)))
                 if through == hit and self.outcome.kind == "restart":
                     worker.kill()
                     self.outcome.kills += 1
-                    worker = Worker(self.home)
-                    self._count(worker.merge(**task))
+                    worker = Worker(__file__, self.home)
+                    self._count(execute.Outcome(**worker.run(**task)))
         finally:
             stop.set()
             thread.join()
@@ -247,7 +195,7 @@ class Round:
         self.outcome.kills += 1
         done = progress.read(self.session, self.table, task["model"])
         self.outcome.committed_when_killed += done == task["through"]
-        return Worker(self.home)
+        return Worker(__file__, self.home)
 
     def _others(self) -> Iterator[Callable[[SparkSession], object]]:
         """What the other process does, one after the other while the worker works."""
@@ -307,69 +255,29 @@ class Round:
         assert progress.read(self.session, self.table, feed.model) == BATCHES - 1
 
 
-def kept(results: Path) -> dict[int, dict[str, Any]]:
-    found = json.loads(results.read_text())["rounds"] if results.exists() else []
-    return {entry["seed"]: entry for entry in found}
+@contextmanager
+def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
+    session = engine.new_session(engine.Settings(make_home(root / "own", jars)))
+    home = make_home(root / "worker", jars)
+    worker = Worker(__file__, home)
 
+    def play(seed: int) -> Outcome:
+        nonlocal worker
+        random = Random(seed)
+        kind = KINDS[seed % len(KINDS)]
+        folder = root / str(seed)
+        outcome = Outcome(seed, kind, deletion_vectors=random.random() < 0.5)
+        worker = Round(session, home, folder, outcome, random).run(worker)
+        shutil.rmtree(folder)
+        return outcome
 
-def keep(results: Path, outcome: Outcome) -> None:
-    """Put a round among the kept ones, in the place of an earlier one of its seed."""
-    rounds = kept(results) | {outcome.seed: asdict(outcome)}
-    ordered = [rounds[seed] for seed in sorted(rounds)]
-    kinds = Counter(entry["kind"] for entry in ordered)
-    summary = {
-        "rounds": len(ordered),
-        "kinds": dict(sorted(kinds.items())),
-        **{
-            key: sum(entry[key] for entry in ordered)
-            for key in ("conflicts", "kills", "committed_when_killed", "lost", "doubled", "wrong")
-        },
-    }
-    lines = ",\n".join(json.dumps(entry) for entry in ordered)
-    text = f'{{"summary": {json.dumps(summary)},\n"rounds": [\n{lines}\n]}}\n'
-    fresh = results.with_suffix(".new")
-    fresh.write_text(text)
-    fresh.replace(results)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Merges that are killed and disturbed.")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seed", type=int, help="the first round's; by default the next new one")
-    parser.add_argument("--jars", type=Path, default=JARS)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.worker:
-        work(asked.worker)
-        return 0
-    first = asked.seed if asked.seed is not None else max(kept(asked.results), default=-1) + 1
-    bad = 0
-    root = Path(tempfile.mkdtemp(prefix="chaos-"))
-    worker = None
     try:
-        session = engine.new_session(engine.Settings(make_home(root / "own", asked.jars)))
-        home = make_home(root / "worker", asked.jars)
-        worker = Worker(home)
-        for seed in range(first, first + asked.rounds):
-            random = Random(seed)
-            kind = KINDS[seed % len(KINDS)]
-            print(f"seed {seed}: {kind}", flush=True)
-            folder = root / str(seed)
-            outcome = Outcome(seed, kind, deletion_vectors=random.random() < 0.5)
-            worker = Round(session, home, folder, outcome, random).run(worker)
-            shutil.rmtree(folder)
-            keep(asked.results, outcome)
-            print(f"  {json.dumps(asdict(outcome))}", flush=True)
-            bad += not outcome.clean
+        yield play
     finally:
-        if worker:
-            worker.kill()
-        engine.stop()
-        shutil.rmtree(root, ignore_errors=True)
-    print(f"{asked.rounds} rounds, {bad} of them with rows lost, doubled or wrong")
-    return 1 if bad else 0
+        worker.kill()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    totals = ("conflicts", "kills", "committed_when_killed", "lost", "doubled", "wrong")
+    about = "Merges that are killed and disturbed."
+    sys.exit(rounds.main(about, RESULTS, totals, work, players))

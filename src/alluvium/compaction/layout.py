@@ -40,6 +40,7 @@ class Layout:
         growth: rows of a level over those of the level below it.
         level_rows: rows that level 0 holds at most, before more than a `growth`th of the bucket's.
         budget: bytes that one run rewrites at most; None for any number.
+        max_memory: bytes of a column chunk at most, encoded and not compressed.
         curve: how rows are ordered: LEXICAL, column by column, or ZORDER.
         cuts: of the Z-order. Nobody chooses them: they are in the table's log, once it has some.
     """
@@ -55,6 +56,7 @@ class Layout:
     growth: int = 8
     level_rows: int = 16_000_000
     budget: int | None = None
+    max_memory: int = 128 * MIB
     curve: str = LEXICAL
     cuts: zorder.Cuts | None = None
 
@@ -113,6 +115,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         "quiet_after": _quiet_after,
         "retain": _duration,
         "budget": _size,
+        "max_memory": _memory,
         "curve": _one_of((LEXICAL, ZORDER)),
     }
     found = _mapping("", block, {**rules, "bucket_by": None, "levels": None}, mistakes)
@@ -219,6 +222,13 @@ def _size(value: Any) -> int:
     if not match:
         raise ValueError("bytes, such as 134217728, 128 MiB or 1 GiB")
     return int(match[1]) * _BYTES[match[2]]
+
+
+def _memory(value: Any) -> int:
+    size = _size(value)
+    if size < MIB:
+        raise ValueError("at least 1 MiB")
+    return size
 
 
 def _quiet_after(value: Any) -> float | None:

@@ -157,7 +157,9 @@ def _carry_out(
         say(f"{model}: merging {count} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
         inputs = [group.inputs for group in groups]
         with measured(rewriter.session) as spent:
-            written = rewriter.write(inputs, layout.sort_by, rows_per_file, layout.cuts)
+            written = rewriter.write(
+                inputs, layout.sort_by, rows_per_file, layout.max_memory, layout.cuts
+            )
         for group, made in zip(groups, written, strict=True):
             # The tasks of a job share its cores: what each merge cost goes by its bytes.
             share = group.bytes / size if size else 1 / len(groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,15 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
-from alluvium.compaction import row_key, zorder
+from alluvium.compaction import row_groups, row_key, zorder
+from alluvium.compaction.layout import Layout
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
-from alluvium.delta import jvm, log, zcurve
+from alluvium.delta import footers, jvm, log, zcurve
 from alluvium.names import quoted
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -30,9 +33,19 @@ _WHOLE_FILES = 2**62
 # Column of the place on the Z-curve, while rows are sorted.
 _PLACE = "_alluvium_place"
 # Files that cuts are made from.
-_SAMPLED = 64
+_CUT_FROM = 64
 # Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
 _NEVER = 253_402_300_799_000
+_ROWS_PER_ROW_GROUP = "parquet.block.row.count.limit"
+# Footers that are read of the inputs of a merge: those of its largest files.
+_FOOTERS = 8
+# Compressed bytes of a merge under which its inputs are not looked at, over `max_memory`: pages
+# shrink to a 64th at most, as a rule; where they do not the output tells.
+_COMPRESSED = 1 / 64
+# Times that files are written until no column chunk is too large.
+_TRIES = 4
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -203,7 +216,7 @@ class Rewriter(TableFiles):
         ConcurrentTransactionException if somebody else made cuts since the version that was read.
         """
         kinds = self._kinds(columns)
-        some = [paths[place * len(paths) // _SAMPLED] for place in range(_SAMPLED)]
+        some = [paths[place * len(paths) // _CUT_FROM] for place in range(_CUT_FROM)]
         option = self._jvm.scala.Option
         with self.active():
             axes = zcurve.sample(self._frame(self._files(dict.fromkeys(some))), kinds)
@@ -224,6 +237,7 @@ class Rewriter(TableFiles):
         groups: Sequence[Sequence[str]],
         columns: Sequence[str],
         rows_per_file: int,
+        max_memory: int = Layout.max_memory,
         cuts: zorder.Cuts | None = None,
     ) -> list[list[Written]]:
         """Merge the files of each group into sorted ones, in one Spark job, a task a group.
@@ -231,6 +245,7 @@ class Rewriter(TableFiles):
         groups: paths of the files, as the log has them, all of one partition.
         columns: the row key's, to sort by.
         rows_per_file: most rows of a new file.
+        max_memory: most bytes of a column chunk, uncompressed.
         cuts: of the Z-order to sort by, whose place on the curve then begins the row key.
 
         What is written is no part of the table before `commit`.
@@ -242,8 +257,7 @@ class Rewriter(TableFiles):
             together = frames[0]
             for frame in frames[1:]:
                 together = together.union(frame)
-            transaction = self._transaction()
-            actions = jvm.items(transaction.writeFiles(together, self._none, True, self._seq([])))
+            actions = self._written(together, groups, max_memory)
             keys = self._keys(actions, columns, cuts)
         made: list[list[Written]] = [[] for _ in groups]
         for action in actions:
@@ -260,6 +274,41 @@ class Rewriter(TableFiles):
                 )
             )
         return made
+
+    def _written(self, frame: Any, groups: Sequence[Sequence[str]], max_memory: int) -> list[Any]:
+        """The frame's files, written again while one of their column chunks is too large."""
+        rows = self._rows_per_row_group(groups, max_memory)
+        for left in reversed(range(_TRIES)):
+            if rows is None:
+                self.spark.conf().unset(_ROWS_PER_ROW_GROUP)
+            else:
+                self.set(_ROWS_PER_ROW_GROUP, min(rows, 2**31 - 1))
+            transaction = self._transaction()
+            actions = jvm.items(transaction.writeFiles(frame, self._none, True, self._seq([])))
+            rows = row_groups.rows_to_try(self._footers(actions), max_memory)
+            if rows is None:
+                break
+            if not left:
+                _logger.warning("a column chunk is larger than max_memory (%d)", max_memory)
+                break
+            _logger.info("a column chunk is larger than max_memory: written again")
+            for action in actions:
+                path = action.absolutePath(self._log)
+                path.getFileSystem(self._log.newDeltaHadoopConf()).delete(path, False)
+        return actions
+
+    def _rows_per_row_group(self, groups: Sequence[Sequence[str]], max_memory: int) -> int | None:
+        """Rows that a row group may have by the footers of the inputs; None for any number."""
+        sampled = []
+        for paths in groups:
+            files = sorted(self._files(paths), key=lambda file: int(file.size()), reverse=True)
+            if sum(int(file.size()) for file in files) > _COMPRESSED * max_memory:
+                sampled += files[:_FOOTERS]
+        return row_groups.rows_at_most(self._footers(sampled), max_memory)
+
+    def _footers(self, files: Sequence[Any]) -> list[pq.FileMetaData]:
+        paths = [(file.absolutePath(self._log), int(file.size())) for file in files]
+        return footers.read(self._jvm, self._log.newDeltaHadoopConf(), paths)
 
     def commit(
         self,

@@ -38,6 +38,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         growth=8,
         level_rows=16_000_000,
         budget=None,
+        max_memory=128 * 1024 * 1024,
         curve="lexical",
     )
 
@@ -53,6 +54,7 @@ def test_full() -> None:
         "quiet_after": "6 hours",
         "levels": {"growth": 2, "rows": 1},
         "budget": "3KiB",
+        "max_memory": "1 MiB",
         "curve": "zorder",
     }
     assert parse_layout("logs", block) == Layout(
@@ -67,6 +69,7 @@ def test_full() -> None:
         growth=2,
         level_rows=1,
         budget=3072,
+        max_memory=1048576,
         curve="zorder",
     )
 
@@ -141,6 +144,8 @@ WRONG: list[tuple[str, Any, str]] = [
       for value in (0, -1, True, 1.5, "0", "128 MB", "128 mib", "1.5 GiB", "-1 MiB", "MiB", "")),
     *(("budget", value, "bytes, such as 134217728, 128 MiB or 1 GiB")
       for value in ("none", "10 GB", False, 0, ["1 GiB"], " 1", "1 GiB\n", "\u0661 GiB")),
+    *(("max_memory", value, "at least 1 MiB") for value in (1, 1048575, "1023 KiB")),
+    *(("max_memory", value, "bytes, such as") for value in ("64 MB", True, 0, [])),
     *(("curve", value, "lexical, zorder") for value in ("hilbert", "Zorder", 1, True, [], {})),
     *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
       for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
@@ -178,7 +183,11 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
 @pytest.mark.parametrize(
     ("key", "accepted"),
     [
-        ("sort", "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, retain, budget,"),
+        (
+            "sort",
+            "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, retain, budget,"
+            " max_memory, curve,",
+        ),
         ("Sort_By", "bucket_by, levels"),
         (5, "sort_by"),
         ("bucket_by.columns", "column, window"),
@@ -234,6 +243,7 @@ def test_every_mistake_at_once() -> None:
             "quiet_after": "soon",
             "retain": "ever",
             "budget": -1,
+            "max_memory": "5",
             "curve": "hilbert",
             "bucket_by": {"column": 5, "size": "day"},
             "levels": {"growth": 1, "rows": 0, "more": 1},
@@ -242,7 +252,8 @@ def test_every_mistake_at_once() -> None:
     named = {mistake.partition(":")[0] for mistake in found}
     assert named == {
         "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "tiers", "quiet_after",
-        "retain", "budget", "curve", "bucket_by.column", "bucket_by.size", "bucket_by.window",
+        "retain", "budget", "max_memory", "curve", "bucket_by.column", "bucket_by.size",
+        "bucket_by.window",
         "levels.growth", "levels.rows", "levels.more",
     }  # fmt: skip
     assert len(found) == len(named)

@@ -1,0 +1,1 @@
+"""Rounds in which writers are killed and disturbed."""

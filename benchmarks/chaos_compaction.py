@@ -1,0 +1,439 @@
+"""Compactions that are killed and disturbed, round after round, against a replay in DuckDB.
+
+Run with `make chaos-compaction ROUNDS=n`. Each round is drawn from one seed, which it prints first;
+its outcome is kept under that seed in benchmarks/results/chaos_compaction.json. `--seed s` repeats
+a round.
+
+In every round a table is compacted while it is appended to, in half of them also merged into, and
+hit by what the kind of the round says:
+
+kill        a process that compacts is killed with -9, it and its JVM, at a random moment
+append      more appends
+merge       a merge that changes rows of all fragments
+delete      a delete of rows of all fragments
+checkpoint  a checkpoint, and a cleanup of the log before it
+optimize    Delta's own OPTIMIZE
+vacuum      VACUUM of a table whose files are all old enough for it, dry first
+
+At the end rows must be those of the replay, to Spark and to delta-rs; a next compaction must
+succeed and leave each bucket in its final form: files sorted, and no two overlapping. What a killed
+compaction leaves behind must be named by VACUUM's dry run, and no file that the table has.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from chaos import rounds
+from chaos.rounds import LOST, Worker
+from deltalake import DeltaTable, QueryBuilder
+from merging.home import REPOSITORY, make_home
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import Compacted, compact, preview
+from alluvium.delta import jvm, log
+from alluvium.engine import session as engine
+
+RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_compaction.json"
+KINDS = ("kill", "delete", "optimize", "append", "merge", "checkpoint", "vacuum")
+COLUMNS = "id bigint, service string, value string, day date"
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("service", pa.string()), ("value", pa.string()), ("day", pa.date32())]
+)
+ROWS = 30  # of a file that an append makes
+TRIES = 20  # of a writer that compactions are faster than
+DAY = 86400.0
+QUIET = 10.0**11  # seconds since 1970: long after all arrivals
+HOUR_QUIET = 3600.0  # seconds
+
+
+@dataclass
+class Outcome:
+    """A round: what happened, and what was wrong at its end."""
+
+    seed: int
+    kind: str
+    deletion_vectors: bool
+    partitioned: bool
+    v2_checkpoints: bool
+    merges: int = 0
+    conflicts: int = 0
+    others: int = 0
+    gave_way: int = 0
+    kills: int = 0
+    committed_when_killed: int = 0
+    orphans: int = 0
+    lost: int = 0
+    added: int = 0
+    wrong_in_delta_rs: int = 0
+    unsorted: int = 0
+    overlapping: int = 0
+    unnamed: int = 0
+    seconds: float = 0.0
+
+    @property
+    def clean(self) -> bool:
+        wrong = self.lost + self.added + self.wrong_in_delta_rs
+        return not (wrong or self.unsorted or self.overlapping or self.unnamed)
+
+
+def layout(partitioned: bool) -> Layout:
+    return Layout(
+        ("service", "id"),
+        bucket_column="day" if partitioned else None,
+        window="day" if partitioned else None,
+        target_rows=200,
+        fan_in=4,
+        tiers=2,
+        quiet_after=HOUR_QUIET,
+        level_rows=400,
+    )
+
+
+def work(home: Path) -> None:
+    """The worker: compacts the tables that it is given."""
+    session = engine.new_session(engine.Settings(home))
+    warm = home / "scratch" / "warm"
+    for _ in range(4):
+        frame = session.createDataFrame([(1, "a", "b", None)], COLUMNS)
+        frame.write.format("delta").mode("append").save(str(warm))
+    compact(session, f"delta.`{warm}`", layout(False), "warm")
+
+    def answer(task: dict[str, Any]) -> Compacted:
+        return compact(session, task["table"], layout(task["partitioned"]), "chaos")
+
+    rounds.serve(answer)
+
+
+class Replay:
+    """The same changes in DuckDB."""
+
+    def __init__(self) -> None:
+        self._rows = duckdb.connect()
+        self._rows.execute(f"create table rows ({COLUMNS})")
+
+    def append(self, batch: pa.Table) -> None:
+        self._rows.register("batch", batch)
+        self._rows.execute("insert into rows select * from batch")
+
+    def merge(self, batch: pa.Table) -> None:
+        self._rows.register("batch", batch)
+        self._rows.execute("delete from rows where id in (select id from batch)")
+        self._rows.execute("insert into rows select * from batch")
+
+    def delete(self, where: str) -> None:
+        self._rows.execute(f"delete from rows where {where}")
+
+    def ids(self) -> list[int]:
+        return [one[0] for one in self._rows.sql("select id from rows order by id").fetchall()]
+
+    def compare(self, found: pa.Table) -> tuple[int, int]:
+        """Rows that are lost, and that are too many."""
+        self._rows.register("found", found.select(SCHEMA.names).cast(SCHEMA))
+        lost, added = (
+            self._rows.sql(f"from {one} except all from {two}").fetchall()
+            for one, two in (("rows", "found"), ("found", "rows"))
+        )
+        return len(lost), len(added)
+
+
+@dataclass
+class Round:
+    """What one seed draws, and the table it runs on."""
+
+    session: SparkSession
+    folder: Path
+    outcome: Outcome
+    random: Random
+    other: SparkSession  # of other processes
+    replay: Replay = field(default_factory=Replay)
+    next_id: int = 0
+    seen: int = 0  # version before the disturbed compaction
+
+    @property
+    def table(self) -> str:
+        return f"delta.`{self.folder}`"
+
+    @property
+    def layout(self) -> Layout:
+        return layout(self.outcome.partitioned)
+
+    def run(self, worker: Worker) -> bool:
+        """Run the round; whether the worker still lives."""
+        started = time.monotonic()
+        self._create()
+        self._append(self.session, files=self.random.randrange(3, 6))
+        self.seen = log.version(self.session, self.table)
+        meanwhile = [self._append]
+        if self.random.random() < 0.5:
+            meanwhile.append(self._merge)
+        killed = self.outcome.kind == "kill"
+        if killed:
+            self._kill(worker, meanwhile)
+        else:
+            place = self.random.randrange(len(meanwhile) + 1)
+            meanwhile.insert(place, getattr(self, f"_{self.outcome.kind}"))
+            self._compact(meanwhile)
+        self._finish()
+        self.outcome.seconds = round(time.monotonic() - started, 1)
+        return not killed
+
+    # What other processes do. Each returns once it has been committed and replayed.
+
+    def _batch(self, ids: list[int]) -> pa.Table:
+        draw = self.random
+        return pa.Table.from_pydict(
+            {
+                "id": ids,
+                "service": [
+                    None if draw.random() < 0.05 else f"s{int(draw.random() ** 2 * 20)}"
+                    for _ in ids
+                ],
+                "value": [f"{draw.getrandbits(64):x}" for _ in ids],
+                # A row keeps its bucket: a merge moves none.
+                "day": [19783 + one % 2 for one in ids],
+            },
+            SCHEMA,
+        )
+
+    def _writer(self, session: SparkSession, batch: pa.Table) -> Any:
+        frame = session.createDataFrame(batch).coalesce(1)
+        return frame.write.format("delta").option("maxRecordsPerFile", ROWS)
+
+    def _new(self, files: int) -> pa.Table:
+        first, self.next_id = self.next_id, self.next_id + files * ROWS
+        return self._batch(list(range(first, self.next_id)))
+
+    def _create(self) -> None:
+        first = self._new(files=8)
+        writer = self._writer(self.session, first)
+        if self.outcome.partitioned:
+            writer = writer.partitionBy("day")
+        properties = {
+            "delta.enableDeletionVectors": str(self.outcome.deletion_vectors).lower(),
+            "delta.checkpointInterval": str(self.random.randrange(2, 6)),
+            "delta.checkpointPolicy": "v2" if self.outcome.v2_checkpoints else "classic",
+        }
+        writer.options(**properties).save(str(self.folder))
+        self.replay.append(first)
+
+    def _append(self, session: SparkSession, files: int = 2) -> None:
+        batch = self._new(files)
+        # Appends never give way to a compaction: where one does, the round fails.
+        self._writer(session, batch).mode("append").save(str(self.folder))
+        self.replay.append(batch)
+
+    def _merge(self, session: SparkSession) -> None:
+        # Every seventh of the ids has rows in all fragments.
+        ids = self.replay.ids()[self.random.randrange(7) :: 7]
+        batch = self._batch([*ids, *range(self.next_id, self.next_id + ROWS)])
+        self.next_id += ROWS
+        session.createDataFrame(batch).createOrReplaceTempView("batch")
+        statement = (
+            f"merge into {self.table} t using batch s on t.id = s.id"
+            " when matched then update set * when not matched then insert *"
+        )
+        self._insist(lambda: session.sql(statement))
+        self.replay.merge(batch)
+
+    def _delete(self, session: SparkSession) -> None:
+        where = f"id % 11 = {self.random.randrange(11)}"
+        self._insist(lambda: session.sql(f"delete from {self.table} where {where}"))
+        self.replay.delete(where)
+
+    def _optimize(self, session: SparkSession) -> None:
+        try:
+            session.sql(f"optimize {self.table}")
+        except LOST:
+            # It changes no row, so nobody has to try again.
+            self.outcome.gave_way += 1
+
+    def _checkpoint(self, session: SparkSession) -> None:
+        # Not what the running compaction has to look through for conflicts.
+        files = (self.folder / "_delta_log").glob("[0-9]*")
+        self._age((file for file in files if int(file.name[:20]) < self.seen), days=60)
+        table_log = log.delta_log(session, self.table)
+        none = jvm.of(session).scala.Option.empty()
+        table_log.checkpointAndCleanUpDeltaLog(table_log.update(False, none, none), none)
+
+    def _vacuum(self, session: SparkSession) -> None:
+        self._check_orphans(session)
+        session.sql(f"vacuum {self.table}").collect()
+
+    def _insist(self, write: Callable[[], object]) -> None:
+        for _ in range(TRIES):
+            try:
+                write()
+                return
+            except LOST:
+                self.outcome.gave_way += 1
+        raise RuntimeError(f"a writer gave way {TRIES} times")
+
+    # Compactions.
+
+    def _compact(self, meanwhile: list[Callable[[SparkSession], None]]) -> None:
+        """Compact, and let the others write when its first plan has been made."""
+        pause, at_once = self.random.random(), self.random.random() < 0.5
+        failures: list[BaseException] = []
+
+        def write() -> None:
+            try:
+                time.sleep(0 if at_once else pause)
+                for one in meanwhile:
+                    one(self.other)
+                    self.outcome.others += 1
+            except BaseException as error:
+                failures.append(error)
+
+        others = threading.Thread(target=write)
+
+        def begin(_: str = "") -> None:
+            if others.ident is None:
+                others.start()
+                if at_once:
+                    # Half of the rounds: all of them come before the files are written.
+                    others.join()
+
+        done = compact(self.session, self.table, self.layout, "chaos", say=begin)
+        begin()
+        others.join()
+        if failures:
+            raise failures[0]
+        self.outcome.merges += done.merges
+        self.outcome.conflicts += done.conflicts
+
+    def _kill(self, worker: Worker, meanwhile: list[Callable[[SparkSession], None]]) -> None:
+        task = {"table": self.table, "partitioned": self.outcome.partitioned}
+        self.outcome.merges += worker.run(**task)["merges"]
+        self._append(self.session, files=8)
+        before = log.version(self.session, self.table)
+        moment = self.random.random() * 1.2 * worker.seconds
+        started = time.monotonic()
+        worker.start(**task)
+        appends = threading.Thread(target=lambda: [one(self.other) for one in meanwhile])
+        appends.start()
+        time.sleep(max(0.0, started + moment - time.monotonic()))
+        worker.kill()
+        appends.join()
+        self.outcome.others += len(meanwhile)
+        self.outcome.kills += 1
+        made = log.version(self.session, self.table) - before - len(meanwhile)
+        self.outcome.committed_when_killed += made
+        self.outcome.orphans += self._check_orphans(self.session)
+
+    # What must be true.
+
+    def _finish(self) -> None:
+        self._compare()
+        done = compact(self.session, self.table, self.layout, "chaos", clock=lambda: QUIET)
+        self.outcome.merges += done.merges
+        left = preview(self.session, self.table, self.layout, "chaos", now=QUIET)[0]
+        if left or done.conflicts:
+            raise RuntimeError(f"the final compaction left {left}")
+        self._compare()
+        self._check_form()
+
+    def _compare(self) -> None:
+        found = self.session.sql(f"select * from {self.table}").toArrow()
+        lost, added = self.replay.compare(found)
+        self.outcome.lost += lost
+        self.outcome.added += added
+        read = QueryBuilder().register("t", DeltaTable(self.folder)).execute("select * from t")
+        self.outcome.wrong_in_delta_rs += sum(self.replay.compare(pa.table(read.read_all())))
+
+    def _live(self) -> list[str]:
+        """Paths of the table's files, below its folder, as delta-rs has them."""
+        actions = pa.table(DeltaTable(self.folder).get_add_actions(flatten=True))
+        return [unquote(path) for path in actions["path"].to_pylist()]
+
+    def _check_form(self) -> None:
+        ends: dict[str, list[tuple[Any, Any]]] = {}
+        for path in self._live():
+            read = pq.ParquetFile(self.folder / path).read(["service", "id"])
+            rows = zip(read["service"].to_pylist(), read["id"].to_pylist(), strict=True)
+            keys = [(service is not None, service or "", id) for service, id in rows]
+            self.outcome.unsorted += keys != sorted(keys)
+            ends.setdefault(str(Path(path).parent), []).append((min(keys), max(keys)))
+        for bucket in ends.values():
+            self.outcome.overlapping += sum(
+                one[1] > two[0] for one, two in pairwise(sorted(bucket))
+            )
+
+    def _check_orphans(self, session: SparkSession) -> int:
+        """Files that no version has; all of them and no other must be named by VACUUM."""
+        files = {path.relative_to(self.folder) for path in self.folder.rglob("*.parquet")}
+        files = {path for path in files if path.parts[0] != "_delta_log"}
+        self._age((self.folder / path for path in files), days=30)
+        known = set()
+        for commit in (self.folder / "_delta_log").glob("*.json"):
+            for line in commit.read_text().splitlines():
+                action = json.loads(line)
+                file = action.get("add") or action.get("remove")
+                if file:
+                    known.add(Path(unquote(file["path"])))
+        listed = session.sql(f"vacuum {self.table} dry run").collect()
+        named = {Path(unquote(urlparse(row[0]).path)) for row in listed}
+        named = {path.relative_to(self.folder) for path in named if path.suffix == ".parquet"}
+        self.outcome.unnamed += len(named ^ (files - known))
+        return len(files - known)
+
+    def _age(self, files: Any, days: int) -> None:
+        past = time.time() - days * DAY
+        for file in files:
+            os.utime(self.folder / file, (past, past))
+
+
+@contextmanager
+def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
+    home = make_home(root / "worker", jars)
+    worker = Worker(__file__, home)
+    session = engine.new_session(engine.Settings(make_home(root / "own", jars)))
+
+    def play(seed: int) -> Outcome:
+        nonlocal worker
+        random = Random(seed)
+        outcome = Outcome(
+            seed,
+            KINDS[seed % len(KINDS)],
+            deletion_vectors=random.random() < 0.5,
+            partitioned=random.random() < 0.5,
+            v2_checkpoints=random.random() < 0.3,
+        )
+        print(f"  {asdict(outcome)}", file=sys.stderr)
+        folder = root / str(seed)
+        if not Round(session, folder, outcome, random, session.newSession()).run(worker):
+            # It starts while the next rounds, which need none, go on.
+            worker = Worker(__file__, home)
+        shutil.rmtree(folder)
+        return outcome
+
+    try:
+        yield play
+    finally:
+        worker.kill()
+
+
+if __name__ == "__main__":
+    totals = (
+        *("merges", "conflicts", "others", "gave_way", "kills", "committed_when_killed", "orphans"),
+        *("lost", "added", "wrong_in_delta_rs", "unsorted", "overlapping", "unnamed"),
+    )
+    about = "Compactions that are killed and disturbed."
+    sys.exit(rounds.main(about, RESULTS, totals, work, players))

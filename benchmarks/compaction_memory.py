@@ -1,0 +1,139 @@
+"""Peak memory of a compaction beside the size of the bucket, in a heap that is smaller than it.
+
+Run with `make bench-compaction-memory`. A bucket of unsorted fragments, of about 160 MB and of
+eight times as much, is brought into its final form: one merge of all of it, the largest there is.
+Each runs in a process of its own, with a heap of 1 GiB. Writes
+benchmarks/results/compaction_memory.json; fails if eight times the data need over 1.25 times the
+memory.
+
+peak_bytes        resident memory, JVM and Python, sampled five times a second
+heap_bytes        of the JVM's heap, sampled ten times a second while the compaction runs
+execution_bytes   most that a task held for sorting
+spilled_bytes     that the tasks put on disk instead
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from merging.home import REPOSITORY, make_home
+from pyspark.sql import SparkSession
+from reference_project import measure
+
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import compact
+from alluvium.delta import jvm
+from alluvium.engine import session as engine
+
+RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction_memory.json"
+HEAP = "1g"
+# Of about 270 bytes, which do not shrink.
+ROWS = 600_000
+ROWS_PER_FILE = 50_000
+TIMES = (1, 8)
+BAR = 1.25
+LAYOUT = Layout(("service", "at"), quiet_after=3600.0)
+QUIET = 10.0**11
+
+
+def new_session(home: Path) -> SparkSession:
+    conf = {"spark.driver.memory": HEAP}
+    return engine.new_session(engine.Settings(home=home, conf=conf))
+
+
+def write(folder: Path, rows: int) -> None:
+    """The bucket: rows in no order of the row key, in files as a feed would leave them."""
+    session = new_session(folder / "home")
+    frame = session.range(0, rows, 1, rows // ROWS_PER_FILE).selectExpr(
+        "concat('s', cast(pow(rand(1), 3) * 200 as int)) as service",
+        "timestamp_seconds(1709251200 + cast(rand(2) * 86400 as bigint)) as at",
+        "id",
+        "unhex(concat_ws('', transform(array('a', 'b', 'c', 'd'), x -> sha2(x || id, 512))))"
+        " as payload",
+    )
+    frame.write.format("delta").save(str(folder / "table"))
+
+
+def heap(session: SparkSession, over: threading.Event, peak: list[int]) -> None:
+    memory = jvm.of(session).java.lang.management.ManagementFactory.getMemoryMXBean()
+    while not over.wait(0.1):
+        peak[0] = max(peak[0], int(memory.getHeapMemoryUsage().getUsed()))
+
+
+def compacted(folder: Path) -> None:
+    """Compact the bucket, and leave what happened in `done.json`."""
+    session = new_session(folder / "home")
+    table = f"delta.`{folder / 'table'}`"
+    over, peak = threading.Event(), [0]
+    sampler = threading.Thread(target=heap, args=(session, over, peak))
+    sampler.start()
+    started = time.perf_counter()
+    done = compact(session, table, LAYOUT, "memory", clock=lambda: QUIET)
+    seconds = time.perf_counter() - started
+    over.set()
+    sampler.join()
+    stages = jvm.items(session.sparkContext._jsc.sc().statusStore().stageList(None))
+    figures = {
+        "bytes": done.bytes_read,
+        "rows": done.rows,
+        "inputs": done.inputs,
+        "outputs": done.outputs,
+        "merges": done.merges,
+        "seconds": round(seconds, 1),
+        "heap_bytes": peak[0],
+        "execution_bytes": max(int(one.peakExecutionMemory()) for one in stages),
+        "spilled_bytes": sum(int(one.diskBytesSpilled()) for one in stages),
+    }
+    (folder / "done.json").write_text(json.dumps(figures))
+
+
+def case(times: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
+        folder = Path(name)
+        make_home(folder / "home")
+        script = [sys.executable, __file__, "--folder", name]
+        measure([*script, "--write", str(times * ROWS)], REPOSITORY)
+        _, peak = measure([*script, "--compact"], REPOSITORY)
+        return {
+            "case": f"{times}x",
+            "contender": "alluvium",
+            "heap": HEAP,
+            **json.loads((folder / "done.json").read_text()),
+            "peak_bytes": peak,
+            "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--write", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--compact", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.write:
+        write(asked.folder, asked.write)
+        return 0
+    if asked.compact:
+        compacted(asked.folder)
+        return 0
+    results = []
+    for times in TIMES:
+        results.append(case(times))
+        print(json.dumps(results[-1]), flush=True)
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    ratio = results[-1]["peak_bytes"] / results[0]["peak_bytes"]
+    print(f"{TIMES[-1] / TIMES[0]:.0f} times the data, {ratio:.2f} times the memory (bar {BAR})")
+    return 0 if ratio <= BAR else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

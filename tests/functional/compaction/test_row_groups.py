@@ -1,0 +1,103 @@
+"""Row groups of compacted files: no column chunk is larger than `max_memory`."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from functional.compaction import tables
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import Compacted, compact
+
+pytestmark = pytest.mark.spark
+AGAIN = "written again"
+
+
+def make(session: SparkSession, path: Path, files: int, rows: int, message: str) -> str:
+    """A table with so many files of so many rows, with a text by SQL of `id` and `file`."""
+    table = f"delta.`{path}`"
+    session.sql(f"create table {table} (service string, id bigint, message string) using delta")
+    values = session.range(files * rows).selectExpr(
+        f"id div {rows} as file", "concat('s', id % 7) as service", "id"
+    )
+    made = values.selectExpr("file", "service", "id", f"{message} as message")
+    made.repartitionById(files, made["file"].cast("int")).drop("file").write.format("delta").mode(
+        "append"
+    ).save(str(path))
+    return table
+
+
+def compacted(session: SparkSession, path: Path, files: int, max_memory: int) -> Compacted:
+    """Merge all files into one, of which nothing is left behind, and no row has changed."""
+    table = f"delta.`{path}`"
+    before = tables.rows_of(session, table)
+    data = set(path.glob("*.parquet"))
+    layout = Layout(tables.SORT_BY, fan_in=files, target_rows=10**6, max_memory=max_memory)
+    done = compact(session, table, layout, "logs")
+    assert (done.inputs, done.outputs) == (files, 1)
+    assert tables.rows_of(session, table) == before
+    assert set(path.glob("*.parquet")) == data | set(tables.files_of(path))
+    return done
+
+
+def chunks(path: Path) -> list[tuple[int, int]]:
+    """Rows, and bytes of the largest column chunk, of each row group of the only file."""
+    [file] = tables.files_of(path)
+    footer = pq.ParquetFile(file).metadata
+    groups = [footer.row_group(place) for place in range(footer.num_row_groups)]
+    return [
+        (
+            group.num_rows,
+            max(group.column(one).total_uncompressed_size for one in range(group.num_columns)),
+        )
+        for group in groups
+    ]
+
+
+def test_sized_by_the_heaviest_column_of_the_inputs(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "table"
+    make(spark, path, files=8, rows=200, message="repeat(sha2(string(id), 512), 8)")
+    max_memory = 200_000
+    with caplog.at_level(logging.INFO):
+        compacted(spark, path, 8, max_memory)
+    made = chunks(path)
+    assert max(size for _, size in made) <= max_memory
+    assert max(size for _, size in made) > max_memory / 2
+    assert len(made) > 8
+    assert AGAIN not in caplog.text
+
+
+def test_by_default_as_large_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    make(spark, path, files=8, rows=200, message="repeat(sha2(string(id), 512), 8)")
+    compacted(spark, path, 8, Layout.max_memory)
+    assert len(chunks(path)) == 1
+
+
+def test_written_again_where_the_estimate_was_wrong(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each input repeats one long text, which Parquet keeps once; together they are too many."""
+    path = tmp_path / "table"
+    long = "transform(sequence(1, 256), n -> sha2(concat(file, '/', n), 512))"
+    make(spark, path, files=64, rows=8, message=f"concat_ws('', {long})")
+    max_memory = 512 * 1024
+    with caplog.at_level(logging.INFO):
+        compacted(spark, path, 64, max_memory)
+    assert AGAIN in caplog.text
+    assert max(size for _, size in chunks(path)) <= max_memory
+
+
+def test_a_row_that_is_too_large_has_a_row_group_of_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "table"
+    make(spark, path, files=8, rows=3, message="repeat(sha2(string(id), 512), 800)")
+    compacted(spark, path, 8, max_memory=10_000)
+    assert [rows for rows, _ in chunks(path)] == [1] * 24
