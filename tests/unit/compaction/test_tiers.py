@@ -14,6 +14,8 @@ from alluvium.compaction.layout import Layout
 from alluvium.compaction.tiers import tier_groups
 
 HOUR, DAY = 3600.0, 86400.0
+
+
 def groups(bucket: Playground, now: float = 0.0) -> list[Group]:
     return list(tier_groups(bucket.bucket(), bucket.layout, now))
 

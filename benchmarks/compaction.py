@@ -1,0 +1,146 @@
+"""Compaction beside Delta's own ways, on the same files: planning, rewriting, ingestion, queries.
+
+Run with `make bench-compaction`; ARGS="--group planning" for one group, --small for a look of a
+minute a group, --full for 20 million rows. Writes benchmarks/results/compaction.json and
+docs/images/compaction.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from compacting import ingest, planning, rewriting, tables
+from compacting.contenders import contenders
+from merging.home import CONF, REPOSITORY, keep, machine, make_home
+from pyspark.sql import SparkSession
+
+from alluvium.engine import session as engine
+
+RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction.json"
+CHART = REPOSITORY / "docs" / "images" / "compaction.svg"
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of each group.
+
+    rounds: of what is timed.
+    seeds: of the arrivals whose rewriting is compared with the bound.
+    level_files, level_rows: of the simulated bucket with levels.
+    ingest_files, ingest_batch: of 1,000 rows each; and of how many a commit adds.
+    query_files, query_rows, query_target, query_batch: of the table that is asked.
+    sweep: rows of a full fragment.
+    """
+
+    rounds: int
+    fragments: tuple[int, ...]
+    seeds: int
+    level_files: int
+    level_rows: int
+    ingest_files: int
+    ingest_batch: int
+    query_files: int
+    query_rows: int
+    query_target: int
+    query_batch: int
+    asked: int
+    sweep: tuple[int, ...]
+
+
+SMALL = Size(
+    rounds=2, fragments=(10_000,), seeds=1, level_files=400, level_rows=5_000,
+    ingest_files=100, ingest_batch=50, query_files=200, query_rows=1_000, query_target=2_000,
+    query_batch=100, asked=1, sweep=(10_000, 100_000),
+)  # fmt: skip
+MEDIUM = Size(
+    rounds=5, fragments=(10_000, 100_000), seeds=5, level_files=4_000, level_rows=5_000,
+    ingest_files=1_000, ingest_batch=50, query_files=2_000, query_rows=1_000, query_target=4_000,
+    query_batch=250, asked=3, sweep=(10_000, 100_000, 1_000_000),
+)  # fmt: skip
+FULL = Size(
+    rounds=5, fragments=(10_000, 100_000), seeds=5, level_files=4_000, level_rows=5_000,
+    ingest_files=1_000, ingest_batch=20, query_files=4_000, query_rows=5_000, query_target=20_000,
+    query_batch=200, asked=3, sweep=(10_000, 100_000, 1_000_000, 10_000_000),
+)  # fmt: skip
+
+
+def planning_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+    yield from planning.pure_cases(size.rounds, size.fragments)
+    yield from planning.log_cases(session, folder, size.rounds, size.fragments)
+
+
+def rewriting_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+    yield from rewriting.tier_cases(size.seeds)
+    yield from rewriting.level_cases(size.level_files, size.level_rows, 20_000)
+
+
+def ingest_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+    source = tables.log_events(folder / "files", size.ingest_files, 1_000)
+    layout = rewriting.layout_of(1_000_000, source.sort_by)
+    batch = size.ingest_batch
+    yield from ingest.cases(session, folder, source, layout, batch, contenders(layout), 0)
+    yield ingest.pairwise(source, layout, batch)
+    edits = tables.wikiticker(folder / "edits", 200)
+    layout = rewriting.layout_of(1_000, edits.sort_by)
+    yield from ingest.cases(session, folder, edits, layout, 50, contenders(layout), 1)
+
+
+def queries_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+    source = tables.log_events(folder / "files", size.query_files, size.query_rows)
+    layout = rewriting.layout_of(size.query_target, source.sort_by)
+    who = contenders(layout)
+    yield from ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
+
+
+def sweep_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+    source = tables.log_events(folder / "files", size.query_files, size.query_rows)
+    for target_rows in size.sweep:
+        layout = rewriting.layout_of(target_rows, source.sort_by)
+        who = contenders(layout)[:1]
+        yield from ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
+
+
+GROUPS = {
+    "planning": planning_group,
+    "rewriting": rewriting_group,
+    "ingest": ingest_group,
+    "queries": queries_group,
+    "sweep": sweep_group,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--group", choices=GROUPS, action="append", help="default: all")
+    parser.add_argument("--small", action="store_true", help="a look of a minute; nothing is kept")
+    parser.add_argument("--full", action="store_true", help="20 million rows")
+    options = parser.parse_args()
+    size = SMALL if options.small else FULL if options.full else MEDIUM
+    print(size, flush=True)
+    for name in options.group or GROUPS:
+        started = time.perf_counter()
+        with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as temporary:
+            folder = Path(temporary)
+            conf = CONF | {"spark.ui.retainedJobs": "100000", "spark.ui.retainedStages": "100000"}
+            home = make_home(folder / "home")
+            session = engine.new_session(engine.Settings(home=home, conf=conf))
+            results = []
+            for one in GROUPS[name](session, folder, size):
+                results.append({"group": name} | one | {"machine": machine()})
+                print(json.dumps(results[-1]), flush=True)
+            engine.stop()
+        print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+        if not options.small:
+            keep(RESULTS, results)
+
+
+if __name__ == "__main__":
+    main()
