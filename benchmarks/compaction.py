@@ -11,11 +11,13 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 from compacting import ingest, planning, rewriting, tables
 from compacting.contenders import contenders
 from merging.home import CONF, REPOSITORY, keep, machine, make_home
@@ -26,6 +28,8 @@ from alluvium.engine import session as engine
 RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction.json"
 CHART = REPOSITORY / "docs" / "images" / "compaction.svg"
 Result = dict[str, Any]
+# Starts Spark when it is first asked for a session.
+Start = Callable[[], SparkSession]
 
 
 @dataclass(frozen=True)
@@ -72,40 +76,40 @@ FULL = Size(
 )  # fmt: skip
 
 
-def planning_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+def planning_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     yield from planning.pure_cases(size.rounds, size.fragments)
-    yield from planning.log_cases(session, folder, size.rounds, size.fragments)
+    yield from planning.log_cases(start(), folder, size.rounds, size.fragments)
 
 
-def rewriting_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+def rewriting_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     yield from rewriting.tier_cases(size.seeds)
     yield from rewriting.level_cases(size.level_files, size.level_rows, 20_000)
 
 
-def ingest_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+def ingest_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     source = tables.log_events(folder / "files", size.ingest_files, 1_000)
     layout = rewriting.layout_of(1_000_000, source.sort_by)
     batch = size.ingest_batch
-    yield from ingest.cases(session, folder, source, layout, batch, contenders(layout), 0)
+    yield from ingest.cases(start(), folder, source, layout, batch, contenders(layout), 0)
     yield ingest.pairwise(source, layout, batch)
     edits = tables.wikiticker(folder / "edits", 200)
     layout = rewriting.layout_of(1_000, edits.sort_by)
-    yield from ingest.cases(session, folder, edits, layout, 50, contenders(layout), 1)
+    yield from ingest.cases(start(), folder, edits, layout, 50, contenders(layout), 1)
 
 
-def queries_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+def queries_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     source = tables.log_events(folder / "files", size.query_files, size.query_rows)
     layout = rewriting.layout_of(size.query_target, source.sort_by)
     who = contenders(layout)
-    yield from ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
+    yield from ingest.cases(start(), folder, source, layout, size.query_batch, who, size.asked)
 
 
-def sweep_group(session: SparkSession, folder: Path, size: Size) -> Iterator[Result]:
+def sweep_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     source = tables.log_events(folder / "files", size.query_files, size.query_rows)
     for target_rows in size.sweep:
         layout = rewriting.layout_of(target_rows, source.sort_by)
         who = contenders(layout)[:1]
-        yield from ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
+        yield from ingest.cases(start(), folder, source, layout, size.query_batch, who, size.asked)
 
 
 GROUPS = {
@@ -115,6 +119,67 @@ GROUPS = {
     "queries": queries_group,
     "sweep": sweep_group,
 }
+
+
+def rounded(value: Any) -> Any:
+    """Figures to five places: more was not measured."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
+
+
+def draw(results: list[Result]) -> None:
+    """The largest case of log events: rewriting, fragments, requests, and what queries read."""
+    events = [one for one in results if "files of" in one["case"] and "wiki" not in one["case"]]
+    ingested = _largest([one for one in events if one["group"] == "ingest"])
+    asked = _largest(
+        [one for one in events if one["group"] == "queries" and one.get("phase") == "final"]
+    )
+    figure, axes = plt.subplots(2, 2, figsize=(11, 7))
+    if ingested:
+        axis = axes[0][0]
+        names = [one["contender"] for one in ingested]
+        spent = [one["rewrites_per_row"] + one.get("rewrites_last", 0.0) for one in ingested]
+        axis.barh(names, spent, color=_colours(names))
+        axis.axvline(ingested[0]["bound"], color="#c05621", linewidth=1.2)
+        axis.set_xscale("log")
+        axis.set_title("rewrites per row (line: the least that makes one file)", fontsize=10)
+        axis.invert_yaxis()
+        panels = [("live_fragments", "fragments"), ("requests_all", "files opened and written")]
+        for axis, (name, title) in zip((axes[0][1], axes[1][0]), panels, strict=True):
+            for one in ingested:
+                if name in one:
+                    ours = one["contender"] == "alluvium"
+                    axis.plot(one[name], label=one["contender"], linewidth=2.5 if ours else 1.2)
+            axis.set_title(f"{title} after each commit", fontsize=10)
+            axis.legend(fontsize=7)
+        figure.suptitle(f"{ingested[0]['case']}, {ingested[0]['machine']}", fontsize=10)
+    if asked:
+        axis = axes[1][1]
+        names = [one["contender"] for one in asked]
+        axis.barh(names, [one["files_kept"] for one in asked], color=_colours(names))
+        axis.axvline(asked[0]["floor"], color="#c05621", linewidth=1.2)
+        axis.set_title(
+            f"fragments read by 24 queries (line: floor)\n{asked[0]['case']}", fontsize=9
+        )
+        axis.invert_yaxis()
+    figure.tight_layout()
+    CHART.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(CHART, metadata={"Date": None})
+
+
+def _largest(results: list[Result]) -> list[Result]:
+    """The results of the case with the most rows."""
+    if not results:
+        return []
+    case = max(results, key=lambda one: one.get("rows_total", one["rows"]))["case"]
+    return [one for one in results if one["case"] == case]
+
+
+def _colours(names: list[str]) -> list[str]:
+    return ["#2b6cb0" if name == "alluvium" else "#a0aec0" for name in names]
 
 
 def main() -> None:
@@ -129,17 +194,16 @@ def main() -> None:
         started = time.perf_counter()
         with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as temporary:
             folder = Path(temporary)
-            conf = CONF | {"spark.ui.retainedJobs": "100000", "spark.ui.retainedStages": "100000"}
-            home = make_home(folder / "home")
-            session = engine.new_session(engine.Settings(home=home, conf=conf))
+            settings = engine.Settings(home=make_home(folder / "home"), conf=CONF)
             results = []
-            for one in GROUPS[name](session, folder, size):
-                results.append({"group": name} | one | {"machine": machine()})
+            for one in GROUPS[name](partial(engine.new_session, settings), folder, size):
+                results.append({"group": name} | rounded(one) | {"machine": machine()})
                 print(json.dumps(results[-1]), flush=True)
             engine.stop()
         print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
         if not options.small:
             keep(RESULTS, results)
+            draw(json.loads(RESULTS.read_text()))
 
 
 if __name__ == "__main__":

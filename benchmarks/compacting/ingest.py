@@ -202,6 +202,7 @@ def answers(
     whole = found.pop("all")
     return {
         **whole,
+        "rows_total": source.rows,
         "files_total": kept.files_total,
         "bytes_total": kept.bytes_total,
         "ratio": whole["files_kept"] / whole["floor"],

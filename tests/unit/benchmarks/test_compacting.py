@@ -7,14 +7,17 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from compacting import events, queries, rewriting
+from compacting import events, planning, queries, rewriting, tables
 from compacting.ledger import Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.compaction.playground import huffman
+
+from alluvium.compaction.plan import plan
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +141,42 @@ def test_the_ledger_counts_what_is_rewritten_and_not_what_lands_or_is_relabelled
     assert set(ledger.live) == {"c", "d"}
     assert (ledger.commits, ledger.read, ledger.written) == (1, 2, 1)
     assert (ledger.rows, ledger.bytes, ledger.bytes_written) == (7, 70, 70)
+
+
+def test_files_are_added_with_the_statistics_that_they_have(tmp_path: Path) -> None:
+    source = tables.log_events(tmp_path / "files", 3, 100)
+    for add, rows in zip(source.adds, source.sizes, strict=True):
+        stats = json.loads(add["stats"])
+        for name in ("service", "status", "host"):
+            [found] = duckdb.sql(
+                f"select count(*), min({name}), max({name})"
+                f" from read_parquet('{source.folder / add['path']}')"
+            ).fetchall()
+            bounds = (stats["minValues"][name], stats["maxValues"][name])
+            assert found == (stats["numRecords"], *bounds) == (rows, *bounds)
+            assert stats["nullCount"][name] == 0
+        # Texts of more than 32 characters are cut off, and the upper bound is raised.
+        low, high = (stats[name]["message"] for name in ("minValues", "maxValues"))
+        [messages] = duckdb.sql(
+            f"select min(message), max(message) from '{source.folder / add['path']}'"
+        ).fetchall()
+        assert (len(low), len(high)) == (32, 33)
+        assert low <= messages[0] <= messages[1] <= high
+
+
+def test_wikiticker_lands_whole_and_in_the_order_of_its_time(tmp_path: Path) -> None:
+    source = tables.wikiticker(tmp_path / "files", 7)
+    found = duckdb.sql(
+        f"select count(*), min(time)::text from '{tmp_path}/files/*.parquet' group by filename"
+        " order by filename"
+    ).fetchall()
+    assert [rows for rows, _ in found] == list(source.sizes)
+    assert source.rows == 39_244
+    assert [start for _, start in found] == sorted(start for _, start in found)
+    arrived = [add["modificationTime"] for add in source.adds]
+    assert arrived == sorted(arrived)
+
+
+@pytest.mark.parametrize(("state", "due"), [("settled", False), ("open", True), ("new", True)])
+def test_a_settled_table_needs_no_plan(state: str, due: bool) -> None:
+    assert bool(plan(planning.fragments(1000, state), planning.LAYOUT, planning.NOW)) == due
