@@ -12,17 +12,18 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 from compacting import ingest, planning, rewriting, tables
-from compacting.contenders import contenders
+from compacting.contenders import Contender, contenders
 from merging.home import CONF, REPOSITORY, keep, machine, make_home
 from pyspark.sql import SparkSession
 
+from alluvium.compaction.layout import Layout
 from alluvium.engine import session as engine
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction.json"
@@ -42,6 +43,7 @@ class Size:
     ingest_files, ingest_batch: of 1,000 rows each; and of how many a commit adds.
     query_files, query_rows, query_target, query_batch: of the table that is asked.
     sweep: rows of a full fragment.
+    who: names of contenders; none for all.
     """
 
     rounds: int
@@ -57,6 +59,7 @@ class Size:
     query_batch: int
     asked: int
     sweep: tuple[int, ...]
+    who: tuple[str, ...] = ()
 
 
 SMALL = Size(
@@ -90,17 +93,17 @@ def ingest_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     source = tables.log_events(folder / "files", size.ingest_files, 1_000)
     layout = rewriting.layout_of(1_000_000, source.sort_by)
     batch = size.ingest_batch
-    yield from ingest.cases(start(), folder, source, layout, batch, contenders(layout), 0)
+    yield from ingest.cases(start(), folder, source, layout, batch, _who(layout, size), 0)
     yield ingest.pairwise(source, layout, batch)
     edits = tables.wikiticker(folder / "edits", 200)
     layout = rewriting.layout_of(1_000, edits.sort_by)
-    yield from ingest.cases(start(), folder, edits, layout, 50, contenders(layout), 1)
+    yield from ingest.cases(start(), folder, edits, layout, 50, _who(layout, size), 1)
 
 
 def queries_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     source = tables.log_events(folder / "files", size.query_files, size.query_rows)
     layout = rewriting.layout_of(size.query_target, source.sort_by)
-    who = contenders(layout)
+    who = _who(layout, size)
     yield from ingest.cases(start(), folder, source, layout, size.query_batch, who, size.asked)
 
 
@@ -110,6 +113,10 @@ def sweep_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
         layout = rewriting.layout_of(target_rows, source.sort_by)
         who = contenders(layout)[:1]
         yield from ingest.cases(start(), folder, source, layout, size.query_batch, who, size.asked)
+
+
+def _who(layout: Layout, size: Size) -> list[Contender]:
+    return [one for one in contenders(layout) if not size.who or one.name in size.who]
 
 
 GROUPS = {
@@ -187,8 +194,11 @@ def main() -> None:
     parser.add_argument("--group", choices=GROUPS, action="append", help="default: all")
     parser.add_argument("--small", action="store_true", help="a look of a minute; nothing is kept")
     parser.add_argument("--full", action="store_true", help="20 million rows")
+    names = [one.name for one in contenders(Layout(("a",)))]
+    parser.add_argument("--contender", choices=names, action="append", help="default: all")
     options = parser.parse_args()
     size = SMALL if options.small else FULL if options.full else MEDIUM
+    size = replace(size, who=tuple(options.contender or ()))
     print(size, flush=True)
     for name in options.group or GROUPS:
         started = time.perf_counter()

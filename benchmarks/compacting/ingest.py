@@ -95,11 +95,11 @@ def cases(
 ) -> Iterator[Result]:
     """Contenders on the same files.
 
-    layout: ours. Those behind the first get files of as many bytes as its full ones have.
+    layout: ours. The others make files of as many bytes as its full ones have.
     ask: how often the query mix is asked, after half of the batches and at the end; 0 for never.
     """
     case = case_name(source, layout, files_per_batch)
-    full_bytes = layout.target_bytes
+    full_bytes = source.full_bytes(layout.target_rows)
     for contender in who:
         path = folder / "table"
         table = source.table(session, path, contender.options)
@@ -126,9 +126,6 @@ def cases(
         yield common | {"figure": "ingest"} | figures(source, contender, done)
         for one in asked:
             yield common | {"figure": "queries"} | one
-        if contender is who[0]:
-            size = sum(one["size"] for one in ledger.live.values())
-            full_bytes = round(size / source.rows * layout.target_rows)
         shutil.rmtree(path)
 
 

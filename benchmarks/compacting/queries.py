@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +41,11 @@ class Query:
 def mix(files: int) -> list[Query]:
     """The fixed mix of `events`: services of eight ranks, each asked in three ways.
 
-    files: that were written; the window is an eighth of their time, in the middle.
+    files: that were written; the window is the eighth of their time before the middle.
     """
     names = events.service_names()
-    start = events.START + files * events.FILE_TIME // 2
-    window = ("timestamp", start, start + files * events.FILE_TIME // 8)
+    middle = events.START + files * events.FILE_TIME // 2
+    window = ("timestamp", middle - files * events.FILE_TIME // 8, middle)
     found = []
     for place, rank in enumerate(RANKS):
         service = {"service": ("string", names[rank - 1], names[rank - 1])}
@@ -65,8 +65,3 @@ def mix(files: int) -> list[Query]:
 def fewest(rows: int, rows_per_fragment: int) -> int:
     """Whole fragments that can hold so many rows, at least."""
     return math.ceil(rows / rows_per_fragment)
-
-
-def total(figures: Iterable[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    every = list(figures)
-    return {name: sum(one[name] for one in every) for name in names}

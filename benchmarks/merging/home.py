@@ -30,9 +30,9 @@ def machine() -> str:
 
 
 def keep(path: Path, results: list[dict[str, Any]]) -> None:
-    """Put the results among the kept ones, in the place of earlier ones of their case."""
+    """Put the results among the kept ones, in the place of earlier ones of case and contender."""
     known = json.loads(path.read_text()) if path.exists() else []
-    renewed = {one["case"] for one in results}
-    every = [one for one in known if one["case"] not in renewed] + results
+    renewed = {(one["case"], one["contender"]) for one in results}
+    every = [one for one in known if (one["case"], one["contender"]) not in renewed] + results
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(every, indent=2) + "\n")

@@ -114,7 +114,7 @@ def test_the_mix_asks_each_service_in_three_ways() -> None:
         f"`service` = '{name}'",
         f"`service` = '{name}' and `status` = 200",
         f"`service` = '{name}' and `env` = 'prod' and `logged_at` between"
-        " timestamp'2024-03-01 08:20:00.000000 UTC' and timestamp'2024-03-01 10:25:00.000000 UTC'",
+        " timestamp'2024-03-01 06:15:00.000000 UTC' and timestamp'2024-03-01 08:20:00.000000 UTC'",
     ]
 
 
