@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 from compacting import ingest, planning, rewriting, tables
 from compacting.contenders import Contender, contenders
-from merging.home import CONF, REPOSITORY, keep, machine, make_home
+from merging.home import REPOSITORY, keep, machine, make_home
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
@@ -70,7 +71,7 @@ SMALL = Size(
 MEDIUM = Size(
     rounds=5, fragments=(10_000, 100_000), seeds=5, level_files=4_000, level_rows=5_000,
     ingest_files=1_000, ingest_batch=50, query_files=2_000, query_rows=1_000, query_target=4_000,
-    query_batch=250, asked=3, sweep=(10_000, 100_000, 1_000_000),
+    query_batch=500, asked=3, sweep=(10_000, 100_000, 1_000_000),
 )  # fmt: skip
 FULL = Size(
     rounds=5, fragments=(10_000, 100_000), seeds=5, level_files=4_000, level_rows=5_000,
@@ -90,29 +91,43 @@ def rewriting_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
 
 
 def ingest_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
+    session = warmed(start, folder, size)
     source = tables.log_events(folder / "files", size.ingest_files, 1_000)
     layout = rewriting.layout_of(1_000_000, source.sort_by)
     batch = size.ingest_batch
-    yield from ingest.cases(start(), folder, source, layout, batch, _who(layout, size), 0)
+    yield from ingest.cases(session, folder, source, layout, batch, _who(layout, size), 0)
     yield ingest.pairwise(source, layout, batch)
     edits = tables.wikiticker(folder / "edits", 200)
     layout = rewriting.layout_of(1_000, edits.sort_by)
-    yield from ingest.cases(start(), folder, edits, layout, 50, _who(layout, size), 1)
+    yield from ingest.cases(session, folder, edits, layout, 50, _who(layout, size), 1)
 
 
 def queries_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
+    session = warmed(start, folder, size)
     source = tables.log_events(folder / "files", size.query_files, size.query_rows)
     layout = rewriting.layout_of(size.query_target, source.sort_by)
     who = _who(layout, size)
-    yield from ingest.cases(start(), folder, source, layout, size.query_batch, who, size.asked)
+    yield from ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
 
 
 def sweep_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
+    """Ours alone, with smaller full fragments and larger ones."""
+    session = warmed(start, folder, replace(size, who=("alluvium",)))
     source = tables.log_events(folder / "files", size.query_files, size.query_rows)
     for target_rows in size.sweep:
         layout = rewriting.layout_of(target_rows, source.sort_by)
         who = contenders(layout)[:1]
-        yield from ingest.cases(start(), folder, source, layout, size.query_batch, who, size.asked)
+        yield from ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
+
+
+def warmed(start: Start, folder: Path, size: Size) -> SparkSession:
+    """A session in which each contender has compacted a little."""
+    session = start()
+    source = tables.log_events(folder / "warm", 64, 100)
+    layout = rewriting.layout_of(1_000, source.sort_by)
+    for _ in ingest.cases(session, folder, source, layout, 32, _who(layout, size), 1):
+        pass
+    return session
 
 
 def _who(layout: Layout, size: Size) -> list[Contender]:
@@ -191,7 +206,7 @@ def _colours(names: list[str]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--group", choices=GROUPS, action="append", help="default: all")
+    parser.add_argument("--group", choices=GROUPS, action="append", help="default: all but sweep")
     parser.add_argument("--small", action="store_true", help="a look of a minute; nothing is kept")
     parser.add_argument("--full", action="store_true", help="20 million rows")
     names = [one.name for one in contenders(Layout(("a",)))]
@@ -200,19 +215,22 @@ def main() -> None:
     size = SMALL if options.small else FULL if options.full else MEDIUM
     size = replace(size, who=tuple(options.contender or ()))
     print(size, flush=True)
-    for name in options.group or GROUPS:
+    for name in options.group or [name for name in GROUPS if name != "sweep"]:
         started = time.perf_counter()
         with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as temporary:
             folder = Path(temporary)
-            settings = engine.Settings(home=make_home(folder / "home"), conf=CONF)
-            results = []
-            for one in GROUPS[name](partial(engine.new_session, settings), folder, size):
-                results.append({"group": name} | rounded(one) | {"machine": machine()})
-                print(json.dumps(results[-1]), flush=True)
+            settings = engine.Settings(home=make_home(folder / "home"))
+            measured = GROUPS[name](partial(engine.new_session, settings), folder, size)
+            # As soon as a contender is through: what has been measured is not lost.
+            for _, same in groupby(measured, lambda one: (one["case"], one["contender"])):
+                results = [{"group": name} | rounded(one) | {"machine": machine()} for one in same]
+                for one in results:
+                    print(json.dumps(one), flush=True)
+                if not options.small:
+                    keep(RESULTS, results)
             engine.stop()
         print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
         if not options.small:
-            keep(RESULTS, results)
             draw(json.loads(RESULTS.read_text()))
 
 

@@ -95,11 +95,11 @@ def cases(
 ) -> Iterator[Result]:
     """Contenders on the same files.
 
-    layout: ours. The others make files of as many bytes as its full ones have.
+    layout: ours. The others make files of as many bytes as that many rows have when they land.
     ask: how often the query mix is asked, after half of the batches and at the end; 0 for never.
     """
     case = case_name(source, layout, files_per_batch)
-    full_bytes = source.full_bytes(layout.target_rows)
+    full_bytes = source.bytes * layout.target_rows // source.rows
     for contender in who:
         path = folder / "table"
         table = source.table(session, path, contender.options)
@@ -162,7 +162,7 @@ def figures(source: Source, contender: Contender, done: Ingested) -> Result:
         "bound": huffman(source.sizes, 32) / source.rows,
         "bytes": ledger.bytes,
         "bytes_written": ledger.bytes_written,
-        "bytes_landed": sum(add["size"] for add in source.adds),
+        "bytes_landed": source.bytes,
         "requests": _requests(ledger, contender),
         "requests_all": done.requests,
         "commits": ledger.commits,

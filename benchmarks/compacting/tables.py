@@ -47,21 +47,9 @@ class Source:
     def rows(self) -> int:
         return sum(self.sizes)
 
-    def full_bytes(self, target_rows: int) -> int:
-        """About the bytes of a file of so many rows that are next to one another in the order."""
-        count = min(len(self.adds), 1 + 8 * target_rows * len(self.adds) // self.rows)
-        every = pa.concat_tables(
-            pq.read_table(self.folder / one["path"]) for one in self.adds[:count]
-        )
-        every = every.sort_by([(name, "ascending") for name in self.sort_by])
-        places = range(0, max(1, len(every) - target_rows + 1), target_rows)
-        written = []
-        for place in places:
-            sink = pa.BufferOutputStream()
-            pq.write_table(every.slice(place, target_rows), sink)
-            written.append(sink.tell())
-        rows = min(len(every), len(places) * target_rows)
-        return sum(written) * target_rows // rows
+    @property
+    def bytes(self) -> int:
+        return sum(add["size"] for add in self.adds)
 
     def batches(self, files: int) -> list[Sequence[dict[str, Any]]]:
         """Those that a commit adds, so many at a time."""

@@ -21,12 +21,18 @@ from alluvium.delta import log
 from alluvium.engine import session as engine
 from alluvium.ranges import Fragments, Ranges, canonical_texts, plan
 from merging.batches import Batch
-from merging.home import CONF, REPOSITORY, make_home
+from merging.home import REPOSITORY, make_home
 from merging.tables import Table
 
 HERE = Path(__file__).resolve().parent
 # The same for every contender that merged right.
 DIGEST = "select count(*), sum(cast(xxhash64(id, seq, {gone}) as decimal(38))) from {table}"
+# Java's own thresholds: with those of short runs a warm session never gets optimised code.
+CONF = {
+    "spark.driver.extraJavaOptions": "-XX:Tier4InvocationThreshold=5000"
+    " -XX:Tier4MinInvocationThreshold=600 -XX:Tier4CompileThreshold=15000"
+    " -XX:Tier4BackEdgeThreshold=40000"
+}
 PACKAGE = {"name": "alluvium", "version": "1.0.0", "config-version": 2, "macro-paths": ["macros"]}
 
 

@@ -1,4 +1,4 @@
-"""The embedded Spark of a benchmark: its folder and settings; and where results are kept."""
+"""The folder that an embedded Spark of a benchmark works in, and how results are kept."""
 
 from __future__ import annotations
 
@@ -10,12 +10,6 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 JARS = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPOSITORY / ".alluvium" / "jars"))
-# Java's own thresholds: with those of short runs a warm session never gets optimised code.
-CONF = {
-    "spark.driver.extraJavaOptions": "-XX:Tier4InvocationThreshold=5000"
-    " -XX:Tier4MinInvocationThreshold=600 -XX:Tier4CompileThreshold=15000"
-    " -XX:Tier4BackEdgeThreshold=40000"
-}
 
 
 def make_home(folder: Path, jars: Path = JARS) -> Path:
