@@ -204,6 +204,17 @@ def _colours(names: list[str]) -> list[str]:
     return ["#2b6cb0" if name == "alluvium" else "#a0aec0" for name in names]
 
 
+def said(result: Result) -> str:
+    """A line of the plain figures."""
+    left_out = ("group", "case", "contender", "machine")
+    figures = [
+        f"{name} {value}"
+        for name, value in result.items()
+        if name not in left_out and not isinstance(value, list | dict)
+    ]
+    return f"{result['case']}: {result['contender']}: {', '.join(figures)}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--group", choices=GROUPS, action="append", help="default: all but sweep")
@@ -225,7 +236,7 @@ def main() -> None:
             for _, same in groupby(measured, lambda one: (one["case"], one["contender"])):
                 results = [{"group": name} | rounded(one) | {"machine": machine()} for one in same]
                 for one in results:
-                    print(json.dumps(one), flush=True)
+                    print(said(one), flush=True)
                 if not options.small:
                     keep(RESULTS, results)
             engine.stop()
