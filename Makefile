@@ -87,6 +87,10 @@ bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE
 bench-merge: machine $(VENV)/.bench .venv-iceberg/.done jars ## merges beside dbt-spark, delta-rs and Iceberg; ARGS=--full for 100 million rows
 	$(BIN)/python benchmarks/merge.py $(ARGS)
 
+.PHONY: bench-compaction
+bench-compaction: machine $(VENV)/.bench jars ## compaction beside OPTIMIZE, ZORDER, auto compaction and clustering; ARGS=--small for a look, --full for 20 million rows
+	$(BIN)/python benchmarks/compaction.py $(ARGS)
+
 .PHONY: constraints
 constraints: machine-python ## renew constraints.txt: the newest versions that pyproject.toml allows
 	@rm -rf $(VENV)-new

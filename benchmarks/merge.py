@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import shutil
 import statistics
 import tempfile
@@ -22,7 +20,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from merging import batches, tables
 from merging.contenders import DIGEST, Alluvium, Bench, Contender, DeltaRs, Done, Iceberg, Stock
-from merging.home import REPOSITORY
+from merging.home import REPOSITORY, keep, machine
 from merging.tables import Table
 
 from alluvium.engine import session as engine
@@ -108,7 +106,7 @@ def summary(
         "bytes_total": case.table.bytes,
         "floor": floor[0],
         "floor_bytes": floor[1],
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "machine": machine(),
     }
     for figure in ("seconds", "path_seconds") if stock else ():
         pairs = zip(runs, stock, strict=True)
@@ -233,15 +231,6 @@ def draw_chart(results: list[dict[str, Any]]) -> None:
     figure.savefig(CHART, metadata={"Date": None})
 
 
-def keep(results: list[dict[str, Any]]) -> None:
-    """Put the results among the kept ones, in the place of earlier ones of their case."""
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    renewed = {one["case"] for one in results}
-    every = [one for one in known if one["case"] not in renewed] + results
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(every, indent=2) + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     groups = ("soon", "growth", "adversary")
@@ -271,7 +260,7 @@ def main() -> None:
             for case in cases:
                 if options.case and case.name not in options.case:
                     continue
-                keep(list(play(bench, case, warm_up)))
+                keep(RESULTS, list(play(bench, case, warm_up)))
                 warm_up = min(warm_up, 1)
             shutil.rmtree(data)
         draw_chart(json.loads(RESULTS.read_text()))

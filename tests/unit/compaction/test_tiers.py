@@ -1,14 +1,12 @@
 """Size tiers: how often rows are rewritten, and how many small fragments remain."""
 
 import itertools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one
 from unit.compaction.playground import ROW_BYTES, Playground, huffman
 
 from alluvium.compaction.bucket import AGE, COUNT, Group
@@ -16,51 +14,17 @@ from alluvium.compaction.layout import Layout
 from alluvium.compaction.tiers import tier_groups
 
 HOUR, DAY = 3600.0, 86400.0
-# Nothing becomes full, and all files are above the lowest class.
-LARGE = Layout(("a",), target_rows=10**7, target_bytes=10**12)
-Sizes = npt.NDArray[np.int64]
-SIZES: dict[str, Callable[[np.random.Generator], Any]] = {
-    "all equal": lambda rng: np.full(1000, 1000),
-    "uniform": lambda rng: rng.integers(500, 1501, 1000),
-    "lognormal": lambda rng: rng.lognormal(np.log(1000), 0.5, 1000).clip(1).astype(int),
-    "half large": lambda rng: rng.choice([100, 5000], 1000),
-    "few large": lambda rng: rng.choice([100, 5000], 1000, p=[40 / 49, 9 / 49]),
-    "very few large": lambda rng: rng.choice([100, 5000], 1000, p=[0.98, 0.02]),
-}
-ORDERS: dict[str, Callable[[Sizes], Sizes]] = {
-    "drawn": lambda sizes: sizes,
-    "rising": np.sort,
-    "falling": lambda sizes: np.sort(sizes)[::-1],
-}
 
 
 def groups(bucket: Playground, now: float = 0.0) -> list[Group]:
     return list(tier_groups(bucket.bucket(), bucket.layout, now))
 
 
-def settle(bucket: Playground, now: float = 0.0) -> None:
-    """As a run does: until nothing is left to do."""
-    while found := groups(bucket, now):
-        bucket.apply(found)
-
-
 def worst(name: str, seed: int) -> float:
-    """Rows rewritten over the least that is possible, in the worst of some orders of arrival.
-
-    What remains of small fragments is merged as cheaply as can be, so that both end with one.
-    """
+    """Rows rewritten over the least that is possible, in the worst of some orders of arrival."""
     sizes = SIZES[name](np.random.default_rng(seed))
-    ratios = []
-    for order, every in [("drawn", 1), ("drawn", 50), ("rising", 10), ("falling", 10)]:
-        bucket = Playground(LARGE)
-        for n, size in enumerate(ORDERS[order](sizes), 1):
-            bucket.land(np.arange(size))
-            if n % every == 0:
-                settle(bucket)
-        settle(bucket)
-        rest = huffman([len(one.keys) for one in bucket.fragments.values()], 32)
-        ratios.append((bucket.rewritten.total() + rest) / huffman(sizes, 32))
-    return max(ratios)
+    ends = [list(arrive(sizes, order))[-1] for order in ORDERS]
+    return max(to_one(bucket) for bucket in ends) / huffman(sizes, LARGE.fan_in)
 
 
 def figure(measured: float) -> pytest.MarkDecorator:

@@ -1,0 +1,1 @@
+"""What `benchmarks/compaction.py` is made of."""

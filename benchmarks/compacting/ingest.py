@@ -1,0 +1,243 @@
+"""The same files landing for each contender, batch by batch, and what is asked of the result."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.layout import Layout
+from alluvium.delta import log
+from alluvium.names import quoted
+from compacting.contenders import Alluvium, Contender, sized
+from compacting.ledger import Ledger
+from compacting.queries import Query, fewest
+from compacting.rewriting import huffman, naive_pairwise
+from compacting.tables import Source, land
+
+Result = dict[str, Any]
+_GROUP = itertools.count()
+
+
+@dataclass
+class Ingested:
+    """What a contender did while the files landed.
+
+    Attributes:
+        seconds: of compaction after each batch, and after the last one.
+        live: fragments when each batch was compacted, `landed` when it had landed.
+        requests: data files opened and written for compaction so far, after each batch.
+        rows, bytes: rewritten while files landed.
+    """
+
+    ledger: Ledger
+    seconds: list[float] = field(default_factory=list)
+    seconds_last: float = 0.0
+    live: list[int] = field(default_factory=list)
+    landed: list[int] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+    rows: int = 0
+    bytes: int = 0
+
+
+def ingest(
+    session: SparkSession,
+    source: Source,
+    contender: Contender,
+    table: str,
+    ledger: Ledger,
+    files_per_batch: int,
+    half_way: Callable[[], None],
+) -> Ingested:
+    """Land all files, and compact after each batch and at the end.
+
+    half_way: called when half of the batches are in.
+    """
+    done = Ingested(ledger)
+    batches = source.batches(files_per_batch)
+    for number, adds in enumerate(batches, 1):
+        now = adds[-1]["modificationTime"] / 1000
+        started = time.perf_counter()
+        land(session, table, adds)
+        landed = time.perf_counter()
+        contender.after_batch(session, table, now)
+        # Auto compaction is a part of the commit.
+        done.seconds.append(time.perf_counter() - (started if contender.in_commit else landed))
+        done.landed.append(len(ledger.live) + len(adds))
+        ledger.follow()
+        done.live.append(len(ledger.live))
+        done.requests.append(_requests(ledger, contender))
+        if number == len(batches) // 2:
+            half_way()
+    done.rows, done.bytes = ledger.rows, ledger.bytes
+    started = time.perf_counter()
+    contender.at_last(session, table, now)
+    done.seconds_last = time.perf_counter() - started
+    ledger.follow()
+    return done
+
+
+def cases(
+    session: SparkSession,
+    folder: Path,
+    source: Source,
+    layout: Layout,
+    files_per_batch: int,
+    who: Sequence[Contender],
+    ask: int,
+) -> Iterator[Result]:
+    """Contenders on the same files.
+
+    layout: ours. The others make files of as many bytes as that many rows have when they land.
+    ask: how often the query mix is asked, after half of the batches and at the end; 0 for never.
+    """
+    case = case_name(source, layout, files_per_batch)
+    full_bytes = source.bytes * layout.target_rows // source.rows
+    for contender in who:
+        path = folder / "table"
+        table = source.table(session, path, contender.options)
+        ledger = Ledger(path)
+        asked: list[Result] = []
+
+        def half_way(
+            table: str = table, ledger: Ledger = ledger, asked: list[Result] = asked
+        ) -> None:
+            if ask:
+                asked.append(
+                    {"phase": "half way"}
+                    | answers(session, table, ledger, source, layout.target_rows, 1)
+                )
+
+        with sized(session, full_bytes):
+            done = ingest(session, source, contender, table, ledger, files_per_batch, half_way)
+        if ask:
+            asked.append(
+                {"phase": "final"}
+                | answers(session, table, ledger, source, layout.target_rows, ask)
+            )
+        common = {"case": case, "contender": contender.name}
+        yield common | {"figure": "ingest"} | figures(source, contender, done)
+        for one in asked:
+            yield common | {"figure": "queries"} | one
+        shutil.rmtree(path)
+
+
+def pairwise(source: Source, layout: Layout, files_per_batch: int) -> Result:
+    """What merging each file with all that came before it would cost: computed, not run."""
+    return {
+        "case": case_name(source, layout, files_per_batch),
+        "contender": "pairwise (computed)",
+        "figure": "ingest",
+        "rows": source.rows,
+        "seconds": 0.0,
+        "rewrites_per_row": naive_pairwise(source.sizes) / source.rows,
+        "bound": huffman(source.sizes, layout.fan_in) / source.rows,
+        "requests": 3 * (len(source.sizes) - 1),
+    }
+
+
+def case_name(source: Source, layout: Layout, files_per_batch: int) -> str:
+    return f"{source.name}, target {layout.target_rows:,}, a commit for {files_per_batch} files"
+
+
+def figures(source: Source, contender: Contender, done: Ingested) -> Result:
+    ledger = done.ledger
+    rows = [one["stats"]["numRecords"] for one in ledger.live.values()]
+    if sum(rows) != source.rows:
+        raise SystemExit(f"{contender.name}: {sum(rows)} rows of {source.rows}")
+    found = {
+        "rows": source.rows,
+        "seconds": round(sum(done.seconds), 2),
+        "seconds_all": [round(one, 3) for one in done.seconds],
+        "seconds_last": round(done.seconds_last, 2),
+        "rewrites_per_row": done.rows / source.rows,
+        "rewrites_last": (ledger.rows - done.rows) / source.rows,
+        "bound": huffman(source.sizes, 32) / source.rows,
+        "bytes": ledger.bytes,
+        "bytes_written": ledger.bytes_written,
+        "bytes_landed": source.bytes,
+        "requests": _requests(ledger, contender),
+        "requests_all": done.requests,
+        "commits": ledger.commits,
+        "live_fragments": done.live,
+        "live_fragments_max": max(done.landed),
+        "files_total": len(ledger.live),
+        "rows_per_file": round(statistics.mean(rows)),
+    }
+    if isinstance(contender, Alluvium):
+        found["live_limit"] = contender.layout.most_small
+    return found
+
+
+def answers(
+    session: SparkSession, table: str, ledger: Ledger, source: Source, target_rows: int, rounds: int
+) -> Result:
+    """The query mix on a table: what Delta's skipping keeps, and what the queries cost."""
+    found: dict[str, Result] = {}
+    for query in source.mix:
+        kept = log.skipping(session, table, query.sql())
+        runs = [measured(session, table, query, source.payload) for _ in range(rounds)]
+        rows = runs[0][0]
+        one = {
+            "rows": rows,
+            "floor": fewest(rows, target_rows),
+            "files_kept": kept.files,
+            "bytes": kept.bytes,
+            "core_seconds": statistics.median(cpu for _, cpu, _ in runs),
+            "seconds": statistics.median(seconds for _, _, seconds in runs),
+        }
+        for kind in (query.kind, "all"):
+            every = found.setdefault(kind, dict.fromkeys(one, 0))
+            found[kind] = {name: every[name] + value for name, value in one.items()}
+    whole = found.pop("all")
+    return {
+        **whole,
+        "rows_total": source.rows,
+        "files_total": kept.files_total,
+        "bytes_total": kept.bytes_total,
+        "ratio": whole["files_kept"] / whole["floor"],
+        "bar_ratio": 1.3,
+        "rows_per_file": round(
+            statistics.mean(one["stats"]["numRecords"] for one in ledger.live.values())
+        ),
+        "kinds": found,
+    }
+
+
+def measured(
+    session: SparkSession, table: str, query: Query, payload: str
+) -> tuple[int, float, float]:
+    """Rows found, CPU seconds of Spark's tasks and seconds of one query."""
+    context = session.sparkContext
+    scala: Any = context._jsc.sc()
+    group = f"query {next(_GROUP)}"
+    context.setJobGroup(group, group)
+    started = time.perf_counter()
+    row = session.sql(
+        f"select count(*), sum(length({quoted(payload)})) from {table} where {query.sql()}"
+    ).first()
+    seconds = time.perf_counter() - started
+    context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    assert row is not None
+    scala.listenerBus().waitUntilEmpty()
+    store = scala.statusStore()
+    cpu = 0
+    for job in context.statusTracker().getJobIdsForGroup(group):
+        stages = store.job(job).stageIds()
+        for place in range(stages.size()):
+            stage = store.lastStageAttempt(stages.apply(place))
+            cpu += stage.executorCpuTime()
+    return int(row[0]), cpu / 1e9, seconds
+
+
+def _requests(ledger: Ledger, contender: Contender) -> int:
+    """Ours opens each of its outputs once more, for its keys."""
+    again = ledger.written if isinstance(contender, Alluvium) else 0
+    return ledger.read + ledger.written + again

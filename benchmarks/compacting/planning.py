@@ -1,0 +1,196 @@
+"""How long it takes to decide what to compact, mostly nothing."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from alluvium.compaction import row_key, run
+from alluvium.compaction.bucket import UNSORTED
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.plan import FRAGMENTS, plan
+from alluvium.compaction.tags import TAG, Tag
+from alluvium.delta import jvm, log
+from compacting import events
+from compacting.tables import create_sql
+
+Result = dict[str, Any]
+LAYOUT = Layout(events.SORT_BY, target_rows=1_000_000)
+FULL_BYTES = 60_000_000
+PLAN_BAR, NO_OP_BAR = 2.0, 0.150
+NOW = events.arrived_at(0)
+
+
+def fragments(count: int, state: str) -> pa.Table:
+    """Fragments of one bucket, by its state.
+
+    settled: full, sorted and disjoint: nothing is to be done.
+    open: settled but for a twentieth each of new files and of full ones in level 0.
+    new: files that no compaction has written.
+    """
+    rng = np.random.default_rng(count)
+    bounds = _keys(2 * count)
+    fresh = np.zeros(count, dtype=bool)
+    level = np.full(count, _roomy(count * LAYOUT.target_rows))
+    if state == "open":
+        fresh[rng.choice(count, count // 20, replace=False)] = True
+        level[rng.choice(count, count // 20, replace=False)] = 0
+    if state == "new":
+        fresh[:] = True
+    starts = 2 * np.arange(count)
+    # In level 0 fragments reach over a tenth of all keys.
+    ends = np.where(level == 0, np.minimum(starts + count // 5, 2 * count - 1), starts + 1)
+    level[fresh] = UNSORTED
+    rows = []
+    for place in range(count):
+        new = bool(fresh[place])
+        lo, hi = bounds[starts[place]], bounds[ends[place]]
+        paid = FULL_BYTES
+        tag = Tag(LAYOUT.row_key, int(level[place]), lo, hi, NOW - 60.0, paid, 0).text()
+        rows.append(
+            {
+                "path": f"part-{place:06}-{uuid.UUID(int=place)}.snappy.parquet",
+                "bucket": "",
+                "bytes": FULL_BYTES // 1000 if new else FULL_BYTES,
+                "rows": 1000 if new else 1_000_000,
+                "deleted": 0,
+                "written": NOW,
+                "tag": None if new else tag,
+                "lo": lo[:26] if new else None,
+                "hi": hi[:26] if new else None,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=FRAGMENTS)
+
+
+def _roomy(rows: int) -> int:
+    """The lowest level above 0 that has room for so many rows."""
+    return next(level for level in range(1, 99) if LAYOUT.rows_of(level) >= rows)
+
+
+def _keys(count: int) -> list[str]:
+    """So many row keys of events, rising."""
+    tables = [events.events(1, file, 1000) for file in range(-(-count // 1000))]
+    every = pa.concat_tables(tables).select(events.SORT_BY).slice(0, count)
+    return sorted(row_key.encode([one.combine_chunks() for one in every.columns], up=False))
+
+
+def pure_cases(rounds: int, counts: tuple[int, ...]) -> Iterator[Result]:
+    """`plan` on what the log says, which is in memory."""
+    for count in counts:
+        for state in ("settled", "open", "new"):
+            table = fragments(count, state)
+            seconds = []
+            for _ in range(rounds):
+                started = time.perf_counter()
+                found = plan(table, LAYOUT, NOW)
+                seconds.append(time.perf_counter() - started)
+            yield {
+                "case": f"plan, {count:,} fragments, {state}",
+                "contender": "alluvium",
+                **_middle(seconds),
+                "files_total": count,
+                "merges": len(found.groups),
+                "relabelled": sum(len(one.inputs) for one in found.relabels),
+                "bar_seconds": PLAN_BAR,
+            }
+
+
+def log_cases(
+    session: SparkSession, folder: Path, rounds: int, counts: tuple[int, ...]
+) -> Iterator[Result]:
+    """A post-hook with nothing to do on a table whose log holds so many settled fragments.
+
+    The table's data files do not exist: a decision needs none. `warm`: the log has been read at
+    this version; `foreign commit`: another writer has added a file since; `cold`: by nobody.
+    """
+    for count in counts:
+        path = folder / f"planning-{count}"
+        session.sql(create_sql(path))
+        settled = fragments(count, "settled")
+        write_commit(path, settled)
+        name = f"delta.`{path}`"
+
+        def hook(name: str = name) -> None:
+            done = run.compact(session, name, LAYOUT, "logs", clock=lambda: NOW)
+            if done.merges or done.relabelled:
+                raise SystemExit(f"{name}: there was something to do: {done}")
+
+        def forget() -> None:
+            jvm.of(session).org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+        def append(path: Path = path) -> None:
+            write_commit(path, fragments(20, "new").slice(0, 1))
+
+        def nothing() -> None:
+            pass
+
+        hook()
+        states: dict[str, Callable[[], None]] = {
+            "warm": nothing, "foreign commit": append, "cold": forget,
+        }  # fmt: skip
+        for state, before in states.items():
+            whole, reading = [], []
+            for _ in range(rounds):
+                before()
+                started = time.perf_counter()
+                hook()
+                whole.append(time.perf_counter() - started)
+                before()
+                started = time.perf_counter()
+                read_log(session, name)
+                reading.append(time.perf_counter() - started)
+            bar = {"bar_seconds": NO_OP_BAR} if state == "warm" and count == 10_000 else {}
+            yield {
+                "case": f"post-hook with nothing to do, {count:,} fragments, {state}",
+                "contender": "alluvium",
+                **_middle(whole),
+                "seconds_snapshot": round(statistics.median(reading), 4),
+                "files_total": count,
+                **bar,
+            }
+
+
+def read_log(session: SparkSession, table: str) -> None:
+    """What Delta needs for any query: the snapshot with its files in memory."""
+    snapshot = log.delta_log(session, table).update(
+        False, *[jvm.of(session).scala.Option.empty()] * 2
+    )
+    snapshot.numOfFiles()
+
+
+def write_commit(path: Path, table: pa.Table) -> None:
+    """Add fragments to a table's log by hand, as the next version."""
+    commits = sorted((path / "_delta_log").glob("*.json"))
+    number = len(commits)
+    lines = [json.dumps({"commitInfo": {"timestamp": int(NOW * 1000), "operation": "WRITE"}})]
+    for row in table.to_pylist():
+        stats = {"numRecords": row["rows"], "minValues": {}, "maxValues": {}, "nullCount": {}}
+        add: dict[str, Any] = {
+            "path": row["path"] if row["tag"] else f"{number}-{row['path']}",
+            "partitionValues": {},
+            "size": row["bytes"],
+            "modificationTime": int(row["written"] * 1000),
+            "dataChange": True,
+            "stats": json.dumps(stats),
+        }
+        if row["tag"]:
+            add["tags"] = {TAG: row["tag"]}
+        lines.append(json.dumps({"add": add}))
+    (path / "_delta_log" / f"{number:020}.json").write_text("\n".join(lines) + "\n")
+
+
+def _middle(seconds: list[float]) -> Result:
+    return {
+        "seconds": round(statistics.median(seconds), 4),
+        "seconds_all": [round(one, 4) for one in seconds],
+    }

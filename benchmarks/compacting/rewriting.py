@@ -1,0 +1,197 @@
+"""How often rows are rewritten: plans carried out on row keys in memory. No Spark."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from merging.home import REPOSITORY
+
+from alluvium.compaction.bucket import FINAL, LOCALITY
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.overlap import depth
+from alluvium.compaction.plan import plan
+from compacting import events
+
+# The tests' simulation of a bucket.
+sys.path.append(str(REPOSITORY / "tests"))
+
+from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, to_one
+from unit.compaction.playground import Keys, Playground, clashes, huffman
+
+Result = dict[str, Any]
+HOUR = 3600.0
+
+
+def naive_pairwise(sizes: Sequence[int] | Keys) -> int:
+    """Rows rewritten if each file is merged with all that came before it."""
+    return int(np.cumsum(sizes)[1:].sum())
+
+
+def tier_cases(seeds: int) -> Iterator[Result]:
+    """Size tiers alone on 1,000 files, beside the least that is possible.
+
+    The bound is that of an F-ary Huffman tree over the sizes, F = fan_in, which knows all of them
+    beforehand. Both end with one fragment.
+    """
+    for name, sizes_of in SIZES.items():
+        draws = [sizes_of(np.random.default_rng(seed)) for seed in range(seeds)]
+        rows = np.array([sizes.sum() for sizes in draws])
+        bounds = np.array([huffman(sizes, LARGE.fan_in) for sizes in draws])
+
+        def figures(
+            contender: str, rewritten: list[int], seconds: float, rows: Keys, bounds: Keys
+        ) -> Result:
+            ratios = np.array(rewritten) / bounds
+            return {
+                "contender": contender,
+                "seconds": seconds / seeds,
+                "rewrites_per_row": float(np.mean(np.array(rewritten) / rows)),
+                "bound": float(np.mean(bounds / rows)),
+                "ratio": float(ratios.mean()),
+                "ratio_worst": float(ratios.max()),
+                "bar_ratio": 1.15,
+            }
+
+        for order in ORDERS:
+            rewritten, most, started = [], 0, time.perf_counter()
+            for sizes in draws:
+                for bucket in arrive(sizes, order):
+                    most = max(most, len(bucket.fragments))
+                rewritten.append(to_one(bucket))
+            seconds = time.perf_counter() - started
+            yield {
+                "case": f"1,000 files, {name}",
+                **figures(f"size tiers, {order}", rewritten, seconds, rows, bounds),
+                "live_fragments_max": most,
+                "live_limit": LARGE.most_small,
+            }
+        pairwise = [naive_pairwise(sizes) for sizes in draws]
+        yield {
+            "case": f"1,000 files, {name}",
+            **figures("pairwise (computed)", pairwise, 0.0, rows, bounds),
+        }
+
+
+Draw = Callable[[int, int], Keys]
+
+
+def _uniform(file: int, rows: int) -> Keys:
+    return np.random.default_rng((5, file)).integers(0, 2**40 - 1, rows)
+
+
+def _in_time(file: int, rows: int) -> Keys:
+    """Near to now, and two of a hundred of any time before."""
+    rng = np.random.default_rng((6, file))
+    at = 1000 * file + rng.integers(0, 1500, rows)
+    return np.where(rng.random(rows) < 0.02, rng.integers(0, 1000 * file + 1, rows), at)
+
+
+def _log_events(file: int, rows: int) -> Keys:
+    return events.key_numbers(1, file, rows)
+
+
+KEYS: dict[str, Draw] = {
+    "log events": _log_events, "uniform keys": _uniform, "keys in time": _in_time,
+}  # fmt: skip
+
+
+def level_cases(files: int, rows_per_file: int, target_rows: int) -> Iterator[Result]:
+    """All of it on one bucket: what order costs beside the tiers, while open and at the end."""
+    layout = layout_of(target_rows)
+    for name, keys in KEYS.items():
+        bucket = Playground(layout)
+        rows, small_most, live_most, deepest, seconds = 0, 0, 0, 0, 0.0
+        for file in range(files):
+            count = events.file_rows(1, file, rows_per_file)
+            bucket.land(keys(file, count), now=events.arrived_at(file))
+            rows += count
+            live_most = max(live_most, len(bucket.fragments))
+            small_most = max(small_most, bucket.small())
+            if file % 10 == 9:
+                seconds += _run(bucket, events.arrived_at(file))
+                deepest = max(
+                    deepest, *(clashes(bucket.at(n)) for n in bucket.levels() - {0, -1}), 0
+                )
+        open_depth = depth(bucket.bucket(), np.arange(len(bucket.fragments)))
+        tiers = (bucket.rewritten.total() - bucket.rewritten[LOCALITY]) / rows
+        common = {
+            "case": f"{files:,} files of {rows_per_file:,} rows, target {target_rows:,}, {name}",
+            "rows": rows,
+        }
+        live = len(bucket.fragments)
+        yield common | {
+            "contender": "alluvium, open",
+            "seconds": seconds,
+            "rewrites_per_row": bucket.rewritten.total() / rows,
+            "rewrites_tiers": tiers,
+            "rewrites_locality": bucket.rewritten[LOCALITY] / rows,
+            "locality_to_tiers": sum(one.locality_bytes for one in bucket.fragments.values())
+            / sum(one.tier_bytes for one in bucket.fragments.values()),
+            "bar_locality_to_tiers": 1.0,
+            "live_fragments": live,
+            "live_fragments_max": live_most,
+            "small_max": small_most,
+            "live_limit": layout.most_small,
+            "overlap_depth": open_depth,
+            "overlaps_within_levels": deepest,
+            "levels": levels(bucket),
+        }
+        before = bucket.rewritten.total()
+        seconds = _run(bucket, events.arrived_at(files) + 2 * layout.quiet_time(0.0))
+        yield common | {
+            "contender": "alluvium, final",
+            "seconds": seconds,
+            "rewrites_per_row": (bucket.rewritten.total() - before) / rows,
+            "rewrites_final": bucket.rewritten[FINAL] / rows,
+            "bar_rewrites_final": 1.0,
+            "live_fragments": len(bucket.fragments),
+            "overlaps": clashes(bucket.fragments.values()),
+            "overlap_depth": depth(bucket.bucket(), np.arange(len(bucket.fragments))),
+        }
+
+
+def layout_of(target_rows: int, sort_by: tuple[str, ...] = events.SORT_BY) -> Layout:
+    """The defaults, at another size of a full fragment: level 0 holds as many of them."""
+    share = target_rows / Layout.target_rows
+    return Layout(
+        sort_by,
+        target_rows=target_rows,
+        quiet_after=6 * HOUR,
+        level_rows=max(1, round(Layout.level_rows * share)),
+    )
+
+
+def levels(bucket: Playground) -> list[Result]:
+    """Of each level: fragments, and the mean share of all rows that lie within one's keys."""
+    every = bucket.rows()
+    found = []
+    for level in sorted(bucket.levels()):
+        at = bucket.at(level)
+        ends = np.array([(one.keys[0], one.keys[-1]) for one in at])
+        width = np.searchsorted(every, ends[:, 1], "right") - np.searchsorted(every, ends[:, 0])
+        found.append(
+            {
+                "level": level,
+                "fragments": len(at),
+                "rows": sum(len(one.keys) for one in at),
+                "key_width": float(width.mean() / len(every)),
+            }
+        )
+    return found
+
+
+def _run(bucket: Playground, now: float) -> float:
+    """As a run does, until nothing is left to do; gives the seconds of planning."""
+    seconds = 0.0
+    while True:
+        table = bucket.table()
+        started = time.perf_counter()
+        found = plan(table, bucket.layout, now)
+        seconds += time.perf_counter() - started
+        if not found:
+            return seconds
+        bucket.apply(found.groups, found.relabels)

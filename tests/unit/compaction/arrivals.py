@@ -1,0 +1,60 @@
+"""Small files of many sizes, in many orders, merged by the size tiers alone while they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from unit.compaction.playground import Playground, huffman
+
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.tiers import tier_groups
+
+# Nothing becomes full, and all files are above the lowest class.
+LARGE = Layout(("a",), target_rows=10**7, target_bytes=10**12)
+Sizes = npt.NDArray[np.int64]
+SIZES: dict[str, Callable[[np.random.Generator], Any]] = {
+    "all equal": lambda rng: np.full(1000, 1000),
+    "uniform": lambda rng: rng.integers(500, 1501, 1000),
+    "lognormal": lambda rng: rng.lognormal(np.log(1000), 0.5, 1000).clip(1).astype(int),
+    "half large": lambda rng: rng.choice([100, 5000], 1000),
+    "few large": lambda rng: rng.choice([100, 5000], 1000, p=[40 / 49, 9 / 49]),
+    "very few large": lambda rng: rng.choice([100, 5000], 1000, p=[0.98, 0.02]),
+}
+# How the files are ordered, and after how many of them a run comes.
+ORDERS: dict[str, tuple[Callable[[Sizes], Sizes], int]] = {
+    "drawn, a run after each": (lambda sizes: sizes, 1),
+    "drawn, a run after 50": (lambda sizes: sizes, 50),
+    "rising, a run after 10": (np.sort, 10),
+    "falling, a run after 10": (lambda sizes: np.sort(sizes)[::-1], 10),
+}
+
+
+def settle(bucket: Playground, now: float = 0.0) -> None:
+    """As a run does: until nothing is left to do."""
+    while found := list(tier_groups(bucket.bucket(), bucket.layout, now)):
+        bucket.apply(found)
+
+
+def arrive(sizes: Sizes, order: str) -> Iterator[Playground]:
+    """One bucket, after each file and after the last run."""
+    ordered, every = ORDERS[order]
+    bucket = Playground(LARGE)
+    for n, size in enumerate(ordered(sizes), 1):
+        bucket.land(np.arange(size))
+        if n % every == 0:
+            settle(bucket)
+        yield bucket
+    settle(bucket)
+    yield bucket
+
+
+def to_one(bucket: Playground) -> int:
+    """Rows that have been rewritten once all are in one fragment.
+
+    What remains is merged as cheaply as can be, so that the least possible has the same end.
+    """
+    rest = huffman([len(one.keys) for one in bucket.fragments.values()], bucket.layout.fan_in)
+    return bucket.rewritten.total() + rest
