@@ -45,6 +45,7 @@
   {{ return({
       'sql': sql, 'figures': figures, 'through': plan.through, 'pending': plan.pending, 'engine': settings.engine,
       'table_id': plan.table_id, 'prune': alluvium.prune_on_target(plan.prune),
+      'layout': (model.config.get('meta') or {}).get('alluvium_layout'),
   }) }}
 {% endmacro %}
 

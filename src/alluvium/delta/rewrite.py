@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from alluvium.compaction import row_key
+from alluvium.compaction.generated import bucket_partition
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
 from alluvium.delta import jvm, log
@@ -80,7 +81,8 @@ class Rewriter(jvm.SessionCopy):
         """The data files, a row each, columns as `alluvium.compaction.plan.FRAGMENTS`.
 
         first: the row key's first column, by whose statistics untagged files are placed.
-        bucket_column: partition column whose values stand for a time of one `window`.
+        bucket_column: partition column whose values stand for a time of one `window`, or the
+            timestamp that the table has such a column for.
 
         Raises:
             ValueError: there is no such partition column.
@@ -115,14 +117,10 @@ class Rewriter(jvm.SessionCopy):
 
     def _ends(self, column: str | None, window: str | None) -> Any:
         functions = self._jvm.org.apache.spark.sql.functions
-        if column is None:
+        if column is None or window is None:
             return functions.lit(None).cast("double")
-        if column.lower() not in (name.lower() for name in self._partition):
-            known = ", ".join(self._partition) or "none"
-            raise ValueError(
-                f"bucket_by.column: {column!r} is no partition column; accepted: {known}"
-            )
-        text = log.partition_text(self.session, self._fields[column.lower()])
+        name = bucket_partition(column, window, self._partition)
+        text = log.partition_text(self.session, self._fields[name.lower()])
         begins = text.try_cast("timestamp")
         return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
 

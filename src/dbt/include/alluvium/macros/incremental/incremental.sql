@@ -19,6 +19,11 @@
     {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
   {%- endif -%}
 
+  {%- set layout = alluvium_layout() -%}
+  {%- if layout is not none and not rebuild -%}
+    {%- do adapter.check_bucket_column(this.render(), model.name, layout, config.get('partition_by')) -%}
+  {%- endif -%}
+
   {%- if strategy in ('insert_overwrite', 'microbatch') and config.get('partition_by') -%}
     {%- call statement() -%}
       set spark.sql.sources.partitionOverwriteMode = DYNAMIC
@@ -39,8 +44,14 @@
     {%- do persist_constraints(this, model) -%}
 
   {%- else -%}
+    {#- A merge leaves the column of the buckets to Delta, and sorts what it writes itself. -#}
+    {%- set batch = compiled_code -%}
+    {%- if layout is not none and language == 'sql' and not merged -%}
+      {%- set batch = adapter.layout_batch(
+          compiled_code, model.name, layout, config.get('partition_by'), in_order=strategy != 'merge') -%}
+    {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
-      {{ create_table_as(True, tmp_relation, compiled_code, language) }}
+      {{ create_table_as(True, tmp_relation, batch, language) }}
     {%- endcall -%}
 
     {%- if merged -%}
@@ -81,11 +92,14 @@
 {%- endmaterialization %}
 
 
-{#- The batch as its table will look: without the control columns and with `_deleted`, so that a
-    schema change neither adds the ones nor drops the other. -#}
+{#- The batch as its table will look: without the control columns, with `_deleted` and the column of the
+    buckets, so that a schema change neither adds the ones nor drops the others. -#}
 {% macro alluvium_schema_view(tmp_relation) %}
   {%- set view = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_columns'}).include(database=false, schema=false) -%}
   {%- set shape = alluvium.empty_merge_table(tmp_relation) -%}
+  {%- if alluvium_layout() is not none -%}
+    {%- set shape = adapter.layout_batch(shape, model.name, alluvium_layout(), config.get('partition_by')) -%}
+  {%- endif -%}
   {%- set soft = alluvium.merge_settings(model).soft -%}
   {%- call statement('create_schema_view') -%}
     create or replace temporary view {{ view }} as
