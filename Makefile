@@ -71,6 +71,10 @@ chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and distur
 bench-ranges: machine $(VENV)/.bench ## files that each range method leaves to read, seconds of planning
 	$(BIN)/python benchmarks/range_planning.py
 
+.PHONY: bench-sorted-runs
+bench-sorted-runs: machine $(VENV)/.bench jars ## how a task merges sorted files fastest: Spark's sorts, and Arrow
+	$(BIN)/python benchmarks/merge_sorted_runs.py
+
 .PHONY: bench-merge-cost
 bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE beside the one-commit merge
 	$(BIN)/python benchmarks/merge_cost.py

@@ -33,9 +33,9 @@ ROWS_PER_OUTPUT = 1_000_000
 ARROW_BATCH = 16_384
 # 200 services and 2,000 hosts, no two alike in their first letters; the rest is of one's own.
 COLUMNS = {
-    "service": "substr(sha1(string(pow(rand({seed}), 2) * 200 div 1)), 1, 12)",
-    "host": "concat(substr(sha1(string(rand({seed} + 1) * 2000 div 1)), 1, 8), '.example.com')",
-    "at": "timestamp_micros(1709251200000000 + bigint(rand({seed} + 2) * 86400000000))",
+    "service": "substr(sha1(string(int(pow(rand({seed}), 2) * 200))), 1, 12)",
+    "host": "concat(substr(sha1(string(int(rand({seed}1) * 2000))), 1, 8), '.example.com')",
+    "at": "timestamp_micros(1709251200000000 + bigint(rand({seed}2) * 86400000000))",
     "id": "xxhash64(id, {seed})",
     "message": "concat(sha1(string(id)), ' ', id)",
 }

@@ -25,7 +25,7 @@
       partition_by=config.get('partition_by'),
       location_root=config.get('location_root'),
       tblproperties=config.get('tblproperties'),
-      layout=(config.get('meta') or {}).get('alluvium_layout')) -%}
+      layout=alluvium_layout()) -%}
   {{ write(compiled_code) }}
   {%- do store_result('main', response=adapter.stream_response(figures)) -%}
   {%- do log(figures.line, info=true) -%}
