@@ -172,7 +172,10 @@ def main() -> None:
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
         folder = Path(name)
-        conf = {"spark.sql.files.maxPartitionBytes": str(2**40)}
+        conf = {
+            "spark.sql.files.maxPartitionBytes": str(2**40),
+            "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # as Delta writes
+        }
         session = engine.new_session(engine.Settings(home=make_home(folder / "home"), conf=conf))
         for key in options.keys:
             for inputs in options.inputs:
