@@ -106,28 +106,39 @@ def _up_to(batch: pa.RecordBatch, key: tuple[str, ...], bound: tuple[object, ...
     return pc.or_(pc.less(batch[name], value), pc.and_(pc.equal(batch[name], value), rest))
 
 
-def seconds_of(rows: Callable[[], DataFrame], target: Path, key: tuple[str, ...]) -> float:
-    shutil.rmtree(target, ignore_errors=True)
-    started = time.perf_counter()
-    rows().write.option("maxRecordsPerFile", ROWS_PER_OUTPUT).parquet(str(target))
-    seconds = time.perf_counter() - started
+def cpu_seconds(jvm: int) -> float:
+    """CPU time of the JVM and of the Python workers below it, so far. Linux only."""
+    parents, ticks = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name before it may hold anything, in parentheses.
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        parents[int(stat.parent.name)] = int(fields[1])
+        ticks[int(stat.parent.name)] = sum(map(int, fields[11:15]))  # with ended children
+    ours = {jvm}
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
+
+
+def check(target: Path, key: tuple[str, ...]) -> None:
+    order = [(name, "ascending") for name in key]
     last: tuple[object, ...] | None = None
     for path in parts(target):
         keys = pq.read_table(path, columns=list(key))
-        order = [(name, "ascending") for name in key]
-        if not keys.equals(keys.sort_by(order)):
-            raise SystemExit(f"{path} is not sorted")
-        first = tuple(keys[name][0].as_py() for name in key)
-        if last is not None and first < last:
-            raise SystemExit(f"{path} overlaps the file before it")
-        last = tuple(keys[name][-1].as_py() for name in key)
-    return seconds
+        ends = [tuple(keys[name][row].as_py() for name in key) for row in (0, -1)]
+        if not keys.equals(keys.sort_by(order)) or (last is not None and ends[0] < last):
+            raise SystemExit(f"{path} is not in order")
+        last = ends[1]
 
 
 def measure(
     session: SparkSession, folder: Path, name: str, sorted_: bool, options: argparse.Namespace
 ) -> list[dict[str, object]]:
     key = KEYS[name]
+    jvm = int(session._jvm.java.lang.ProcessHandle.current().pid())
     source = make(session, folder / "source", key if sorted_ else None, options.files, options.rows)
     contenders: dict[str, Callable[[], DataFrame]] = {
         "radix sort on": partial(spark_sort, session, source, key, True),
@@ -135,28 +146,45 @@ def measure(
     }
     if sorted_:
         contenders["Arrow k-way"] = partial(arrow_merge, session, source, key)
-    taken: dict[str, list[float]] = {contender: [] for contender in contenders}
-    for number in range(options.rounds + 1):
+    taken: dict[str, list[tuple[float, float]]] = {contender: [] for contender in contenders}
+    for number in range(options.rounds):
         order = list(contenders) if number % 2 else list(reversed(contenders))
         for contender in order:
-            seconds = seconds_of(contenders[contender], folder / "target", key)
-            if number:  # the first is for the JVM to get warm
-                taken[contender].append(seconds)
+            target = folder / "target"
+            before, started = cpu_seconds(jvm), time.perf_counter()
+            rows = contenders[contender]()
+            rows.write.option("maxRecordsPerFile", ROWS_PER_OUTPUT).parquet(str(target))
+            seconds = time.perf_counter() - started
+            taken[contender].append((seconds, cpu_seconds(jvm) - before))
+            if not number:
+                check(target, key)
+            shutil.rmtree(target)
     size = sum(Path(path).stat().st_size for path in parts(source))
     shutil.rmtree(source)
     return [
         {
             "case": f"{name}, {'sorted' if sorted_ else 'unsorted'} inputs",
             "contender": contender,
-            "seconds": round(statistics.median(seconds), 2),
-            "seconds_all": [round(value, 2) for value in seconds],
+            "seconds": round(statistics.median(wall for wall, _ in pairs), 2),
+            "seconds_all": [round(wall, 2) for wall, _ in pairs],
+            "cpu_seconds": round(statistics.median(cpu for _, cpu in pairs), 2),
+            "cpu_seconds_all": [round(cpu, 2) for _, cpu in pairs],
             "rows": options.files * options.rows,
             "bytes": size,
             "files": options.files,
             "machine": f"{os.cpu_count()} cores, {platform.machine()}",
         }
-        for contender, seconds in taken.items()
+        for contender, pairs in taken.items()
     ]
+
+
+def warm_up(session: SparkSession, folder: Path) -> None:
+    """Let the JVM compile what all contenders run."""
+    for name, key in KEYS.items():
+        source = make(session, folder / f"small-{name}", key, 2, 100_000)
+        for radix in (True, False):
+            spark_sort(session, source, key, radix).write.format("noop").mode("overwrite").save()
+        arrow_merge(session, source, key).write.format("noop").mode("overwrite").save()
 
 
 def main() -> None:
@@ -177,6 +205,7 @@ def main() -> None:
             "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # as Delta writes
         }
         session = engine.new_session(engine.Settings(home=make_home(folder / "home"), conf=conf))
+        warm_up(session, folder)
         for key in options.keys:
             for inputs in options.inputs:
                 measured = measure(session, folder, key, inputs == "sorted", options)
