@@ -197,7 +197,6 @@ def main() -> None:
         "--inputs", nargs="+", choices=["sorted", "unsorted"], default=["sorted", "unsorted"]
     )
     options = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
         folder = Path(name)
         conf = {
@@ -210,8 +209,10 @@ def main() -> None:
             for inputs in options.inputs:
                 measured = measure(session, folder, key, inputs == "sorted", options)
                 # Other cases stay, so that one can be run at a time.
+                known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
                 cases = {one["case"] for one in measured}
-                results = [one for one in results if one["case"] not in cases] + measured
+                results = [one for one in known if one["case"] not in cases] + measured
+                results.sort(key=lambda one: str(one["case"]))
                 for one in measured:
                     print(one, flush=True)
                 RESULTS.write_text(json.dumps(results, indent=2) + "\n")
