@@ -79,6 +79,10 @@ bench-compaction-memory: machine $(VENV)/.bench jars ## peak memory of a compact
 bench-ranges: machine $(VENV)/.bench jars ## files that each range method leaves to read, seconds of planning
 	$(BIN)/python benchmarks/range_planning.py $(ARGS)
 
+.PHONY: bench-sorted-runs
+bench-sorted-runs: machine $(VENV)/.bench jars ## how a task merges sorted files fastest: Spark's sorts, and Arrow
+	$(BIN)/python benchmarks/merge_sorted_runs.py
+
 .PHONY: bench-merge-cost
 bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE beside the one-commit merge
 	$(BIN)/python benchmarks/merge_cost.py

@@ -27,9 +27,9 @@ class Layout:
 
     Attributes:
         sort_by: columns of the row key, in their order.
-        bucket_column, window: the partition column that buckets are made by, and how much time
-            each of its values stands for, a key of `WINDOWS`; both None where the table is not
-            divided by time.
+        bucket_column, window: what buckets are made by, a partition column or the timestamp that
+            one is computed from, and how much time each of its values stands for, a key of
+            `WINDOWS`; both None where the table is not divided by time.
         target_rows, target_bytes: size of a full fragment; whichever is reached first counts.
         fan_in: fragments that one merge of a size tier takes, at most and, while the bucket is
             hot, at least.
@@ -136,7 +136,7 @@ def parse_layout(model: str, block: Any) -> Layout:
             )
         if isinstance(block.get("bucket_by"), Mapping):
             missing = [key for key in nested["bucket_by"] if block["bucket_by"].get(key) is None]
-            said = {"column": "a partition column", "window": ", ".join(WINDOWS)}
+            said = {"column": "a timestamp or partition column", "window": ", ".join(WINDOWS)}
             mistakes += [f"bucket_by.{key}: missing; accepted: {said[key]}" for key in missing]
     if found.get("curve") == ZORDER and "sort_by" in found:
         count = len(found["sort_by"])

@@ -71,6 +71,10 @@ def generated_columns(session: SparkSession, table: str) -> list[str]:
     return [one["name"] for one in fields if "delta.generationExpression" in one["metadata"]]
 
 
+def partition_columns(session: SparkSession, table: str) -> list[str]:
+    return list(_snapshot(session, table).metadata().partitionSchema().fieldNames())
+
+
 def state(
     session: SparkSession, table: str, version: int | None = None
 ) -> tuple[str, dict[str, int]]:

@@ -7,14 +7,16 @@ order of the steps between them is ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import jvm
+from alluvium.delta.bucket_column import in_order
 from alluvium.merge.refusal import Facts
+from alluvium.names import quoted
 from alluvium.ranges import Kept
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -32,12 +34,20 @@ class Statement(jvm.SessionCopy):
     """One MERGE in a transaction of its own.
 
     settings: Spark settings of this statement alone.
+    sort_by: columns that each new file is sorted by; a column that the table lacks sorts nothing.
 
     Raises AnalysisException (pyspark.errors) as MERGE does.
     """
 
-    def __init__(self, session: SparkSession, sql: str, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        sql: str,
+        settings: Mapping[str, str],
+        sort_by: Sequence[str] = (),
+    ) -> None:
         super().__init__(session)
+        self._sort_by = sort_by
         self._functions = self._jvm.org.apache.spark.sql.functions
         self._expressions = self._object("org.apache.spark.sql.classic.ExpressionUtils$")
         for key, value in settings.items():
@@ -247,7 +257,17 @@ class Statement(jvm.SessionCopy):
         kept = functions.col(_DROPPED).equalTo(functions.lit(False))
         frame = rows.select(output).filter(kept).drop(_DROPPED)
         frame = frame.coalesce(1) if small else frame
-        return jvm.items(self._command.writeFiles(self.spark, self._transaction, frame))
+        metadata = self._transaction.metadata()
+        fields = metadata.schema().fieldNames()
+        if not self._sort_by or _lower(self._sort_by) - _lower(fields):
+            return jvm.items(self._command.writeFiles(self.spark, self._transaction, frame))
+        # MERGE's own writer would move rows to the tasks of their partitions, and out of order.
+        partition = list(metadata.partitionSchema().fieldNames())
+        if partition:
+            frame = frame.repartition(self._seq(functions.col(quoted(name)) for name in partition))
+        rows = in_order(DataFrame(frame, self.session), partition, self._sort_by)
+        written = self._transaction.writeFiles(rows._jdf, self._none, False, self._seq([]))
+        return jvm.items(written)
 
     def files_with_statistics(self, paths: Iterable[str]) -> list[Any]:
         """AddFile actions of the snapshot; those that `candidates` gives lack statistics."""
@@ -353,6 +373,10 @@ class Statement(jvm.SessionCopy):
         """The clause with a look at `column` for its condition, which was computed before."""
         holds = self._expressions.expression(self._is(column, place))
         return clause.copy(self._jvm.scala.Option.apply(holds), clause.actions())
+
+
+def _lower(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
 
 
 class VectorWriter:

@@ -19,6 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
 from alluvium.compaction import row_groups, row_key, zorder
+from alluvium.compaction.generated import bucket_partition
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
@@ -87,7 +88,8 @@ class TableFiles(jvm.SessionCopy):
 
         first: column by whose statistics untagged files are placed, the row key's first one; None
             where the log does not tell their place.
-        bucket_column: partition column whose values stand for a time of one `window`.
+        bucket_column: partition column whose values stand for a time of one `window`, or the
+            timestamp that the table has such a column for.
 
         Raises:
             ValueError: there is no such partition column.
@@ -126,14 +128,10 @@ class TableFiles(jvm.SessionCopy):
 
     def _ends(self, column: str | None, window: str | None) -> Any:
         functions = self._jvm.org.apache.spark.sql.functions
-        if column is None:
+        if column is None or window is None:
             return functions.lit(None).cast("double")
-        if column.lower() not in (name.lower() for name in self._partition):
-            known = ", ".join(self._partition) or "none"
-            raise ValueError(
-                f"bucket_by.column: {column!r} is no partition column; accepted: {known}"
-            )
-        text = log.partition_text(self.session, self._fields[column.lower()])
+        name = bucket_partition(column, window, self._partition)
+        text = log.partition_text(self.session, self._fields[name.lower()])
         begins = text.try_cast("timestamp")
         return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
 

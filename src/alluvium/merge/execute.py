@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,6 +66,7 @@ def run(
     table_id: str | None = None,
     engine: str = "auto",
     retries: int = RETRIES,
+    sort_by: Sequence[str] = (),
 ) -> Outcome:
     """Run the MERGE that `plan` gives into `table`, again if other writers are in its way.
 
@@ -76,6 +77,7 @@ def run(
     table_id: id of the table that the first plan was made for; the present one's if not given.
     engine: `auto`, the one-commit merge and MERGE INTO where that refuses; or `merge_into`.
     retries: tries beyond the first.
+    sort_by: columns that the one-commit merge sorts each new file by.
 
     Raises:
         ConflictError: the retries are used up, or the table was altered or replaced meanwhile.
@@ -99,7 +101,7 @@ def run(
             )
         if statement is None:
             return recorded() or Outcome(0)
-        return _try(session, table, statement, table_id, model, through, engine)
+        return _try(session, table, statement, table_id, model, through, engine, sort_by)
 
     def recorded() -> Outcome | None:
         done = progress.read(session, table, model)
@@ -119,6 +121,7 @@ def _try(
     model: str,
     through: int | None,
     engine: str,
+    sort_by: Sequence[str],
 ) -> Outcome:
     kept: Kept | None = None
 
@@ -132,7 +135,12 @@ def _try(
     refused = None
     if engine == "auto":
         merged = one_commit.merge(
-            session, statement.sql, progress=recorded, metadata=describe, at=statement.at
+            session,
+            statement.sql,
+            progress=recorded,
+            metadata=describe,
+            at=statement.at,
+            sort_by=sort_by,
         )
         if isinstance(merged, one_commit.Merged):
             return Outcome(

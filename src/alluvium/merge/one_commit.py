@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -65,6 +65,7 @@ def merge(
     progress: tuple[str, int] | None = None,
     metadata: Callable[[Kept], str] | None = None,
     at: int | None = None,
+    sort_by: Sequence[str] = (),
 ) -> Merged | Refusal:
     """Run the MERGE statement `sql` with its exact result, or say why not.
 
@@ -72,13 +73,14 @@ def merge(
         recorded this version or a later one, nothing happens.
     metadata: gives the commit's `userMetadata` from the files that the merge looks at.
     at: version that the table must have when the merge begins; None for any.
+    sort_by: columns that each new file is sorted by, partition by partition; empty for no order.
 
     Raises StaleBatchError where it has another version, and what MERGE raises: AnalysisException
     for a statement that is wrong, DeltaUnsupportedOperationException where several source rows
     match one target row, constraint violations, and Delta's concurrency exceptions
     (delta.exceptions). Nothing of the merge is then in the table.
     """
-    prepared = prepare(session, sql, progress=progress, metadata=metadata, at=at)
+    prepared = prepare(session, sql, progress=progress, metadata=metadata, at=at, sort_by=sort_by)
     if not isinstance(prepared, Prepared):
         return prepared
     with prepared:
@@ -145,6 +147,7 @@ def prepare(
     progress: tuple[str, int] | None = None,
     metadata: Callable[[Kept], str] | None = None,
     at: int | None = None,
+    sort_by: Sequence[str] = (),
 ) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
 
@@ -155,7 +158,7 @@ def prepare(
     settings = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true"}
     if progress is not None:
         settings |= {APP: progress[0], VERSION: str(progress[1])}
-    statement = Statement(session, sql, settings)
+    statement = Statement(session, sql, settings, sort_by)
     with statement.active():
         why = refusal.reason(statement.facts())
         if why is not None:

@@ -226,7 +226,7 @@ def test_a_bucket_needs_its_column_and_its_window(
     absent: dict[str, Any], given: dict[str, Any]
 ) -> None:
     found = mistakes({"sort_by": "a", "bucket_by": absent | given})
-    said = {"column": "a partition column", "window": "hour, day, week, month"}
+    said = {"column": "a timestamp or partition column", "window": "hour, day, week, month"}
     assert found == [
         f"bucket_by.{key}: missing; accepted: {said[key]}" for key in said if key not in given
     ]

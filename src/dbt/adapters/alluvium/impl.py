@@ -25,13 +25,14 @@ from alluvium.engine.session import as_text
 from alluvium.merge import batch, one_commit, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
+from alluvium.names import quoted
 from alluvium.ranges import UnfitError
 from dbt.adapters.alluvium import catalog, layouts, python_models, seeds, storage, streams
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
-from dbt.adapters.alluvium.session import SessionHandle, spark_errors
+from dbt.adapters.alluvium.session import SessionHandle, spark_errors, statements
 
 if TYPE_CHECKING:
     import agate
@@ -117,7 +118,8 @@ class AlluviumAdapter(SparkAdapter):
         dbt-spark's materializations read `file_format` and take its absence for parquet: a table
         would be dropped before it is rebuilt, a snapshot refused. Its MERGE fails on a column that
         the batch no longer has, whatever `on_schema_change` says, unless Delta may evolve; the
-        setting ends with the node's session. A node of a tier enters it.
+        setting ends with the node's session. A table whose buckets are made from a timestamp is
+        partitioned by the column that is generated for it. A node of a tier enters it.
         """
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
@@ -130,6 +132,12 @@ class AlluviumAdapter(SparkAdapter):
             config.model.config["tblproperties"] = {_VECTORS: "true", **given}
         elif config.get("on_schema_change") in ("append_new_columns", "sync_all_columns"):
             session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+        if layouts.META in meta and config.model.resource_type == "model":
+            partition_by = layouts.as_list(config.get("partition_by"))
+            layout = layouts.layout_of(config.model.name, meta[layouts.META])
+            column = layouts.generated(layout, partition_by)
+            if column is not None and column.name not in partition_by:
+                config.model.config["partition_by"] = [*partition_by, column.name]
         tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)
@@ -264,6 +272,7 @@ class AlluviumAdapter(SparkAdapter):
         partition_by: str | list[str] | None = None,
         location_root: str | None = None,
         tblproperties: dict[str, Any] | None = None,
+        layout: Any = None,
     ) -> dict[str, Any]:
         """Append what is new at the one stream that `sql` reads; returns the run's figures."""
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the stream
@@ -275,6 +284,7 @@ class AlluviumAdapter(SparkAdapter):
             partition_by=partition_by,
             location_root=location_root,
             tblproperties=tblproperties,
+            layout=layouts.layout_of(str(relation.identifier), layout),
         )
         figures = streams.append(
             self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
@@ -302,6 +312,42 @@ class AlluviumAdapter(SparkAdapter):
         """Lines that say what `compact` would do now."""
         with spark_errors():
             return layouts.preview(self._handle.session, table, model, block)
+
+    @available.parse_none
+    def check_bucket_column(
+        self, table: str, model: str, block: Any, partition_by: str | list[str] | None
+    ) -> None:
+        """Raise where the table lacks the partition column that its buckets are to be made by."""
+        column = layouts.generated(layouts.layout_of(model, block), partition_by)
+        if column is not None:
+            layouts.check_table(self._handle.session, table, model, column)
+
+    @available.parse(lambda sql, *a, **k: sql)
+    def with_bucket_column(
+        self, sql: str, model: str, block: Any, partition_by: str | list[str] | None
+    ) -> str:
+        """The query with what its buckets are made by: a table created from it generates that."""
+        column = layouts.generated(layouts.layout_of(model, block), partition_by)
+        if column is None:
+            return sql
+        with spark_errors():
+            rows = self._handle.table(f"(\n{statements(sql)[-1]}\n)")
+            view = quoted(f"__alluvium_bucketed_{model}")
+            layouts.with_column(rows, model, column).createOrReplaceTempView(view)
+        return f"select * from {view}"
+
+    @available.parse(lambda sql, *a, **k: sql)
+    def layout_batch(
+        self,
+        sql: str,
+        model: str,
+        block: Any,
+        partition_by: str | list[str] | None,
+        in_order: bool = False,
+    ) -> str:
+        """A batch with the column that buckets are made by, in the layout's order if asked for."""
+        layout = layouts.layout_of(model, block)
+        return layouts.batch_query(statements(sql)[-1], layout, partition_by, in_order)
 
     @available.parse(lambda *a, **k: "")
     def compact(self, table: str, model: str, block: Any) -> str:
@@ -427,6 +473,7 @@ class AlluviumAdapter(SparkAdapter):
                 attempt["sql"], attempt["figures"], attempt["prune"], self._handle.batch_at
             )
 
+        layout = layouts.layout_of(model_id, attempt["layout"])
         with spark_errors():
             outcome = merge.run(
                 session,
@@ -436,6 +483,7 @@ class AlluviumAdapter(SparkAdapter):
                 attempt["through"],
                 table_id=attempt["table_id"],
                 engine=attempt["engine"],
+                sort_by=layout.sort_by if layout else (),
             )
         affected = outcome.affected
         wrote: dict[str, Any] = {"files_written": outcome.files, "bytes_written": outcome.bytes}

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.compaction import report, run
 from alluvium.compaction.errors import LayoutError
-from alluvium.compaction.layout import parse_layout
+from alluvium.compaction.generated import GeneratedColumn, generated_column
+from alluvium.compaction.generated import batch_query as generated_sql
+from alluvium.compaction.layout import Layout, parse_layout
+from alluvium.delta import bucket_column
 
 META = "alluvium_layout"
 _log = AdapterLogger("Alluvium")
@@ -22,13 +25,70 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
     """Every mistake in the layouts of the graph's models, before anything runs."""
     found = []
     for model in models:
-        meta = (model.get("config") or {}).get("meta") or {}
-        if META in meta:
-            try:
-                parse_layout(model["name"], meta[META])
-            except LayoutError as error:
-                found += [f"{error.model}: meta.{META}.{mistake}" for mistake in error.mistakes]
+        config = model.get("config") or {}
+        meta = config.get("meta") or {}
+        if META not in meta:
+            continue
+        try:
+            layout = parse_layout(model["name"], meta[META])
+        except LayoutError as error:
+            found += [f"{error.model}: meta.{META}.{mistake}" for mistake in error.mistakes]
+            continue
+        partition_by = as_list(config.get("partition_by"))
+        if model.get("language") == "python" and generated(layout, partition_by):
+            found.append(
+                f"{model['name']}: meta.{META}.bucket_by.column: {layout.bucket_column!r} is not in"
+                " partition_by, and the table of a Python model has no generated columns;"
+                f" accepted: {', '.join(partition_by) or 'a column of partition_by'}"
+            )
     return found
+
+
+def as_list(names: str | Sequence[str] | None) -> list[str]:
+    """`partition_by` as dbt takes it: one column or several."""
+    return [names] if isinstance(names, str) else list(names or [])
+
+
+def layout_of(model: str, block: Any) -> Layout | None:
+    """The layout that `meta.alluvium_layout` says; None for a model without."""
+    with _layout_errors():
+        return None if block is None else parse_layout(model, block)
+
+
+def generated(
+    layout: Layout | None, partition_by: str | Sequence[str] | None
+) -> GeneratedColumn | None:
+    """The column that Delta generates for the buckets of a model; None for none."""
+    return None if layout is None else generated_column(layout, as_list(partition_by))
+
+
+def batch_query(
+    sql: str, layout: Layout | None, partition_by: str | Sequence[str] | None, in_order: bool
+) -> str:
+    """The query of a batch with the generated column, in the layout's order if asked for."""
+    column = generated(layout, partition_by)
+    if layout is None or (column is None and not in_order):
+        return sql
+    sort_by = layout.sort_by if in_order else ()
+    return generated_sql(sql, column, as_list(partition_by), sort_by)
+
+
+def with_column(frame: DataFrame, model: str, column: GeneratedColumn) -> DataFrame:
+    """The rows with the generated column of the model's buckets."""
+    with _layout_errors():
+        try:
+            return bucket_column.with_column(frame, column)
+        except ValueError as error:
+            raise LayoutError(model, [str(error)]) from error
+
+
+def check_table(session: SparkSession, table: str, model: str, column: GeneratedColumn) -> None:
+    """Raises DbtRuntimeError unless the table has the generated column of the model's buckets."""
+    with _layout_errors():
+        try:
+            bucket_column.check_table(session, table, column)
+        except ValueError as error:
+            raise LayoutError(model, [str(error)]) from error
 
 
 def preview(session: SparkSession, table: str, model: str, block: Any) -> list[str]:

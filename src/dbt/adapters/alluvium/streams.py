@@ -16,7 +16,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium import stream
+from alluvium.compaction.layout import Layout
 from alluvium.names import quoted
+from dbt.adapters.alluvium import layouts
 from dbt.adapters.alluvium.figures import ModelResponse
 
 META = "alluvium_stream"
@@ -105,6 +107,7 @@ def target(
     partition_by: str | list[str] | None,
     location_root: str | None,
     tblproperties: Mapping[str, Any] | None,
+    layout: Layout | None,
 ) -> stream.Target:
     """The table of a relation, with its checkpoint beside it."""
     if location_root is not None:
@@ -116,7 +119,7 @@ def target(
         if Path(warehouse.removeprefix("file:")) != home / "warehouse":
             # Tables of a shared warehouse are not this machine's alone, nor are their checkpoints.
             checkpoint = f"{warehouse.rstrip('/')}/_checkpoints"
-    columns = [partition_by] if isinstance(partition_by, str) else partition_by or []
+    columns = layouts.as_list(partition_by)
     return stream.Target(
         name=relation.render(),
         checkpoint=f"{checkpoint}/{relation.schema}.{relation.identifier}",
@@ -124,6 +127,8 @@ def target(
         partition_by=tuple(columns),
         location=location,
         tblproperties={str(k): str(v) for k, v in (tblproperties or {}).items()},
+        bucket=layouts.generated(layout, columns),
+        sort_by=() if layout is None else tuple(layout.sort_by),
     )
 
 

@@ -11,7 +11,13 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
   {%- elif temporary -%}
     {{ create_temporary_view(relation, compiled_code) }}
   {%- else -%}
-    {{ config.get('sql_header') or '' }}
+    {%- set header = config.get('sql_header') or '' -%}
+    {%- if header and alluvium_layout() is not none -%}
+      {#- The query is analysed before the statement is sent: what it needs comes first. -#}
+      {%- do run_query(header) -%}
+      {%- set header = '' -%}
+    {%- endif -%}
+    {{ header }}
     {{ alluvium_create_table_sql(relation, compiled_code) }}
   {%- endif -%}
 {%- endmacro -%}
@@ -23,8 +29,17 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
     {{ get_assert_columns_equivalent(compiled_code) }}
     {%- set compiled_code = get_select_subquery(compiled_code) ~ alluvium_constraints_guard(relation) %}
   {% endif %}
+  {%- if alluvium_layout() is not none -%}
+    {%- set compiled_code = adapter.with_bucket_column(compiled_code, model.name, alluvium_layout(), config.get('partition_by')) -%}
+  {%- endif -%}
   {{ alluvium_create_table_header(relation) }}
   {{ compiled_code }}
+{%- endmacro -%}
+
+
+{#- `meta.alluvium_layout` of the model that is built; none for other nodes. -#}
+{%- macro alluvium_layout() -%}
+  {{ return((config.get('meta') or {}).get('alluvium_layout') if model.resource_type == 'model' else none) }}
 {%- endmacro -%}
 
 

@@ -19,6 +19,11 @@
     {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
   {%- endif -%}
 
+  {%- set layout = alluvium_layout() -%}
+  {%- if layout is not none and not rebuild -%}
+    {%- do adapter.check_bucket_column(this.render(), model.name, layout, config.get('partition_by')) -%}
+  {%- endif -%}
+
   {%- if strategy in ('insert_overwrite', 'microbatch') and config.get('partition_by') -%}
     {%- call statement() -%}
       set spark.sql.sources.partitionOverwriteMode = DYNAMIC
@@ -39,8 +44,14 @@
     {%- do persist_constraints(this, model) -%}
 
   {%- else -%}
+    {#- A merge leaves the column of the buckets to Delta, and sorts what it writes itself. -#}
+    {%- set batch = compiled_code -%}
+    {%- if layout is not none and language == 'sql' and not merged -%}
+      {%- set batch = adapter.layout_batch(
+          compiled_code, model.name, layout, config.get('partition_by'), in_order=strategy != 'merge') -%}
+    {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
-      {{ create_table_as(True, tmp_relation, compiled_code, language) }}
+      {{ create_table_as(True, tmp_relation, batch, language) }}
     {%- endcall -%}
 
     {%- if merged -%}

@@ -24,7 +24,8 @@
       file_format=file_format,
       partition_by=config.get('partition_by'),
       location_root=config.get('location_root'),
-      tblproperties=config.get('tblproperties')) -%}
+      tblproperties=config.get('tblproperties'),
+      layout=alluvium_layout()) -%}
   {{ write(compiled_code) }}
   {%- do store_result('main', response=adapter.stream_response(figures)) -%}
   {%- do log(figures.line, info=true) -%}

@@ -1,0 +1,50 @@
+"""The generated column of a layout's buckets, in frames and in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.compaction.generated import GeneratedColumn
+from alluvium.delta import log
+from alluvium.names import quoted
+
+# Delta's own name for it, in the metadata of a column. A table that is created from rows with it
+# generates the column from then on: schema, rows and partitions are one commit, where CREATE TABLE
+# with GENERATED ALWAYS AS would have none of the rows.
+_EXPRESSION = "delta.generationExpression"
+
+
+def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:
+    """The rows with the column behind the others; a table that is made of them generates it.
+
+    Raises:
+        ValueError: it cannot be made of the frame's columns.
+    """
+    column.check({field.name: field.dataType.simpleString() for field in frame.schema})
+    value = F.expr(column.expression).cast(column.type)
+    return frame.select("*", value.alias(column.name, metadata={_EXPRESSION: column.expression}))
+
+
+def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> None:
+    """Raises ValueError unless the Delta table `table` generates the column and is cut by it."""
+    generated = [name.lower() for name in log.generated_columns(session, table)]
+    partitions = log.partition_columns(session, table)
+    if column.name.lower() in (name.lower() for name in partitions if name.lower() in generated):
+        return
+    raise ValueError(
+        f"bucket_by.column: {table} has no generated partition column {column.name}, made from"
+        f" {column.source}, and one cannot be added; nothing was changed. Accepted: one build with"
+        f" --full-refresh, or a partition column of the table: {', '.join(partitions) or 'none'}"
+    )
+
+
+def in_order(frame: DataFrame, partition_by: Sequence[str], sort_by: Sequence[str]) -> DataFrame:
+    """Each task's rows in the order of buckets, and in each by the row key.
+
+    The partition's columns come first: Delta's writer asks for that order, and would sort again.
+    """
+    names = [quoted(name) for name in (*partition_by, *sort_by)]
+    return frame.sortWithinPartitions(*names) if sort_by else frame

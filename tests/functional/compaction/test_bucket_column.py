@@ -1,0 +1,139 @@
+"""The column that Delta generates for the buckets of a layout, against pandas."""
+
+from __future__ import annotations
+
+import itertools
+
+import pandas as pd
+import pytest
+from functional.sorted_files import files_of, is_sorted
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.generated import GeneratedColumn
+from alluvium.compaction.layout import WINDOWS, Layout
+from alluvium.compaction.run import compact
+from alluvium.delta import bucket_column, log
+from alluvium.delta.rewrite import Rewriter
+
+pytestmark = pytest.mark.spark
+
+NUMBER = itertools.count()
+# Every 7 hours over three months, and two events whose time is not known.
+EVENTS = """
+    select id, concat('s', id % 5) as service,
+        timestamp'2023-12-25 00:30:00' + make_dt_interval(0, cast(id * 7 as int)) as at
+    from range(300)
+    union all select 1000 + id, 'none', null from range(2)
+"""
+# When the windows begin and end, by pandas' calendar.
+PERIODS = {"hour": "h", "day": "D", "week": "W-SUN", "month": "M"}
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    spark.sql("create schema if not exists bucketing")
+    return spark
+
+
+def create(session: SparkSession, window: str, rows: str = EVENTS, name: str = "") -> str:
+    name = name or f"bucketing.t{next(NUMBER)}"
+    column = GeneratedColumn("at", window)
+    frame = bucket_column.with_column(session.sql(rows), column)
+    frame.createOrReplaceTempView("bucketing_rows")
+    session.sql(
+        f"create or replace table {name} using delta partitioned by ({column.name})"
+        " as select * from bucketing_rows"
+    )
+    return name
+
+
+def begins(times: pd.Series, window: str) -> pd.Series:
+    return times.dt.to_period(PERIODS[window]).dt.start_time
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -> None:
+    table = create(session, window)
+    column = GeneratedColumn("at", window)
+    assert len(log.partition_columns(session, table)) == 1
+    assert log.generated_columns(session, table) == [column.name]
+    bucket_column.check_table(session, table, column)
+    # Rows and column are one commit, and so is replacing both.
+    assert session.sql(f"describe history {table}").count() == 1
+    create(session, window, name=table)
+    assert session.sql(f"describe history {table}").count() == 2
+    # Later writers need not know it, and cannot have it wrong.
+    session.sql(
+        f"insert into {table} (id, at) values (2000, timestamp'2024-02-29 23:59:59.999999')"
+    )
+    with pytest.raises(Exception, match="CHECK constraint"):
+        session.sql(f"insert into {table} values (2001, 's', timestamp'2024-02-29', '2020-01-01')")
+    found = session.sql(f"select id, at, {column.name} as begins from {table}").toPandas()
+    assert len(found) == 303
+    known = found.dropna(subset=["at"])
+    assert len(known) == 301
+    assert (pd.to_datetime(known["begins"]) == begins(known["at"], window)).all()
+    assert found[found["at"].isna()]["begins"].isna().all()
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_filters_and_compaction_know_the_windows(session: SparkSession, window: str) -> None:
+    # Without statistics only the partitions can tell.
+    session.conf.set("spark.databricks.delta.stats.collect", "false")
+    try:
+        table = create(session, window)
+    finally:
+        session.conf.unset("spark.databricks.delta.stats.collect")
+    times = session.sql(EVENTS).toPandas()["at"].dropna()
+    files = begins(times, window).nunique() + 1
+    for first, last in (
+        ("2024-02-05 05:30:00", "2024-02-06 05:30:00"),
+        ("2024-02-01 06:30:00", "2024-02-01 06:30:00"),
+    ):
+        kept = log.skipping(session, table, f"at between '{first}' and '{last}'")
+        wanted = begins(times[times.between(first, last)], window).nunique()
+        assert kept.files_total == files
+        # The windows at both ends may hold nothing that is wanted.
+        assert wanted <= kept.files <= wanted + 2
+    assert log.skipping(session, table, "at is null").files == 1
+
+    rewriter = Rewriter(session, table)
+    fragments = rewriter.fragments("service", "at", window).to_pandas()
+    ends = times.dt.to_period(PERIODS[window]).dt.end_time.dt.ceil("h").drop_duplicates()
+    expected = sorted((ends - pd.Timestamp(0)) / pd.Timedelta(seconds=1))
+    assert sorted(fragments["ends"].dropna()) == expected
+    assert fragments["ends"].isna().sum() == 1
+    # By the name of the column itself it is the same.
+    by_name = rewriter.fragments("service", f"at_{window}", window).to_pandas()
+    assert by_name["ends"].equals(fragments["ends"])
+
+
+def test_buckets_are_compacted_apart(session: SparkSession) -> None:
+    table = create(session, "month")
+    for number in range(3):
+        session.sql(
+            f"insert into {table} (id, service, at)"
+            f" select id + {number}, service, at from ({EVENTS})"
+        )
+    before = sorted(map(tuple, session.table(table).collect()), key=str)
+    layout = Layout(("service", "at"), bucket_column="at", window="month", fan_in=4)
+    done = compact(session, table, layout, "events", clock=lambda: 1e11)
+    assert done.merges == 5  # four months, and NULL
+    assert sorted(map(tuple, session.table(table).collect()), key=str) == before
+    files = files_of(session, table)
+    assert len(files) == 5
+    assert all(is_sorted(path, ("service", "at")) for path in files)
+
+
+def test_a_table_without_it_is_refused(session: SparkSession) -> None:
+    table = f"bucketing.t{next(NUMBER)}"
+    session.sql(
+        f"create table {table} (at timestamp, at_day date, region int) using delta"
+        " partitioned by (at_day, region)"
+    )
+    with pytest.raises(ValueError, match="no generated partition column at_day") as caught:
+        bucket_column.check_table(session, table, GeneratedColumn("at", "day"))
+    assert str(caught.value).endswith("a partition column of the table: at_day, region")
+    assert "--full-refresh" in str(caught.value)
+    with pytest.raises(ValueError, match="neither by 'at' nor by 'at_week'"):
+        Rewriter(session, table).fragments("region", "at", "week")

@@ -1,0 +1,188 @@
+"""Models whose layout makes buckets from a timestamp: created, merged, widened, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+from functional.merge.conftest import BATCH, SOURCES, merged
+from functional.sorted_files import files_of, is_sorted
+
+from alluvium.merge import one_commit
+
+pytestmark = pytest.mark.spark
+
+LAYOUT = {"sort_by": ["v", "id"], "bucket_by": {"column": "at", "window": "day"}}
+META = {"alluvium_layout": LAYOUT}
+PLAIN = """
+{{{{ config(materialized='{materialized}', meta={meta!r}{more}) }}}}
+select id, op, lsn, at, v{extra} from {{{{ source('raw', 'events') }}}}
+"""
+
+
+def laid(body: str = "select * from {{ ref('batch') }}", meta: dict[str, Any] = META) -> str:
+    sql = merged(
+        {"order_by": "lsn", "delete_when": "op = 'd'"}, body, on_schema_change="append_new_columns"
+    )
+    return sql.replace("meta={", f"meta={{'alluvium_layout': {meta['alluvium_layout']!r}, ")
+
+
+def plain(materialized: str, meta: dict[str, Any] = META, extra: str = "", **more: Any) -> str:
+    settings = "".join(f", {key}={value!r}" for key, value in more.items())
+    return PLAIN.format(materialized=materialized, meta=meta, extra=extra, more=settings)
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Any]) -> Any:
+    made = make_project(
+        "bucketed",
+        {"models/sources.yml": SOURCES, "models/batch.sql": BATCH, "models/items.sql": laid()},
+    )
+    made.append_events(0, *(event(i, i, day=1 + i % 3) for i in range(60)))
+    made.append_events(0, (900, "c", 1, None, "no time"))
+    made.dbt("run")
+    return made
+
+
+def event(key: int, lsn: int, day: int, op: str = "c") -> tuple[Any, ...]:
+    return (key, op, lsn, f"2024-03-{day:02} 12:{key % 60:02}:00", f"v{(key * 7) % 10}")
+
+
+def check(project: Any, table: str, window: str = "D") -> pd.DataFrame:
+    """Each row's bucket is that of its timestamp, by pandas."""
+    rows = project.sql(f"select * from {{s}}.{table}")
+    name = {"D": "at_day", "M": "at_month"}[window]
+    expected = rows["at"].dt.to_period(window).dt.start_time
+    found = pd.to_datetime(rows[name])
+    assert (found.isna() == rows["at"].isna()).all()
+    assert (found.dropna() == expected.dropna()).all()
+    return rows
+
+
+def partitions(project: Any, table: str) -> list[str]:
+    return list(project.sql(f"describe detail {{s}}.{table}")["partitionColumns"].iloc[0])
+
+
+def test_a_merged_model_is_created_merged_and_widened(project: Any) -> None:
+    table = "bucketed.items"
+    assert partitions(project, "items") == ["at_day"]
+    assert len(check(project, "items")) == 61
+    first = files_of(project.session, table)
+    assert len(first) == 4  # three days, and NULL
+    assert all(is_sorted(path, ("v", "id")) for path in first)
+    # Rows that change their day, one without a time that gets one, a delete, new ones.
+    changes = [event(i, 1000 + i, day=5) for i in range(0, 30, 2)]
+    project.append_events(
+        1, *changes, event(900, 1000, day=6), event(1, 1000, day=2, op="d"), event(77, 1, day=5)
+    )
+    project.dbt("run")
+    assert project.figures("items")["engine"] == "one_commit"
+    rows = check(project, "items").set_index("id")
+    assert (pd.to_datetime(rows.loc[[0, 2, 28], "at_day"]).dt.day == 5).all()
+    assert pd.to_datetime(rows.loc[900, "at_day"]).day == 6
+    # The batch gets a column: it is added, and that of the buckets stays.
+    project.write(
+        {"models/items.sql": laid("select *, concat('x', id) as x from {{ ref('batch') }}")}
+    )
+    before = files_of(project.session, table)
+    project.append_events(2, *(event(i, 2000 + i, day=1 + i % 9) for i in range(40, 90)))
+    project.dbt("run")
+    rows = check(project, "items").set_index("id")
+    assert rows.loc[45, "x"] == "x45"
+    assert rows["x"].notna().sum() == 50
+    assert partitions(project, "items") == ["at_day"]
+    new = files_of(project.session, table) - before
+    assert len(new) == 9
+    assert all(is_sorted(path, ("v", "id")) for path in new)
+    # A contract of types is none of this: the column is not the model's.
+    project.dbt("run", "--full-refresh")
+    assert len(check(project, "items")) == 91
+    project.dbt("run-operation", "alluvium.compact", "--args", "{model: items}")
+    check(project, "items")
+
+
+def test_large_batches_are_sorted_by_every_task(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_commit, "_SMALL", 0)
+    before = files_of(project.session, "bucketed.items")
+    project.append_events(3, *(event(i, 9000 + i, day=1 + i % 4) for i in range(400)))
+    project.dbt("run")
+    new = files_of(project.session, "bucketed.items") - before
+    assert len(new) == 4
+    assert all(is_sorted(path, ("v", "id")) for path in new)
+    assert len(check(project, "items")) == 401
+
+
+def test_tables_appends_and_overwrites(project: Any) -> None:
+    month = {"alluvium_layout": LAYOUT | {"bucket_by": {"column": "at", "window": "month"}}}
+    contract = {"contract": {"enforced": True}}
+    types = {"id": "bigint", "op": "string", "lsn": "bigint", "at": "timestamp", "v": "string"}
+    columns = [{"name": name, "data_type": kind} for name, kind in types.items()]
+    files = {
+        "models/built.sql": plain("table", month, sql_header="set alluvium.test = 1;", **contract),
+        "models/added.sql": plain(
+            "incremental", incremental_strategy="append", on_schema_change="append_new_columns"
+        ),
+        "models/overwritten.sql": plain("incremental", incremental_strategy="insert_overwrite"),
+        "models/upserted.sql": plain(
+            "incremental", incremental_strategy="merge", unique_key=["id", "lsn"],
+            on_schema_change="sync_all_columns",
+        ),
+        "models/built.yml": str({"models": [{"name": "built", "columns": columns}]}),
+    }  # fmt: skip
+    project.write(files)
+    select = ("run", "--select", "built", "added", "overwritten", "upserted")
+    project.dbt(*select)
+    tables = {"built": "M", "added": "D", "overwritten": "D", "upserted": "D"}
+    count = len(project.sql("select * from {s}.events"))
+    for table, window in tables.items():
+        assert len(check(project, table, window)) == count
+        assert partitions(project, table) == ["at_month" if window == "M" else "at_day"]
+    assert project.versions("built") == 1  # rows and column in one commit
+    wider = {
+        name: files[name].replace("at, v", "at, v, lsn as more")
+        for name in ("models/added.sql", "models/upserted.sql")
+    }
+    project.write(wider)
+    before = files_of(project.session, "bucketed.added")
+    project.dbt(*select)
+    new = files_of(project.session, "bucketed.added") - before
+    assert len(new) >= 10
+    assert all(is_sorted(path, ("v", "id")) for path in new)
+    for table, window in tables.items():
+        rows = check(project, table, window)
+        assert len(rows) == (2 * count if table == "added" else count)
+        assert ("more" in rows) == (f"models/{table}.sql" in wider)
+        assert partitions(project, table) == ["at_month" if window == "M" else "at_day"]
+
+
+def test_a_table_that_lacks_the_column_is_left_as_it_is(project: Any) -> None:
+    project.write({"models/grown.sql": plain("incremental", {}, incremental_strategy="append")})
+    project.dbt("run", "--select", "grown")
+    versions = project.versions("grown")
+    project.write({"models/grown.sql": plain("incremental", incremental_strategy="append")})
+    assert not project.try_dbt("run", "--select", "grown").success
+    assert project.said("bucketed`.`grown` has no generated partition column at_day, made from at")
+    assert project.said("Accepted: one build with --full-refresh")
+    assert project.versions("grown") == versions
+    project.dbt("run", "--select", "grown", "--full-refresh")
+    assert partitions(project, "grown") == ["at_day"]
+    check(project, "grown")
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("v", "'v' is string; accepted for the window day: timestamp, date"),
+        ("nothing", "no column 'nothing'; accepted: id, op, lsn, at, v"),
+    ],
+)
+def test_what_no_bucket_can_be_made_of(project: Any, column: str, said: str) -> None:
+    meta = {"alluvium_layout": LAYOUT | {"bucket_by": {"column": column, "window": "day"}}}
+    project.write({"models/wrong.sql": plain("table", meta)})
+    assert not project.try_dbt("run", "--select", "wrong").success
+    assert project.said(said)
+    project.remove("models/wrong.sql")
