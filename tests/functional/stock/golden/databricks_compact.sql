@@ -1,3 +1,4 @@
+describe detail `main`.`alluvium`.`edits`
 select
     `bucket`,
     count_if(`bytes` < 67108864) as `small`
