@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -215,15 +215,16 @@ class Rewriter(jvm.SessionCopy):
         What is written is no part of the table before `commit`.
         """
         self.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
+        place = None if cuts is None else zcurve.place(self.session, cuts)
         with self.active():
             self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
-            frames = [self._sorted(self._files(paths), columns, cuts) for paths in groups]
+            frames = [self._sorted(self._files(paths), columns, place) for paths in groups]
             together = frames[0]
             for frame in frames[1:]:
                 together = together.union(frame)
             transaction = self._transaction()
             actions = jvm.items(transaction.writeFiles(together, self._none, True, self._seq([])))
-            keys = self._keys(actions, columns, cuts)
+            keys = self._keys(actions, columns, place)
         made: list[list[Written]] = [[] for _ in groups]
         for action in actions:
             path = action.path()
@@ -325,29 +326,27 @@ class Rewriter(jvm.SessionCopy):
         frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
         return DataFrame(frame, self.session)
 
-    def _sorted(
-        self, files: Sequence[Any], columns: Sequence[str], cuts: zorder.Cuts | None
-    ) -> Any:
+    def _sorted(self, files: Sequence[Any], columns: Sequence[str], place: Column | None) -> Any:
         frame = self._frame(files).coalesce(1)
         # The partition's columns first, which all rows share: Delta's writer asks for that order
         # and would otherwise sort once more.
         names = [*self._partition, *columns]
-        if cuts is None:
+        if place is None:
             return frame.sortWithinPartitions([F.col(quoted(name)) for name in names])._jdf
         # A column while it sorts: found once a row, not at every comparison.
         names.insert(len(self._partition), _PLACE)
-        frame = frame.withColumn(_PLACE, zcurve.place(self.session, cuts))
+        frame = frame.withColumn(_PLACE, place)
         frame = frame.sortWithinPartitions([F.col(quoted(name)) for name in names])
         return frame.drop(_PLACE)._jdf
 
     def _keys(
-        self, files: Sequence[Any], columns: Sequence[str], cuts: zorder.Cuts | None
+        self, files: Sequence[Any], columns: Sequence[str], place: Column | None
     ) -> dict[str, pa.Table]:
         """The first and the last row key of each file, by the file's name."""
         frame = self._frame(files)
         parts = [F.col(quoted(name)) for name in columns]
-        if cuts is not None:
-            parts.insert(0, zcurve.place(self.session, cuts))
+        if place is not None:
+            parts.insert(0, place)
         key = F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
         found = (
             frame.groupBy(F.col("_metadata.file_name").alias("name"))
