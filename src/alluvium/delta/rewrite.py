@@ -354,9 +354,9 @@ class Rewriter(jvm.SessionCopy):
             .toArrow()
         )
         keys = {}
-        for place, name in enumerate(found["name"].to_pylist()):
+        for row, name in enumerate(found["name"].to_pylist()):
             ends = pa.chunked_array(
-                [found[end].combine_chunks()[place : place + 1] for end in ("lo", "hi")]
+                [found[end].combine_chunks()[row : row + 1] for end in ("lo", "hi")]
             )
             keys[name] = pa.Table.from_struct_array(ends)
         return keys
