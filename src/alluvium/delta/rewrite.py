@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
@@ -249,14 +249,15 @@ class Rewriter(TableFiles):
         What is written is no part of the table before `commit`.
         """
         self.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
+        place = None if cuts is None else zcurve.place(self.session, cuts)
         with self.active():
             self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
-            frames = [self._sorted(self._files(paths), columns, cuts) for paths in groups]
+            frames = [self._sorted(self._files(paths), columns, place) for paths in groups]
             together = frames[0]
             for frame in frames[1:]:
                 together = together.union(frame)
             actions = self._written(together, groups, max_memory)
-            keys = self._keys(actions, columns, cuts)
+            keys = self._keys(actions, columns, place)
         made: list[list[Written]] = [[] for _ in groups]
         for action in actions:
             path = action.path()
@@ -393,29 +394,27 @@ class Rewriter(TableFiles):
         frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
         return DataFrame(frame, self.session)
 
-    def _sorted(
-        self, files: Sequence[Any], columns: Sequence[str], cuts: zorder.Cuts | None
-    ) -> Any:
+    def _sorted(self, files: Sequence[Any], columns: Sequence[str], place: Column | None) -> Any:
         frame = self._frame(files).coalesce(1)
         # The partition's columns first, which all rows share: Delta's writer asks for that order
         # and would otherwise sort once more.
         names = [*self._partition, *columns]
-        if cuts is None:
+        if place is None:
             return frame.sortWithinPartitions([F.col(quoted(name)) for name in names])._jdf
         # A column while it sorts: found once a row, not at every comparison.
         names.insert(len(self._partition), _PLACE)
-        frame = frame.withColumn(_PLACE, zcurve.place(self.session, cuts))
+        frame = frame.withColumn(_PLACE, place)
         frame = frame.sortWithinPartitions([F.col(quoted(name)) for name in names])
         return frame.drop(_PLACE)._jdf
 
     def _keys(
-        self, files: Sequence[Any], columns: Sequence[str], cuts: zorder.Cuts | None
+        self, files: Sequence[Any], columns: Sequence[str], place: Column | None
     ) -> dict[str, pa.Table]:
         """The first and the last row key of each file, by the file's name."""
         frame = self._frame(files)
         parts = [F.col(quoted(name)) for name in columns]
-        if cuts is not None:
-            parts.insert(0, zcurve.place(self.session, cuts))
+        if place is not None:
+            parts.insert(0, place)
         key = F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
         found = (
             frame.groupBy(F.col("_metadata.file_name").alias("name"))
@@ -423,9 +422,9 @@ class Rewriter(TableFiles):
             .toArrow()
         )
         keys = {}
-        for place, name in enumerate(found["name"].to_pylist()):
+        for row, name in enumerate(found["name"].to_pylist()):
             ends = pa.chunked_array(
-                [found[end].combine_chunks()[place : place + 1] for end in ("lo", "hi")]
+                [found[end].combine_chunks()[row : row + 1] for end in ("lo", "hi")]
             )
             keys[name] = pa.Table.from_struct_array(ends)
         return keys

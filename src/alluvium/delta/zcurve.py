@@ -45,17 +45,16 @@ def place(session: SparkSession, cuts: Cuts) -> Column:
 
 
 def _part(session: SparkSession, axis: Axis, places: Sequence[int]) -> Column:
-    if not axis.cuts:
-        rank = F.lit(0)
-    else:
+    if axis.cuts:
         found = InternalFunction.array_binary_search(
             _array(session, axis.cuts), _measured(axis.column, axis.kind)
         )
         # Below 0 for a value that is no cut: the complement of how many cuts are below it.
-        rank = F.greatest(found, F.bitwise_not(found))
-    known = F.get(_array(session, places), rank)
-    # NULL comes first.
-    return F.when(F.col(quoted(axis.column)).isNull(), 0).otherwise(known)
+        below = F.greatest(found, F.bitwise_not(found))
+    else:
+        below = F.when(F.col(quoted(axis.column)).isNotNull(), 0)
+    # NULL comes first. No CASE WHEN, in whose branches Spark would search twice.
+    return F.coalesce(F.get(_array(session, places), below), F.lit(0))
 
 
 def _measured(column: str, kind: str) -> Column:
