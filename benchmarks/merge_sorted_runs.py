@@ -136,7 +136,8 @@ def check(target: Path, key: tuple[str, ...]) -> None:
 
 def measure(
     session: SparkSession, folder: Path, name: str, sorted_: bool, options: argparse.Namespace
-) -> list[dict[str, object]]:
+) -> Iterator[list[dict[str, object]]]:
+    """The case's results so far, after each round."""
     key = KEYS[name]
     jvm = int(session._jvm.java.lang.ProcessHandle.current().pid())
     source = make(session, folder / "source", key if sorted_ else None, options.files, options.rows)
@@ -146,6 +147,7 @@ def measure(
     }
     if sorted_:
         contenders["Arrow k-way"] = partial(arrow_merge, session, source, key)
+    size = sum(Path(path).stat().st_size for path in parts(source))
     taken: dict[str, list[tuple[float, float]]] = {contender: [] for contender in contenders}
     for number in range(options.rounds):
         order = list(contenders) if number % 2 else list(reversed(contenders))
@@ -159,23 +161,32 @@ def measure(
             if not number:
                 check(target, key)
             shutil.rmtree(target)
-    size = sum(Path(path).stat().st_size for path in parts(source))
+            print(contender, taken[contender][-1], flush=True)
+        yield [
+            {
+                "case": f"{name}, {'sorted' if sorted_ else 'unsorted'} inputs",
+                "contender": contender,
+                "seconds": round(statistics.median(wall for wall, _ in pairs), 2),
+                "seconds_all": [round(wall, 2) for wall, _ in pairs],
+                "cpu_seconds": round(statistics.median(cpu for _, cpu in pairs), 2),
+                "cpu_seconds_all": [round(cpu, 2) for _, cpu in pairs],
+                "rows": options.files * options.rows,
+                "bytes": size,
+                "files": options.files,
+                "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+            }
+            for contender, pairs in taken.items()
+        ]
     shutil.rmtree(source)
-    return [
-        {
-            "case": f"{name}, {'sorted' if sorted_ else 'unsorted'} inputs",
-            "contender": contender,
-            "seconds": round(statistics.median(wall for wall, _ in pairs), 2),
-            "seconds_all": [round(wall, 2) for wall, _ in pairs],
-            "cpu_seconds": round(statistics.median(cpu for _, cpu in pairs), 2),
-            "cpu_seconds_all": [round(cpu, 2) for _, cpu in pairs],
-            "rows": options.files * options.rows,
-            "bytes": size,
-            "files": options.files,
-            "machine": f"{os.cpu_count()} cores, {platform.machine()}",
-        }
-        for contender, pairs in taken.items()
-    ]
+
+
+def keep(measured: list[dict[str, object]]) -> None:
+    """Write a case's results; those of other cases stay, so that one can be run at a time."""
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    cases = {one["case"] for one in measured}
+    results = [one for one in known if one["case"] not in cases] + measured
+    results.sort(key=lambda one: str(one["case"]))
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
 
 
 def warm_up(session: SparkSession, folder: Path) -> None:
@@ -207,15 +218,8 @@ def main() -> None:
         warm_up(session, folder)
         for key in options.keys:
             for inputs in options.inputs:
-                measured = measure(session, folder, key, inputs == "sorted", options)
-                # Other cases stay, so that one can be run at a time.
-                known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-                cases = {one["case"] for one in measured}
-                results = [one for one in known if one["case"] not in cases] + measured
-                results.sort(key=lambda one: str(one["case"]))
-                for one in measured:
-                    print(one, flush=True)
-                RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+                for measured in measure(session, folder, key, inputs == "sorted", options):
+                    keep(measured)
         engine.stop()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
@@ -13,7 +12,7 @@ from pyspark.sql import SparkSession
 def files_of(session: SparkSession, table: str) -> set[Path]:
     """The live files of the newest version."""
     session.sql(f"refresh table {table}")
-    return {Path(unquote(urlparse(uri).path)) for uri in session.table(table).inputFiles()}
+    return {Path(name.removeprefix("file:")) for name in session.table(table).inputFiles()}
 
 
 def rows_in(path: Path, columns: Sequence[str]) -> list[tuple[object, ...]]:

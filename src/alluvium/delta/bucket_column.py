@@ -34,10 +34,11 @@ def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> N
     partitions = log.partition_columns(session, table)
     if column.name.lower() in (name.lower() for name in partitions if name.lower() in generated):
         return
+    others = f", or a partition column of the table: {', '.join(partitions)}" if partitions else ""
     raise ValueError(
         f"bucket_by.column: {table} has no generated partition column {column.name}, made from"
         f" {column.source}, and one cannot be added; nothing was changed. Accepted: one build with"
-        f" --full-refresh, or a partition column of the table: {', '.join(partitions) or 'none'}"
+        f" --full-refresh{others}"
     )
 
 
