@@ -125,8 +125,8 @@ def warmed(start: Start, folder: Path, size: Size) -> SparkSession:
     session = start()
     source = tables.log_events(folder / "warm", 64, 100)
     layout = rewriting.layout_of(1_000, source.sort_by)
-    for _ in ingest.cases(session, folder, source, layout, 32, _who(layout, size), 1):
-        pass
+    for one in ingest.cases(session, folder, source, layout, 32, _who(layout, size), 1):
+        print(f"warm-up: {said(one)}", flush=True)
     return session
 
 

@@ -89,15 +89,17 @@ def pure_cases(rounds: int, counts: tuple[int, ...]) -> Iterator[Result]:
     for count in counts:
         for state in ("settled", "open", "new"):
             table = fragments(count, state)
-            seconds = []
+            seconds, cpu = [], []
             for _ in range(rounds):
-                started = time.perf_counter()
+                started, busy = time.perf_counter(), time.process_time()
                 found = plan(table, LAYOUT, NOW)
                 seconds.append(time.perf_counter() - started)
+                cpu.append(time.process_time() - busy)
             yield {
                 "case": f"plan, {count:,} fragments, {state}",
                 "contender": "alluvium",
                 **_middle(seconds),
+                "core_seconds": statistics.median(cpu),
                 "files_total": count,
                 "merges": len(found.groups),
                 "relabelled": sum(len(one.inputs) for one in found.relabels),
