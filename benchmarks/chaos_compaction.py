@@ -26,6 +26,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -291,18 +292,7 @@ class Round:
     def _compact(self, meanwhile: list[Callable[[SparkSession], None]]) -> None:
         """Compact, and let the others write when its first plan has been made."""
         pause, at_once = self.random.random(), self.random.random() < 0.5
-        failures: list[BaseException] = []
-
-        def write() -> None:
-            try:
-                time.sleep(0 if at_once else pause)
-                for one in meanwhile:
-                    one(self.other)
-                    self.outcome.others += 1
-            except BaseException as error:
-                failures.append(error)
-
-        others = threading.Thread(target=write)
+        others = Others(self, meanwhile, 0.0 if at_once else pause)
 
         def begin(_: str = "") -> None:
             if others.ident is None:
@@ -313,9 +303,7 @@ class Round:
 
         done = compact(self.session, self.table, self.layout, "chaos", say=begin)
         begin()
-        others.join()
-        if failures:
-            raise failures[0]
+        others.finish()
         self.outcome.merges += done.merges
         self.outcome.conflicts += done.conflicts
 
@@ -327,12 +315,11 @@ class Round:
         moment = self.random.random() * 1.2 * worker.seconds
         started = time.monotonic()
         worker.start(**task)
-        appends = threading.Thread(target=lambda: [one(self.other) for one in meanwhile])
-        appends.start()
+        others = Others(self, meanwhile, 0.0)
+        others.start()
         time.sleep(max(0.0, started + moment - time.monotonic()))
         worker.kill()
-        appends.join()
-        self.outcome.others += len(meanwhile)
+        others.finish()
         self.outcome.kills += 1
         made = log.version(self.session, self.table) - before - len(meanwhile)
         self.outcome.committed_when_killed += made
@@ -342,6 +329,8 @@ class Round:
 
     def _finish(self) -> None:
         self._compare()
+        if not self.outcome.clean:
+            return
         done = compact(self.session, self.table, self.layout, "chaos", clock=lambda: QUIET)
         self.outcome.merges += done.merges
         left = preview(self.session, self.table, self.layout, "chaos", now=QUIET)[0]
@@ -400,6 +389,34 @@ class Round:
             os.utime(self.folder / file, (past, past))
 
 
+class Others(threading.Thread):
+    """What other processes do while one compacts, one after the other."""
+
+    def __init__(
+        self, of: Round, actions: list[Callable[[SparkSession], None]], pause: float
+    ) -> None:
+        super().__init__()
+        self._of = of
+        self._actions = actions
+        self._pause = pause
+        self._failure: BaseException | None = None
+
+    def run(self) -> None:
+        time.sleep(self._pause)
+        try:
+            for action in self._actions:
+                action(self._of.other)
+                self._of.outcome.others += 1
+        except BaseException as error:
+            self._failure = error
+
+    def finish(self) -> None:
+        """Wait for the last one; raises what one of them did."""
+        self.join()
+        if self._failure:
+            raise self._failure
+
+
 @contextmanager
 def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
     home = make_home(root / "worker", jars)
@@ -421,7 +438,11 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
         if not Round(session, folder, outcome, random, session.newSession()).run(worker):
             # It starts while the next rounds, which need none, go on.
             worker = Worker(__file__, home)
-        shutil.rmtree(folder)
+        if outcome.clean:
+            shutil.rmtree(folder)
+        else:
+            kept = shutil.move(folder, tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
+            print(f"  its table is kept: {kept}", file=sys.stderr)
         return outcome
 
     try:

@@ -69,6 +69,12 @@ def heap(session: SparkSession, over: threading.Event, peak: list[int]) -> None:
         peak[0] = max(peak[0], int(memory.getHeapMemoryUsage().getUsed()))
 
 
+def stages_of(session: SparkSession) -> list[Any]:
+    store: Any = session.sparkContext._jsc.sc().statusStore()
+    defaults = [getattr(store, f"stageList$default${place}")() for place in (2, 3, 4, 5)]
+    return jvm.items(store.stageList(None, *defaults))
+
+
 def compacted(folder: Path) -> None:
     """Compact the bucket, and leave what happened in `done.json`."""
     session = new_session(folder / "home")
@@ -81,7 +87,7 @@ def compacted(folder: Path) -> None:
     seconds = time.perf_counter() - started
     over.set()
     sampler.join()
-    stages = jvm.items(session.sparkContext._jsc.sc().statusStore().stageList(None))
+    stages = stages_of(session)
     figures = {
         "bytes": done.bytes_read,
         "rows": done.rows,
