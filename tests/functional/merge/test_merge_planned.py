@@ -35,7 +35,7 @@ HOUR = "timestamp'2024-01-01' + make_dt_interval(0, cast(id as int))"
 # looks at a batch only where there are some hundred files to leave out.
 METHODS = {
     "cover": ({"method": "cover", "k": 4}, 24, 12),
-    "auto": ({"method": "auto"}, 240, 150),
+    "auto": ({"method": "auto"}, 160, 130),
 }
 
 
