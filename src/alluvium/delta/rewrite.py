@@ -190,6 +190,8 @@ class Rewriter(TableFiles):
     def __init__(self, session: SparkSession, table: str) -> None:
         super().__init__(session, table)
         self.set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
+        # Frames of a partition each would else share one task, and their rows its files.
+        self.set("spark.sql.unionOutputPartitioning", "false")
         self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
         self.set("spark.databricks.delta.autoCompact.enabled", "false")
         # AddFile actions of the snapshot, by path, as far as they were asked for.
@@ -272,6 +274,8 @@ class Rewriter(TableFiles):
                     keys[path.rsplit("/", 1)[-1]],
                 )
             )
+        for paths, files in zip(groups, made, strict=True):
+            self._check_rows(paths, sum(one.rows for one in files))
         return made
 
     def _written(self, frame: Any, groups: Sequence[Sequence[str]], max_memory: int) -> list[Any]:
@@ -308,6 +312,14 @@ class Rewriter(TableFiles):
     def _footers(self, files: Sequence[Any]) -> list[pq.FileMetaData]:
         paths = [(file.absolutePath(self._log), int(file.size())) for file in files]
         return footers.read(self._jvm, self._log.newDeltaHadoopConf(), paths)
+
+    def _check_rows(self, paths: Sequence[str], written: int) -> None:
+        """Nothing may be committed that has other rows than its inputs, as far as the log knows."""
+        counts = [file.numLogicalRecords() for file in self._files(paths)]
+        if all(count.isDefined() for count in counts):
+            live = sum(int(count.get()) for count in counts)
+            if live != written:
+                raise RuntimeError(f"a merge of {live} rows wrote {written}; nothing was committed")
 
     def commit(
         self,
