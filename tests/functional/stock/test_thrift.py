@@ -259,7 +259,7 @@ def logs(stock: Stock) -> Path:
     (stock.project / "dbt_project.yml").write_text(yaml.safe_dump(settings))
     (stock.project / "models").mkdir()
     (stock.project / "models/logs.sql").write_text(LOGS)
-    folder = stock.root / "logs"
+    folder = stock.root / "table"
     # Rows of a file: 10 are about 2 KB and 700 about 25 KB.
     files = {
         "2015-01-01": [10, 10, 10, 10],  # as many as make a merge worth it
