@@ -204,7 +204,6 @@ def test_both_columns_prune(session: SparkSession) -> None:
     assert kept["lexical"][0] <= 2 / files
     assert kept["lexical"][1] >= 0.9
     assert max(kept["zorder"]) <= 1.1 * max(kept["optimize"]), kept
-    print(kept)
 
 
 def share_kept(session: SparkSession, table: str) -> tuple[float, float]:
