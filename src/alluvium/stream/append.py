@@ -419,7 +419,7 @@ class _Run:
         register_view(session, trigger.events, self._view)
         rows = session.sql(self._sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
         rows = self._few_files(self._with_bucket(rows), trigger)
-        # Compaction merges sorted files faster; it looks at each, so nothing rests on it.
+        # To the sort of a compaction each file is a run then; nothing relies on it.
         rows = bucket_column.in_order(rows, self._target.partition_by, self._target.sort_by)
         note = {"batch_id": batch_id, "files": trigger.files, "bytes": trigger.bytes}
         options = {
