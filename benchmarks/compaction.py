@@ -159,6 +159,8 @@ def draw(results: list[Result]) -> None:
     asked = _largest(
         [one for one in events if one["group"] == "queries" and one.get("phase") == "final"]
     )
+    if not ingested and not asked:
+        return
     figure, axes = plt.subplots(2, 2, figsize=(11, 7))
     if ingested:
         axis = axes[0][0]
