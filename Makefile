@@ -72,7 +72,7 @@ chaos-compaction: machine $(VENV)/.dev jars ## ROUNDS (3) of compactions killed 
 	$(BIN)/python benchmarks/chaos_compaction.py --rounds $(ROUNDS)
 
 .PHONY: bench-compaction-memory
-bench-compaction-memory: machine $(VENV)/.bench jars ## peak memory of a compaction, by size of the bucket
+bench-compaction-memory: machine $(VENV)/.run jars ## peak memory of a compaction, by size of the bucket
 	$(BIN)/python benchmarks/compaction_memory.py
 
 .PHONY: bench-ranges
