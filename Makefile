@@ -28,7 +28,7 @@ run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights and HOURS (
 
 .PHONY: test
 test: machine $(VENV)/.dev jars databricks ## the tests that guard behaviour: unit and functional
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" --durations 25
 
 .PHONY: test-unit
 test-unit: machine $(VENV)/.dev ## the tests that start no Spark: seconds

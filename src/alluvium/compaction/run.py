@@ -21,7 +21,8 @@ from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.rewrite import Rewriter, TableFiles, Written
+from alluvium.delta.rewrite import Rewriter, Written
+from alluvium.delta.table_files import TableFiles
 from alluvium.engine.core_seconds import measured
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import StructType
 
-from alluvium.compaction import row_groups, row_key, zorder
-from alluvium.compaction.generated import bucket_partition
+from alluvium.compaction import row_groups, zorder
 from alluvium.compaction.layout import Layout
-from alluvium.compaction.plan import FRAGMENTS
-from alluvium.compaction.tags import TAG
-from alluvium.delta import footers, jvm, log, zcurve
+from alluvium.delta import footers, jvm, zcurve
+from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -62,122 +58,6 @@ class Written:
     bytes: int
     rows: int
     keys: pa.Table
-
-
-class TableFiles(jvm.SessionCopy):
-    """The files of one version of a table, the newest."""
-
-    def __init__(self, session: SparkSession, table: str) -> None:
-        super().__init__(session)
-        with self.active():
-            self._log = log.delta_log(session, table)
-            self._snapshot = self._log.update(False, self._none, self._none)
-        metadata = self._snapshot.metadata()
-        schema = StructType.fromJson(json.loads(metadata.schema().json()))
-        self._fields = {field.name.lower(): field for field in schema.fields}
-        self._partition = list(metadata.partitionSchema().fieldNames())
-
-    @property
-    def version(self) -> int:
-        return int(self._snapshot.version())
-
-    def fragments(
-        self, first: str | None, bucket_column: str | None, window: str | None
-    ) -> pa.Table:
-        """The data files, a row each, columns as `alluvium.compaction.plan.FRAGMENTS`.
-
-        first: column by whose statistics untagged files are placed, the row key's first one; None
-            where the log does not tell their place.
-        bucket_column: partition column whose values stand for a time of one `window`, or the
-            timestamp that the table has such a column for.
-
-        Raises:
-            ValueError: there is no such partition column.
-        """
-        expr = self._jvm.org.apache.spark.sql.functions.expr
-        columns = {
-            "path": "path",
-            "bucket": "to_json(partitionValues)" if self._partition else "''",
-            "bytes": "size",
-            "deleted": "coalesce(deletionVector.cardinality, 0)",
-            "written": "modificationTime / 1000d",
-            "tag": f"tags['{TAG}']",
-        }
-        selected = [expr(sql).alias(name) for name, sql in columns.items()]
-        selected.append(self._ends(bucket_column, window).alias("ends"))
-        selected.append(log.row_counts(self.session, self._snapshot).alias("rows"))
-        if first is not None:
-            field = self._fields[first.lower()]
-            known = log.statistics(self.session, self._snapshot, field)
-            selected += [value.alias(f"first_{name}") for name, value in known.items()]
-        with self.active():
-            files = self._snapshot.withStats().select(self._seq(selected))
-            found = DataFrame(files, self.session).toArrow()
-        lo: list[str | None] = [None] * found.num_rows
-        hi = lo
-        if first is not None:
-            lo, hi = row_key.bounds_by_first(
-                found["first_lo"].combine_chunks(),
-                found["first_hi"].combine_chunks(),
-                found["first_nulls"].combine_chunks(),
-                found["rows"].combine_chunks(),
-            )
-        found = found.append_column("lo", pa.array(lo, pa.string()))
-        found = found.append_column("hi", pa.array(hi, pa.string()))
-        return found.select(FRAGMENTS.names).cast(FRAGMENTS)
-
-    def _ends(self, column: str | None, window: str | None) -> Any:
-        functions = self._jvm.org.apache.spark.sql.functions
-        if column is None or window is None:
-            return functions.lit(None).cast("double")
-        name = bucket_partition(column, window, self._partition)
-        text = log.partition_text(self.session, self._fields[name.lower()])
-        begins = text.try_cast("timestamp")
-        return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
-
-    def check_row_key(self, columns: Sequence[str]) -> None:
-        """Raises ValueError unless the table's rows can be sorted by these columns."""
-        mistakes = []
-        partition = {name.lower() for name in self._partition}
-        for name in columns:
-            if name.lower() not in self._fields:
-                known = ", ".join(field.name for field in self._fields.values())
-                mistakes.append(f"{name}: no such column; accepted: {known}")
-            elif name.lower() in partition:
-                mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
-            else:
-                field = self._fields[name.lower()].dataType
-                if not row_key.is_sortable(field.simpleString()):
-                    kind = field.simpleString()
-                    mistakes.append(f"{name}: {kind} has no order; accepted: {row_key.SUPPORTED}")
-        if mistakes:
-            raise ValueError("sort_by: " + "; ".join(mistakes))
-
-    def key_types(self, columns: Sequence[str], cuts: zorder.Cuts | None) -> list[pa.DataType]:
-        """Types of what a row key is made of, for `row_key.decode`: with cuts of a Z-order the
-        place on the curve comes first."""
-        kinds = (self._fields[name.lower()].dataType for name in columns)
-        found = [to_arrow_type(kind, timezone="UTC") for kind in kinds]
-        return [pa.int64(), *found] if cuts else found
-
-    def cuts(self, columns: Sequence[str]) -> zorder.Cuts | None:
-        """The newest cuts for a Z-order of the columns that the log has."""
-        kinds = self._kinds(columns)
-        for _, text in sorted(self._all_cuts(), reverse=True):
-            found = zorder.parse(text)
-            if found is not None and found.fit(kinds):
-                return found
-        return None
-
-    def _all_cuts(self) -> Iterator[tuple[int, str]]:
-        for action in jvm.items(self._snapshot.setTransactions()):
-            app, _, text = action.appId().partition(":")
-            if app == zorder.APP and text:
-                yield int(action.version()), text
-
-    def _kinds(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        types = (self._fields[name.lower()].dataType.simpleString() for name in columns)
-        return [(name, zorder.kind_of(kind)) for name, kind in zip(columns, types, strict=True)]
 
 
 class Rewriter(TableFiles):

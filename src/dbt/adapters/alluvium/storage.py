@@ -14,7 +14,7 @@ from alluvium.compaction import history, storage
 from alluvium.compaction.errors import LayoutError
 from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.compaction.run import look
-from alluvium.delta.rewrite import TableFiles
+from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
 
 _TABLE = [("model", pa.string()), ("table_name", pa.string())]
