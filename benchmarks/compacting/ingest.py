@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import statistics
 import time
@@ -15,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
 from alluvium.delta import log
+from alluvium.engine import core_seconds
 from alluvium.names import quoted
 from compacting.contenders import Alluvium, Contender, sized
 from compacting.ledger import Ledger
@@ -23,7 +23,6 @@ from compacting.rewriting import huffman, naive_pairwise
 from compacting.tables import Source, land
 
 Result = dict[str, Any]
-_GROUP = itertools.count()
 
 
 @dataclass
@@ -215,26 +214,15 @@ def measured(
     session: SparkSession, table: str, query: Query, payload: str
 ) -> tuple[int, float, float]:
     """Rows found, CPU seconds of Spark's tasks and seconds of one query."""
-    context = session.sparkContext
-    scala: Any = context._jsc.sc()
-    group = f"query {next(_GROUP)}"
-    context.setJobGroup(group, group)
     started = time.perf_counter()
-    row = session.sql(
-        f"select count(*), sum(length({quoted(payload)})) from {table} where {query.sql()}"
-    ).first()
-    seconds = time.perf_counter() - started
-    context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    with core_seconds.measured(session) as spent:
+        row = session.sql(
+            f"select count(*), sum(length({quoted(payload)})) from {table} where {query.sql()}"
+        ).first()
+        seconds = time.perf_counter() - started
     assert row is not None
-    scala.listenerBus().waitUntilEmpty()
-    store = scala.statusStore()
-    cpu = 0
-    for job in context.statusTracker().getJobIdsForGroup(group):
-        stages = store.job(job).stageIds()
-        for place in range(stages.size()):
-            stage = store.lastStageAttempt(stages.apply(place))
-            cpu += stage.executorCpuTime()
-    return int(row[0]), cpu / 1e9, seconds
+    assert spent.cpu_seconds is not None
+    return int(row[0]), spent.cpu_seconds, seconds
 
 
 def _requests(ledger: Ledger, contender: Contender) -> int:

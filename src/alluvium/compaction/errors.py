@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 class LayoutError(ValueError):
@@ -13,3 +14,12 @@ class LayoutError(ValueError):
         self.mistakes = list(mistakes)
         lines = "".join(f"\n  - {mistake}" for mistake in mistakes)
         super().__init__(f"{model}: meta.alluvium_layout cannot be had:{lines}")
+
+
+@contextmanager
+def refusals(model: str) -> Iterator[None]:
+    """A ValueError, of what a table or a query forbids, as an error of the model's layout."""
+    try:
+        yield
+    except ValueError as error:
+        raise LayoutError(model, [str(error)]) from error

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from alluvium.compaction.layout import Layout
-from alluvium.names import quoted
+from alluvium.names import among, quoted
 
 _ODD = re.compile(r"\W", re.ASCII)
 # Of what Delta derives partition filters from (a filter on the timestamp then reads only the
@@ -71,7 +71,7 @@ def generated_column(layout: Layout, partition_by: Sequence[str]) -> GeneratedCo
     None where buckets are made by one of these columns, or by none.
     """
     column, window = layout.bucket_column, layout.window
-    if column is None or window is None or _among(column, partition_by):
+    if column is None or window is None or among(column, partition_by):
         return None
     return GeneratedColumn(column, window)
 
@@ -98,13 +98,9 @@ def bucket_partition(column: str, window: str, partitions: Sequence[str]) -> str
     """
     made = GeneratedColumn(column, window).name
     for name in (column, made):
-        if _among(name, partitions):
+        if among(name, partitions):
             return name
     raise ValueError(
         f"bucket_by.column: the table is partitioned neither by {column!r} nor by {made!r}, which"
         f" --full-refresh makes from it; accepted now: {', '.join(partitions) or 'none'}"
     )
-
-
-def _among(name: str, names: Sequence[str]) -> bool:
-    return name.lower() in (one.lower() for one in names)

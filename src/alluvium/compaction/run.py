@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.compaction import row_key
 from alluvium.compaction.bucket import Group
-from alluvium.compaction.errors import LayoutError
+from alluvium.compaction.errors import refusals
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
@@ -128,7 +128,7 @@ def _read(
     kind: type[Files], session: SparkSession, table: str, layout: Layout, model: str
 ) -> tuple[Files, Layout, pa.Table]:
     """The table as it is now, the layout with the cuts that it has, and its fragments."""
-    try:
+    with refusals(model):
         files = kind(session, table)
         files.check_row_key(layout.sort_by)
         first: str | None = layout.sort_by[0]
@@ -136,8 +136,6 @@ def _read(
             # Bounds of one column do not bound a place on the curve.
             layout, first = replace(layout, cuts=files.cuts(layout.sort_by)), None
         return files, layout, files.fragments(first, layout.bucket_column, layout.window)
-    except ValueError as error:
-        raise LayoutError(model, [str(error)]) from error
 
 
 def _carry_out(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.compaction.generated import GeneratedColumn
 from alluvium.delta import log
-from alluvium.names import quoted
+from alluvium.names import among
 
 # Delta's own name for it, in the metadata of a column. A table that is created from rows with it
 # generates the column from then on: schema, rows and partitions are one commit, where CREATE TABLE
@@ -30,9 +28,8 @@ def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:
 
 def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> None:
     """Raises ValueError unless the Delta table `table` generates the column and is cut by it."""
-    generated = [name.lower() for name in log.generated_columns(session, table)]
     partitions = log.partition_columns(session, table)
-    if column.name.lower() in (name.lower() for name in partitions if name.lower() in generated):
+    if among(column.name, partitions) and among(column.name, log.generated_columns(session, table)):
         return
     others = f", or a partition column of the table: {', '.join(partitions)}" if partitions else ""
     raise ValueError(
@@ -40,12 +37,3 @@ def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> N
         f" {column.source}, and one cannot be added; nothing was changed. Accepted: one build with"
         f" --full-refresh{others}"
     )
-
-
-def in_order(frame: DataFrame, partition_by: Sequence[str], sort_by: Sequence[str]) -> DataFrame:
-    """Each task's rows in the order of buckets, and in each by the row key.
-
-    The partition's columns come first: Delta's writer asks for that order, and would sort again.
-    """
-    names = [quoted(name) for name in (*partition_by, *sort_by)]
-    return frame.sortWithinPartitions(*names) if sort_by else frame

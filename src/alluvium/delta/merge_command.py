@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import jvm
-from alluvium.delta.bucket_column import in_order
+from alluvium.delta.order import in_order
 from alluvium.merge.refusal import Facts
 from alluvium.names import quoted
 from alluvium.ranges import Kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import json
 import logging
@@ -9,6 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +21,7 @@ from pyspark.sql import functions as F
 from alluvium.compaction import row_groups, zorder
 from alluvium.compaction.layout import Layout
 from alluvium.delta import footers, jvm, zcurve
+from alluvium.delta.order import in_order
 from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
 
@@ -184,9 +187,10 @@ class Rewriter(TableFiles):
         """Rows that a row group may have by the footers of the inputs; None for any number."""
         sampled = []
         for paths in groups:
-            files = sorted(self._files(paths), key=lambda file: int(file.size()), reverse=True)
-            if sum(int(file.size()) for file in files) > _COMPRESSED * max_memory:
-                sampled += files[:_FOOTERS]
+            sizes = [(int(file.size()), file) for file in self._files(paths)]
+            if sum(size for size, _ in sizes) > _COMPRESSED * max_memory:
+                largest = heapq.nlargest(_FOOTERS, sizes, key=itemgetter(0))
+                sampled += [file for _, file in largest]
         return row_groups.rows_at_most(self._footers(sampled), max_memory)
 
     def _footers(self, files: Sequence[Any]) -> list[pq.FileMetaData]:
@@ -288,16 +292,11 @@ class Rewriter(TableFiles):
 
     def _sorted(self, files: Sequence[Any], columns: Sequence[str], place: Column | None) -> Any:
         frame = self._frame(files).coalesce(1)
-        # The partition's columns first, which all rows share: Delta's writer asks for that order
-        # and would otherwise sort once more.
-        names = [*self._partition, *columns]
         if place is None:
-            return frame.sortWithinPartitions([F.col(quoted(name)) for name in names])._jdf
+            return in_order(frame, self._partition, columns)._jdf
         # A column while it sorts: found once a row, not at every comparison.
-        names.insert(len(self._partition), _PLACE)
         frame = frame.withColumn(_PLACE, place)
-        frame = frame.sortWithinPartitions([F.col(quoted(name)) for name in names])
-        return frame.drop(_PLACE)._jdf
+        return in_order(frame, self._partition, [_PLACE, *columns]).drop(_PLACE)._jdf
 
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None

@@ -16,6 +16,7 @@ from alluvium.compaction.generated import bucket_partition
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
 from alluvium.delta import jvm, log
+from alluvium.names import among
 
 
 class TableFiles(jvm.SessionCopy):
@@ -92,12 +93,11 @@ class TableFiles(jvm.SessionCopy):
     def check_row_key(self, columns: Sequence[str]) -> None:
         """Raises ValueError unless the table's rows can be sorted by these columns."""
         mistakes = []
-        partition = {name.lower() for name in self._partition}
         for name in columns:
             if name.lower() not in self._fields:
                 known = ", ".join(field.name for field in self._fields.values())
                 mistakes.append(f"{name}: no such column; accepted: {known}")
-            elif name.lower() in partition:
+            elif among(name, self._partition):
                 mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
             else:
                 field = self._fields[name.lower()].dataType

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from alluvium.delta import jvm
 
 # Milliseconds to wait for what Spark tells its listeners, which is behind by a few.
 _PATIENCE = 5000
@@ -19,11 +21,12 @@ _PATIENCE = 5000
 class Spent:
     """What jobs took.
 
-    seconds: run time of their tasks, of those that failed or ran twice too; None until the jobs
-        are over, and where Spark no longer knows it.
+    seconds, cpu_seconds: run time of their tasks, and CPU time in it, of those that failed or ran
+        twice too; None until the jobs are over, and where Spark no longer knows it.
     """
 
     seconds: float | None = None
+    cpu_seconds: float | None = None
 
 
 @contextmanager
@@ -37,24 +40,21 @@ def measured(session: SparkSession) -> Iterator[Spent]:
         yield spent
     finally:
         context.removeJobTag(tag)
-    spent.seconds = _of_jobs(context, tag)
+    with suppress(Py4JJavaError):  # still behind, or forgotten
+        attempts = _attempts(context, tag)
+        spent.seconds = sum(one.executorRunTime() for one in attempts) / 1e3
+        spent.cpu_seconds = sum(one.executorCpuTime() for one in attempts) / 1e9
 
 
-def _of_jobs(context: Any, tag: str) -> float | None:
+def _attempts(context: Any, tag: str) -> list[Any]:
+    """Every attempt at a stage of the jobs."""
     spark = context._jsc.sc()
     store = spark.statusStore()
     nothing = context._jvm.java.util.ArrayList()
     no_quantiles = context._gateway.new_array(context._jvm.double, 0)
-    total = 0
-    try:
-        spark.listenerBus().waitUntilEmpty(_PATIENCE)
-        for job in spark.statusTracker().getJobIdsForTag(tag):
-            stages = store.job(job).stageIds()
-            for place in range(stages.size()):
-                attempts = store.stageData(stages.apply(place), False, nothing, False, no_quantiles)
-                total += sum(
-                    attempts.apply(number).executorRunTime() for number in range(attempts.size())
-                )
-    except Py4JJavaError:
-        return None  # still behind, or forgotten
-    return total / 1000
+    spark.listenerBus().waitUntilEmpty(_PATIENCE)
+    found: list[Any] = []
+    for job in spark.statusTracker().getJobIdsForTag(tag):
+        for stage in jvm.items(store.job(job).stageIds()):
+            found += jvm.items(store.stageData(stage, False, nothing, False, no_quantiles))
+    return found

@@ -24,6 +24,7 @@ from pyspark.sql.types import LongType, StructType
 
 from alluvium.compaction.generated import GeneratedColumn
 from alluvium.delta import bucket_column
+from alluvium.delta.order import in_order
 from alluvium.engine.causes import causes
 from alluvium.names import quoted
 from alluvium.stream import checkpoint as checkpoints
@@ -420,7 +421,7 @@ class _Run:
         rows = session.sql(self._sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
         rows = self._few_files(self._with_bucket(rows), trigger)
         # To the sort of a compaction each file is a run then; nothing relies on it.
-        rows = bucket_column.in_order(rows, self._target.partition_by, self._target.sort_by)
+        rows = in_order(rows, self._target.partition_by, self._target.sort_by)
         note = {"batch_id": batch_id, "files": trigger.files, "bytes": trigger.bytes}
         options = {
             "txnAppId": self.place.app_id,

@@ -11,7 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.compaction import report, run
-from alluvium.compaction.errors import LayoutError
+from alluvium.compaction.errors import LayoutError, refusals
 from alluvium.compaction.generated import GeneratedColumn, generated_column
 from alluvium.compaction.generated import batch_query as generated_sql
 from alluvium.compaction.layout import Layout, parse_layout
@@ -51,7 +51,7 @@ def as_list(names: str | Sequence[str] | None) -> list[str]:
 
 def layout_of(model: str, block: Any) -> Layout | None:
     """The layout that `meta.alluvium_layout` says; None for a model without."""
-    with _layout_errors():
+    with layout_errors():
         return None if block is None else parse_layout(model, block)
 
 
@@ -75,36 +75,30 @@ def batch_query(
 
 def with_column(frame: DataFrame, model: str, column: GeneratedColumn) -> DataFrame:
     """The rows with the generated column of the model's buckets."""
-    with _layout_errors():
-        try:
-            return bucket_column.with_column(frame, column)
-        except ValueError as error:
-            raise LayoutError(model, [str(error)]) from error
+    with layout_errors(), refusals(model):
+        return bucket_column.with_column(frame, column)
 
 
 def check_table(session: SparkSession, table: str, model: str, column: GeneratedColumn) -> None:
     """Raises DbtRuntimeError unless the table has the generated column of the model's buckets."""
-    with _layout_errors():
-        try:
-            bucket_column.check_table(session, table, column)
-        except ValueError as error:
-            raise LayoutError(model, [str(error)]) from error
+    with layout_errors(), refusals(model):
+        bucket_column.check_table(session, table, column)
 
 
 def preview(session: SparkSession, table: str, model: str, block: Any) -> list[str]:
-    with _layout_errors():
+    with layout_errors():
         plan, fragments = run.preview(session, table, parse_layout(model, block), model)
     return list(report.plan_lines(model, plan, fragments.num_rows))
 
 
 def compact(session: SparkSession, table: str, model: str, block: Any) -> str:
-    with _layout_errors():
+    with layout_errors():
         done = run.compact(session, table, parse_layout(model, block), model, say=_log.info)
     return report.done_line(model, done)
 
 
 @contextmanager
-def _layout_errors() -> Iterator[None]:
+def layout_errors() -> Iterator[None]:
     """Let a layout that a table cannot have pass as dbt's own error."""
     try:
         yield

@@ -7,15 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium.compaction import history, storage
-from alluvium.compaction.errors import LayoutError
 from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.compaction.run import look
 from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
+from dbt.adapters.alluvium.layouts import layout_errors
 
 _TABLE = [("model", pa.string()), ("table_name", pa.string())]
 _VERSION = ("table_version", pa.int64())
@@ -64,11 +63,9 @@ def _files(
     if one["layout"] is None:
         files = TableFiles(session, one["table"])
         return files, None, files.fragments(None, None, None)
-    try:
+    with layout_errors():
         layout = parse_layout(one["model"], one["layout"])
         return look(session, one["table"], layout, one["model"])
-    except LayoutError as error:
-        raise DbtRuntimeError(str(error)) from error
 
 
 def _versioned(rows: pa.Table, version: int) -> pa.Table:
