@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import log
 
 _INSTANT = pa.timestamp("us", tz="UTC")
-# What `run` leaves in the metadata of its commits.
+# What `run` leaves of each merge in the metadata of its commits.
 _FIGURES = (
     "bucket string, reason string, level bigint, inputs bigint, outputs bigint, relabelled bigint,"
     " rows bigint, bytes_read bigint, bytes_written bigint, core_seconds double"
@@ -16,6 +16,7 @@ _FIGURES = (
 COMPACTION_ROWS = pa.schema(
     [
         ("version", pa.int64()),
+        ("merge_number", pa.int64()),  # within the commit, from 1
         ("committed_at", _INSTANT),
         ("bucket", pa.string()),
         ("reason", pa.string()),
@@ -41,19 +42,19 @@ WRITE_ROWS = pa.schema(
 
 
 def compactions(session: SparkSession, table: str) -> pa.Table:
-    """A row for each commit of a compaction, columns as COMPACTION_ROWS."""
-    schema = f"alluvium_compaction struct<{_FIGURES}>"
+    """A row for each merge that a compaction committed, and for each commit of new labels; columns
+    as COMPACTION_ROWS."""
+    # One that is no list, as earlier versions wrote it, is read as a list of one.
+    done = (
+        "from_json(get_json_object(metadata, '$.alluvium_compaction'),"
+        f" 'array<struct<{_FIGURES}>>')"
+    )
     return (
         log.commits(session, table)
-        .selectExpr(
-            "version",
-            "committed_at",
-            f"from_json(metadata, '{schema}').alluvium_compaction as done",
-        )
-        .where("done is not null")
-        .selectExpr("version", "committed_at", "done.*")
+        .selectExpr("version", "committed_at", f"posexplode({done}) as (place, done)")
+        .selectExpr("version", "place + 1 as merge_number", "committed_at", "done.*")
         .withColumnRenamed("rows", "row_count")
-        .orderBy("version")
+        .orderBy("version", "merge_number")
         .toArrow()
         .cast(COMPACTION_ROWS)
     )

@@ -42,6 +42,8 @@ class Layout:
         budget: bytes that one run rewrites at most; None for any number.
         max_memory: bytes of a column chunk at most, encoded and not compressed.
         curve: how rows are ordered: LEXICAL, column by column, or ZORDER.
+        partial_progress: whether each merge of a plan is a commit of its own; otherwise all of
+            them are one, or none is.
         cuts: of the Z-order. Nobody chooses them: they are in the table's log, once it has some.
     """
 
@@ -58,6 +60,7 @@ class Layout:
     budget: int | None = None
     max_memory: int = 128 * MIB
     curve: str = LEXICAL
+    partial_progress: bool = True
     cuts: zorder.Cuts | None = None
 
     @property
@@ -117,6 +120,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         "budget": _size,
         "max_memory": _memory,
         "curve": _one_of((LEXICAL, ZORDER)),
+        "partial_progress": _flag,
     }
     found = _mapping("", block, {**rules, "bucket_by": None, "levels": None}, mistakes)
     nested = {
@@ -204,6 +208,12 @@ def _one_of(values: Sequence[str] | Mapping[str, Any]) -> Any:
         return str(value)
 
     return rule
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true, false")
+    return value
 
 
 def _whole(least: int, most: int = 2**53) -> Any:

@@ -42,7 +42,8 @@ class Compacted:
         inputs, outputs: fragments that they took, and made.
         bytes_read, bytes_written, rows: of these.
         relabelled: fragments that got a new level.
-        conflicts: merges that were given up because another writer changed one of their inputs.
+        conflicts: merges that were given up because another writer changed an input of theirs, or
+            of one that was to be committed with them.
         waiting: merges that the budget leaves for later runs.
         seconds: that it took.
     """
@@ -57,6 +58,41 @@ class Compacted:
     conflicts: int = 0
     waiting: int = 0
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Merge:
+    """A group whose files are written, and not yet committed.
+
+    core_seconds: that it took; None where Spark does not say.
+    """
+
+    group: Group
+    made: Sequence[Written]
+    core_seconds: float | None
+
+    @property
+    def bytes(self) -> int:
+        """Of the new files."""
+        return sum(one.bytes for one in self.made)
+
+    @property
+    def rows(self) -> int:
+        return sum(one.rows for one in self.made)
+
+    def figures(self, model: str) -> dict[str, object]:
+        return {
+            "model": model,
+            "bucket": self.group.bucket,
+            "reason": self.group.reason,
+            "level": self.group.level,
+            "inputs": len(self.group.inputs),
+            "outputs": len(self.made),
+            "rows": self.rows,
+            "bytes_read": self.group.bytes,
+            "bytes_written": self.bytes,
+            "core_seconds": self.core_seconds,
+        }
 
 
 def preview(
@@ -150,6 +186,7 @@ def _carry_out(
     if planned.relabels:
         done = _relabel(rewriter, planned, fragments, model, done)
     ahead = len(planned.groups)
+    together: list[_Merge] = []
     for groups, rows_per_file in _jobs(planned.groups, layout):
         count = sum(len(group.inputs) for group in groups)
         size = sum(group.bytes for group in groups)
@@ -163,9 +200,13 @@ def _carry_out(
             # The tasks of a job share its cores: what each merge cost goes by its bytes.
             share = group.bytes / size if size else 1 / len(groups)
             seconds = None if spent.seconds is None else round(spent.seconds * share, 3)
-            done = _commit(rewriter, group, made, layout, model, done, seconds)
+            merge = _Merge(group, made, seconds)
+            if layout.partial_progress:
+                done = _commit(rewriter, [merge], layout, model, done)
+            else:
+                together.append(merge)
         ahead -= len(groups)
-    return done
+    return _commit(rewriter, together, layout, model, done) if together else done
 
 
 def _jobs(groups: Sequence[Group], layout: Layout) -> Iterator[tuple[list[Group], int]]:
@@ -182,51 +223,37 @@ def _jobs(groups: Sequence[Group], layout: Layout) -> Iterator[tuple[list[Group]
 
 
 def _commit(
-    rewriter: Rewriter,
-    group: Group,
-    made: Sequence[Written],
-    layout: Layout,
-    model: str,
-    done: Compacted,
-    core_seconds: float | None,
+    rewriter: Rewriter, merges: Sequence[_Merge], layout: Layout, model: str, done: Compacted
 ) -> Compacted:
-    written = sum(one.bytes for one in made)
-    rows = sum(one.rows for one in made)
-    figures = {
-        "model": model,
-        "bucket": group.bucket,
-        "reason": group.reason,
-        "level": group.level,
-        "inputs": len(group.inputs),
-        "outputs": len(made),
-        "rows": rows,
-        "bytes_read": group.bytes,
-        "bytes_written": written,
-        "core_seconds": core_seconds,
-    }
-    outputs = []
-    for one in made:
-        share = one.rows / rows
-        tag = Tag(
-            row_key=layout.row_key,
-            level=group.level,
-            lo=row_key.encode(_row(one.keys, 0), up=False)[0],
-            hi=row_key.encode(_row(one.keys, 1), up=True)[0],
-            arrived=group.arrived,
-            tier_bytes=round(group.tier_bytes * share),
-            locality_bytes=round(group.locality_bytes * share),
-        )
-        outputs.append((one, {TAG: tag.text()}))
-    if not _committed(model, lambda: rewriter.commit(group.inputs, outputs, _metadata(figures))):
-        return replace(done, conflicts=done.conflicts + 1)
+    """One commit of the merges, or none of them."""
+    inputs = [path for merge in merges for path in merge.group.inputs]
+    outputs = [
+        (one, {TAG: _tag(merge, one, layout).text()}) for merge in merges for one in merge.made
+    ]
+    metadata = _metadata([merge.figures(model) for merge in merges])
+    if not _committed(model, lambda: rewriter.commit(inputs, outputs, metadata)):
+        return replace(done, conflicts=done.conflicts + len(merges))
     return replace(
         done,
-        merges=done.merges + 1,
-        inputs=done.inputs + len(group.inputs),
-        outputs=done.outputs + len(made),
-        bytes_read=done.bytes_read + group.bytes,
-        bytes_written=done.bytes_written + written,
-        rows=done.rows + rows,
+        merges=done.merges + len(merges),
+        inputs=done.inputs + len(inputs),
+        outputs=done.outputs + len(outputs),
+        bytes_read=done.bytes_read + sum(merge.group.bytes for merge in merges),
+        bytes_written=done.bytes_written + sum(merge.bytes for merge in merges),
+        rows=done.rows + sum(merge.rows for merge in merges),
+    )
+
+
+def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
+    group, share = merge.group, one.rows / merge.rows
+    return Tag(
+        row_key=layout.row_key,
+        level=group.level,
+        lo=row_key.encode(_row(one.keys, 0), up=False)[0],
+        hi=row_key.encode(_row(one.keys, 1), up=True)[0],
+        arrived=group.arrived,
+        tier_bytes=round(group.tier_bytes * share),
+        locality_bytes=round(group.locality_bytes * share),
     )
 
 
@@ -240,7 +267,7 @@ def _relabel(
         for path in relabel.inputs
     }
     figures = {"model": model, "reason": "relabel", "relabelled": len(tags)}
-    if not _committed(model, lambda: rewriter.relabel(tags, _metadata(figures))):
+    if not _committed(model, lambda: rewriter.relabel(tags, _metadata([figures]))):
         return replace(done, conflicts=done.conflicts + 1)
     return replace(done, relabelled=done.relabelled + len(tags))
 
@@ -255,7 +282,8 @@ def _committed(model: str, commit: Callable[[], int]) -> bool:
     return True
 
 
-def _metadata(figures: dict[str, object]) -> str:
+def _metadata(figures: Sequence[dict[str, object]]) -> str:
+    """What `history` reads."""
     return json.dumps({"alluvium_compaction": figures}, sort_keys=True)
 
 

@@ -133,7 +133,7 @@ def test_small_fragments_become_sorted_ones_and_no_row_changes(
     operation = session.sql(f"describe history {table} limit 1").first()
     assert operation["operation"] == "OPTIMIZE"
     assert operation["operationMetrics"]["numRemovedFiles"] == "8"
-    said = json.loads(operation["userMetadata"])["alluvium_compaction"]
+    [said] = json.loads(operation["userMetadata"])["alluvium_compaction"]
     assert (said["reason"], said["inputs"], said["outputs"]) == ("count", 8, 1)
     # Nothing is left to do, and that is no commit.
     commits = len(log_of(session, table))

@@ -72,9 +72,10 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(project: Any) -> None:
 def test_the_log_says_what_was_done(project: Any) -> None:
     history = project.sql("describe history {s}.items")
     said = [
-        json.loads(text)["alluvium_compaction"]
+        one
         for text in history["userMetadata"].dropna()
         if "alluvium_compaction" in text
+        for one in json.loads(text)["alluvium_compaction"]
     ]
     assert {one["reason"] for one in said} == {"count"}
     assert all(one["model"] == "items" for one in said)

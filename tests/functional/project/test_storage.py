@@ -245,7 +245,8 @@ def test_compactions_are_those_of_the_history(project: Project) -> None:
         assert str(one["inputs"]) == metrics["numRemovedFiles"]
         assert str(one["outputs"]) == metrics["numAddedFiles"]
         assert str(one["bytes_written"]) == metrics["numAddedBytes"]
-        said = json.loads(commit["userMetadata"])["alluvium_compaction"]
+        [said] = json.loads(commit["userMetadata"])["alluvium_compaction"]
+        assert one["merge_number"] == 1
         assert one["reason"] == said["reason"]
         assert one["bucket"] == said["bucket"]
         assert 0 < one["core_seconds"] < 600

@@ -40,6 +40,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         budget=None,
         max_memory=128 * 1024 * 1024,
         curve="lexical",
+        partial_progress=True,
     )
 
 
@@ -56,6 +57,7 @@ def test_full() -> None:
         "budget": "3KiB",
         "max_memory": "1 MiB",
         "curve": "zorder",
+        "partial_progress": False,
     }
     assert parse_layout("logs", block) == Layout(
         sort_by=("service", "at"),
@@ -71,12 +73,13 @@ def test_full() -> None:
         budget=3072,
         max_memory=1048576,
         curve="zorder",
+        partial_progress=False,
     )
 
 
 def test_what_is_null_is_as_if_it_were_not_there() -> None:
     nulls = ("bucket_by", "target_rows", "target_bytes", "fan_in", "tiers", "levels")
-    block = dict.fromkeys((*nulls, "quiet_after", "budget", "curve"))
+    block = dict.fromkeys((*nulls, "quiet_after", "budget", "curve", "partial_progress"))
     assert parse_layout("logs", {"sort_by": "a", **block}) == Layout(sort_by=("a",))
 
 
@@ -147,6 +150,8 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("max_memory", value, "at least 1 MiB") for value in (1, 1048575, "1023 KiB")),
     *(("max_memory", value, "bytes, such as") for value in ("64 MB", True, 0, [])),
     *(("curve", value, "lexical, zorder") for value in ("hilbert", "Zorder", 1, True, [], {})),
+    *(("partial_progress", value, "true, false")
+      for value in ("false", "no", 0, 1, 0.0, "", [], {})),
     *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
       for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
     *(("quiet_after", value, "auto, or a number") for value in ("1 month", "6  hours", "Auto", [])),
@@ -186,7 +191,7 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
         (
             "sort",
             "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, retain, budget,"
-            " max_memory, curve,",
+            " max_memory, curve, partial_progress,",
         ),
         ("Sort_By", "bucket_by, levels"),
         (5, "sort_by"),
@@ -245,6 +250,7 @@ def test_every_mistake_at_once() -> None:
             "budget": -1,
             "max_memory": "5",
             "curve": "hilbert",
+            "partial_progress": "no",
             "bucket_by": {"column": 5, "size": "day"},
             "levels": {"growth": 1, "rows": 0, "more": 1},
         }
@@ -252,8 +258,8 @@ def test_every_mistake_at_once() -> None:
     named = {mistake.partition(":")[0] for mistake in found}
     assert named == {
         "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "tiers", "quiet_after",
-        "retain", "budget", "max_memory", "curve", "bucket_by.column", "bucket_by.size",
-        "bucket_by.window",
+        "retain", "budget", "max_memory", "curve", "partial_progress", "bucket_by.column",
+        "bucket_by.size", "bucket_by.window",
         "levels.growth", "levels.rows", "levels.more",
     }  # fmt: skip
     assert len(found) == len(named)

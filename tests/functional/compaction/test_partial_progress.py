@@ -1,0 +1,158 @@
+"""Merges of one plan: a commit each, or one commit for all of them, which holds all or nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from functional.compaction import tables
+from pyspark.sql import SparkSession
+
+from alluvium.compaction import history
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import compact
+
+pytestmark = pytest.mark.spark
+EACH = Layout(tables.SORT_BY, target_rows=400, fan_in=8)
+TOGETHER = replace(EACH, partial_progress=False)
+# Some rows of the last file of `two_merges`, and of no other.
+DELETED = [1330, 1340]
+
+
+def two_merges(session: SparkSession, path: Path) -> str:
+    """A table that needs two merges: one makes a file, the other several, in a job of its own."""
+    table = tables.make(session, path, 8, 50)
+    tables.append(session, path, 8, 190)
+    return table
+
+
+def commit(path: Path, version: int) -> list[dict[str, Any]]:
+    lines = (path / "_delta_log" / f"{version:020}.json").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def written(path: Path) -> set[Path]:
+    return set(path.glob("*.parquet"))
+
+
+def test_one_commit_holds_all_merges_and_the_figures_of_each(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = two_merges(spark, tmp_path / "table")
+    before, version = tables.rows_of(spark, table), DeltaTable(tmp_path / "table").version()
+    inputs = set(tables.files_of(tmp_path / "table"))
+
+    done = compact(spark, table, TOGETHER, "logs")
+
+    assert (done.merges, done.inputs, done.outputs, done.conflicts) == (2, 16, 5, 0)
+    assert DeltaTable(tmp_path / "table").version() == version + 1
+    assert tables.rows_of(spark, table) == before
+    live = set(tables.files_of(tmp_path / "table"))
+    assert len(live) == 5
+    assert not live & inputs
+    actions = commit(tmp_path / "table", version + 1)
+    files = [one.get("add") or one.get("remove") for one in actions]
+    assert not any(file["dataChange"] for file in files if file)
+    rows = history.compactions(spark, table).to_pylist()
+    assert [(one["version"], one["merge_number"]) for one in rows] == [
+        (version + 1, 1),
+        (version + 1, 2),
+    ]
+    assert [(one["inputs"], one["outputs"], one["row_count"]) for one in rows] == [
+        (8, 1, 400),
+        (8, 4, 1520),
+    ]
+    assert {one["reason"] for one in rows} == {"count"}
+    assert sum(one["bytes_written"] for one in rows) == sum(file.stat().st_size for file in live)
+    assert sum(one["bytes_read"] for one in rows) == sum(file.stat().st_size for file in inputs)
+
+
+@pytest.mark.parametrize(("layout", "given_up", "commits"), [(EACH, 1, 2), (TOGETHER, 2, 1)])
+def test_another_writer_takes_an_input(
+    spark: SparkSession, tmp_path: Path, layout: Layout, given_up: int, commits: int
+) -> None:
+    table = two_merges(spark, tmp_path / "table")
+    version = DeltaTable(tmp_path / "table").version()
+    other, said = spark.newSession(), []
+
+    def change(line: str) -> None:
+        """Before the second of the plan's jobs: the first one's file is written."""
+        said.append(line)
+        if len(said) == 2:
+            other.sql(f"delete from {table} where id in ({DELETED[0]}, {DELETED[1]})")
+
+    kept = [row for row in tables.rows_of(spark, table) if json.loads(row)["id"] not in DELETED]
+    done = compact(spark, table, layout, "logs", say=change)
+
+    assert tables.rows_of(spark, table) == kept
+    assert (done.merges, done.conflicts) == (2, given_up)
+    deletes = 1
+    assert DeltaTable(tmp_path / "table").version() == version + deletes + commits
+    rows = history.compactions(spark, table)
+    assert len(set(rows["version"].to_pylist())) == commits
+    # Together nothing is there before the writer's commit; else the first merge is.
+    assert min(rows["version"].to_pylist()) == version + (1 if commits == 2 else 2)
+    assert sum(rows["row_count"].to_pylist()) == len(kept)
+    assert len(tables.files_of(tmp_path / "table")) == done.outputs
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_killed_between_its_jobs_it_has_done_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    table = two_merges(spark, tmp_path / "table")
+    before, version = tables.rows_of(spark, table), DeltaTable(tmp_path / "table").version()
+    files, said = written(tmp_path / "table"), []
+
+    def stop(line: str) -> None:
+        said.append(line)
+        if len(said) == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        compact(spark, table, TOGETHER, "logs", say=stop)
+    assert DeltaTable(tmp_path / "table").version() == version
+    assert tables.rows_of(spark, table) == before
+    # What it had written is no part of the table.
+    assert len(written(tmp_path / "table") - files) == 1
+    assert set(tables.files_of(tmp_path / "table")) <= files
+
+
+def test_figures_of_earlier_versions_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """They wrote one merge a commit, and no list."""
+    table = tables.make(spark, tmp_path / "table", 1)
+    figures = {
+        "model": "logs",
+        "bucket": '{"day":"2024-03-01"}',
+        "reason": "final",
+        "level": 1,
+        "inputs": 8,
+        "outputs": 1,
+        "rows": 400,
+        "bytes_read": 4000,
+        "bytes_written": 3000,
+    }
+    labels = {"model": "logs", "reason": "relabel", "relabelled": 3}
+    for said in (figures, labels):
+        spark.conf.set(
+            "spark.databricks.delta.commitInfo.userMetadata",
+            json.dumps({"alluvium_compaction": said}, sort_keys=True),
+        )
+        tables.append(spark, tmp_path / "table", 1)
+    for other in ("no json", "[1, 2]", '{"alluvium_merge": {"rows": 1}}'):
+        spark.conf.set("spark.databricks.delta.commitInfo.userMetadata", other)
+        tables.append(spark, tmp_path / "table", 1)
+    spark.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
+    one, two = history.compactions(spark, table).drop_columns("committed_at").to_pylist()
+    absent = dict.fromkeys(one)
+    figures.pop("model")
+    rows = figures.pop("rows")
+    assert one == absent | figures | {"version": 2, "merge_number": 1, "row_count": rows}
+    assert two == absent | {
+        "version": 3, "merge_number": 1, "reason": "relabel", "relabelled": 3,
+    }  # fmt: skip
