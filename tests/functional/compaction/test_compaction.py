@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -176,14 +175,10 @@ def test_buckets_are_never_mixed_and_a_quiet_one_gets_its_final_form(session: Sp
     assert len(live_files(session, table)) == 4
 
 
-@pytest.mark.parametrize("partial_progress", [True, False])
-def test_full_fragments_climb_levels_within_what_the_tiers_have_cost(
-    session: SparkSession, partial_progress: bool
-) -> None:
+def test_full_fragments_climb_levels_within_what_the_tiers_have_cost(session: SparkSession) -> None:
     table = create(session, "plain", files=64, rows=200)
     before = rows_of(session, table)
-    layout = replace(SMALL, partial_progress=partial_progress)
-    done = compact(session, table, layout, "logs")
+    done = compact(session, table, SMALL, "logs")
     assert rows_of(session, table) == before
     tags = [json.loads(add["tags"][TAG]) for add in live_files(session, table).values()]
     assert max(one["level"] for one in tags) >= 1
@@ -192,14 +187,6 @@ def test_full_fragments_climb_levels_within_what_the_tiers_have_cost(
         keys = sorted((one["lo"], one["hi"]) for one in tags if one["level"] == level)
         assert all(one[1] <= two[0] for one, two in itertools.pairwise(keys))
     assert done.bytes_read > 0
-    said = [
-        [one["reason"] for one in json.loads(text)["alluvium_compaction"]]
-        for text in session.sql(f"describe history {table}").toPandas()["userMetadata"].dropna()
-    ]
-    # New labels and merges are never in one commit.
-    assert {"relabel", "locality"} <= set(itertools.chain(*said))
-    assert all(set(reasons) == {"relabel"} for reasons in said if "relabel" in reasons)
-    assert (max(len(reasons) for reasons in said) == 1) == partial_progress
 
 
 def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkSession) -> None:

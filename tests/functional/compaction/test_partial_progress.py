@@ -123,6 +123,24 @@ def test_killed_between_its_jobs_it_has_done_nothing(spark: SparkSession, tmp_pa
     assert set(tables.files_of(tmp_path / "table")) <= files
 
 
+def test_new_labels_are_a_commit_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    """A commit that labels files anew and merges others would stop every later checkpoint."""
+    layout = replace(TOGETHER, level_rows=400)
+    table = tables.make(spark, tmp_path / "table", 8, 200)
+    compact(spark, table, layout, "logs")
+    tables.append(spark, tmp_path / "table", 8, 200)
+    version = DeltaTable(tmp_path / "table").version()
+    # One plan: what is in the way of the new files climbs.
+    done = compact(spark, table, layout, "logs")
+    assert (done.merges, done.relabelled > 0) == (1, True)
+    rows = history.compactions(spark, table).to_pylist()[-2:]
+    assert [(one["version"] - version, one["reason"]) for one in rows] == [
+        (1, "relabel"),
+        (2, "locality"),
+    ]
+    assert not any("remove" in one for one in commit(tmp_path / "table", version + 1))
+
+
 def test_figures_of_earlier_versions_are_read(spark: SparkSession, tmp_path: Path) -> None:
     """They wrote one merge a commit, and no list."""
     table = tables.make(spark, tmp_path / "table", 1)
