@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from alluvium.compaction.bucket import AGE, COUNT, Bucket, Group, Numbers
+from alluvium.compaction.bucket import AGE, COUNT, UNSORTED, Bucket, Group, Numbers
 from alluvium.compaction.layout import Layout
 
 COOLING = 86400.0  # seconds
@@ -21,11 +21,13 @@ COOLING = 86400.0  # seconds
 def tier_groups(bucket: Bucket, layout: Layout, now: float) -> Iterator[Group]:
     """Merges of fragments of one size class, smallest first; none that share a fragment.
 
-    While the bucket is hot each takes `fan_in` fragments; fewer are enough the longer nothing has
-    arrived, down to 2 when it becomes quiet. Afterwards at most `layout.most_small` fragments that
-    are not full remain, and the outputs.
+    While the bucket is hot each takes `fan_in` fragments. New ones and such as have been merged
+    wait for half as many again before they are merged together: mostly enough of one kind come.
+    Fewer are enough the longer nothing has arrived, down to 2 when the bucket becomes quiet.
+    Afterwards at most `layout.most_small` fragments that are not full remain, and the outputs.
     """
-    needed = fragments_needed(bucket, layout, now)
+    needed = fragments_needed(layout.fan_in, bucket, layout, now)
+    needed_if_mixed = fragments_needed(layout.fan_in_of_mixed, bucket, layout, now)
     reason = COUNT if needed == layout.fan_in else AGE
     small = np.flatnonzero(~bucket.is_full(layout))
     sizes = np.maximum(bucket.fullness(layout)[small], least_size(layout))
@@ -35,20 +37,22 @@ def tier_groups(bucket: Bucket, layout: Layout, now: float) -> Iterator[Group]:
     while first < len(small):
         # The class floats: whatever lies within one span of its smallest fragment.
         alike = int(np.searchsorted(sizes, sizes[first] * layout.span, side="left")) - first
-        if alike < needed:
+        taken: Numbers = small[first : first + min(alike, layout.fan_in)]
+        is_new = bucket.level[taken] == UNSORTED
+        is_mixed = is_new.any() and not is_new.all()
+        if alike < (needed_if_mixed if is_mixed else needed):
             first += 1
             continue
-        taken: Numbers = small[first : first + min(alike, layout.fan_in)]
         yield Group.of(bucket, reason, taken, 0, layout)
         first += len(taken)
 
 
-def fragments_needed(bucket: Bucket, layout: Layout, now: float) -> int:
-    """How many fragments of one class a merge takes."""
+def fragments_needed(hot: int, bucket: Bucket, layout: Layout, now: float) -> int:
+    """How many fragments of one class have to be there, where a hot bucket has to have `hot`."""
     # A bucket that never becomes quiet cools in a day all the same.
     quiet = min(layout.quiet_time(bucket.lateness()), COOLING)
-    hot = max(0.0, 1.0 - bucket.age(now) / quiet)
-    return max(2, math.ceil(layout.fan_in * hot))
+    heat = max(0.0, 1.0 - bucket.age(now) / quiet)
+    return max(2, math.ceil(hot * heat))
 
 
 def least_size(layout: Layout) -> float:

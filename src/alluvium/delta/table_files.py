@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,12 @@ from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
 from alluvium.delta import jvm, log
 from alluvium.names import among
+
+# What was read last, the oldest first: the hook, the data tests and the tables about tables of
+# one run look at the same versions.
+_read: dict[Hashable, pa.Table] = {}
+_MOST_READ = 16
+_reading = threading.Lock()
 
 
 class TableFiles(jvm.SessionCopy):
@@ -46,9 +53,27 @@ class TableFiles(jvm.SessionCopy):
         bucket_column: partition column whose values stand for a time of one `window`, or the
             timestamp that the table has such a column for.
 
+        Of the versions that this process has read last nothing is read again.
+
         Raises:
             ValueError: there is no such partition column.
         """
+        zone = self.spark.conf().get("spark.sql.session.timeZone")
+        table = (self._log.dataPath().toString(), self._snapshot.metadata().id())
+        key = (*table, self.version, first, bucket_column, window, zone)
+        with _reading:
+            found = _read.get(key)
+        if found is None:
+            found = self._read_fragments(first, bucket_column, window)
+            with _reading:
+                _read[key] = found
+                while len(_read) > _MOST_READ:
+                    del _read[next(iter(_read))]
+        return found
+
+    def _read_fragments(
+        self, first: str | None, bucket_column: str | None, window: str | None
+    ) -> pa.Table:
         expr = self._jvm.org.apache.spark.sql.functions.expr
         columns = {
             "path": "path",

@@ -1,15 +1,16 @@
 """Size tiers: how often rows are rewritten, and how many small fragments remain."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one
-from unit.compaction.playground import ROW_BYTES, Playground, huffman
+from unit.compaction.playground import ROW_BYTES, Fragment, Playground, huffman
 
-from alluvium.compaction.bucket import AGE, COUNT, Group
+from alluvium.compaction.bucket import AGE, COUNT, UNSORTED, Group
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.tiers import tier_groups
 
@@ -27,12 +28,8 @@ def worst(name: str, seed: int) -> float:
     return max(to_one(bucket) for bucket in ends) / huffman(sizes, LARGE.fan_in)
 
 
-def figure(measured: float) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(reason=f"measured: {measured}", raises=AssertionError, strict=True)
-
-
-# Measured, seeds 0 to 4, mean and largest: uniform and lognormal 1.00, 1.00; half large 1.01, 1.01;
-# few large 1.03, 1.06; very few large 1.22, 1.27.
+# Measured, mean and largest: seeds 0 to 4, uniform and lognormal 1.00, 1.00; half large 1.01, 1.01;
+# seeds 0 to 14, few large 1.04, 1.06; very few large 1.06, 1.15 (1.27 without the longer wait).
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
@@ -40,7 +37,7 @@ def figure(measured: float) -> pytest.MarkDecorator:
         ("half large", 2),
         *((name, seed) for name in ("uniform", "few large") for seed in (0, 2)),
         *(("lognormal", seed) for seed in (0, 1, 2)),
-        pytest.param("very few large", 8, marks=figure(1.25)),
+        *(("very few large", seed) for seed in (0, 3, 8)),
     ],
 )
 def test_rewriting_is_close_to_the_least(name: str, seed: int) -> None:
@@ -78,7 +75,8 @@ def test_few_small_fragments_remain(layout: Layout, arrivals: list[list[float]])
         merged = {path for group in found for path in group.inputs}
         left = [one for path, one in bucket.fragments.items() if path not in merged]
         small = sum(2 * len(one.keys) < layout.target_rows for one in left)
-        assert small <= layout.tiers * (layout.fan_in - 1) == layout.most_small
+        patience = math.ceil(1.5 * layout.fan_in)
+        assert small <= layout.tiers * (patience - 1) == layout.most_small
         settle(bucket)
         assert bucket.small() <= layout.most_small
 
@@ -112,6 +110,20 @@ def test_a_large_fragment_does_not_wait_on_many_small_ones_nor_is_merged_with_th
     bucket.land(np.arange(100))
     settle(bucket)
     assert sorted(len(one.keys) for one in bucket.fragments.values()) == [100_000, 102_400]
+
+
+@pytest.mark.parametrize(("level", "count"), [(UNSORTED, 32), (0, 48)])
+def test_new_ones_among_merged_ones_wait_for_half_as_many_again(level: int, count: int) -> None:
+    bucket = Playground(LARGE)
+    for _ in range(31):
+        bucket.add(Fragment(np.arange(1000), level))
+    smallest = set(bucket.fragments)
+    while not (found := groups(bucket)):
+        bucket.land(np.arange(1500))
+    assert len(bucket.fragments) == count
+    [group] = found
+    assert smallest < set(group.inputs)
+    assert len(group.inputs) == 32
 
 
 def test_full_fragments_are_left_alone_by_rows_or_by_bytes() -> None:

@@ -1,0 +1,78 @@
+"""Compaction of wide tables, heavy messages, maps, and files with different columns."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from functional.compaction import tables
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import Compacted, compact
+
+pytestmark = pytest.mark.spark
+FILES = 4
+
+
+def compacted(session: SparkSession, path: Path, *sort_by: str) -> Compacted:
+    """All files become one. The rows that delta-rs reads stay the same ones."""
+    before = read(path, sort_by[-1])
+    done = compact(session, f"delta.`{path}`", Layout(sort_by, fan_in=FILES), "strange")
+    assert (done.inputs, done.outputs) == (FILES, 1)
+    assert read(path, sort_by[-1]).equals(before)
+    return done
+
+
+def read(path: Path, key: str) -> pa.Table:
+    rows = DeltaTable(path).to_pyarrow_table()
+    return rows.sort_by(key).combine_chunks()
+
+
+@pytest.mark.parametrize("columns", [300, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_a_wide_table(spark: SparkSession, tmp_path: Path, columns: int) -> None:
+    for file in range(FILES):
+        values = pa.array(range(file, 4 * 25, FILES), pa.int64())
+        wide = pa.table({f"c{place}": values for place in range(columns)})
+        write_deltalake(tmp_path, wide, mode="append")
+    done = compacted(spark, tmp_path, "c7")
+    assert done.rows == 100
+
+
+def test_heavy_messages_and_maps(spark: SparkSession, tmp_path: Path) -> None:
+    draw = random.Random(5)
+    kind = pa.map_(pa.string(), pa.string())
+    for file in range(FILES):
+        ids = list(range(file, 40, FILES))
+        attributes = [
+            None if one % 5 == 0 else [(f"k{key}", None if key == 3 else "ä" * key)]
+            for one, key in zip(ids, (draw.randrange(8) for _ in ids), strict=True)
+        ]
+        heavy = pa.table(
+            {
+                "id": pa.array(ids, pa.int64()),
+                "message": [draw.randbytes(75 * 512).hex() for _ in ids],
+                "attributes": pa.array(attributes, kind),
+            }
+        )
+        assert {len(text) for text in heavy["message"].to_pylist()} == {75 * 1024}
+        write_deltalake(tmp_path, heavy, mode="append")
+    assert compacted(spark, tmp_path, "id").rows == 40
+
+
+def test_files_with_different_columns(spark: SparkSession, tmp_path: Path) -> None:
+    """A column that a file lacks is NULL in its rows, the sort key too."""
+    texts = pa.array([f"t{one}" for one in range(10)])
+    for file in range(FILES):
+        ids = pa.array(range(10 * file, 10 * file + 10), pa.int64())
+        some = {"id": ids, f"only{file}": texts} | ({} if file < 2 else {"late": ids})
+        write_deltalake(tmp_path, pa.table(some), mode="append", schema_mode="merge")
+    assert read(tmp_path, "id")["late"].null_count == 20
+    assert compacted(spark, tmp_path, "late", "id").rows == 40
+    [file] = tables.files_of(tmp_path)
+    in_file = pq.read_table(file)["late"].to_pylist()
+    assert in_file == [None] * 20 + list(range(20, 40))
