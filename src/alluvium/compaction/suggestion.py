@@ -3,9 +3,9 @@
 A lexical order serves filters on its first column: rows of one value lie together, and within
 these those of one value of the next column, as long as all columns before it are equal. So columns
 that are compared for equality come first, those that most statements ask for before others, and
-one that is compared with bounds behind them: it ends what the order can tell. Where no column is in
-enough filters for that, a Z-order of a few columns, of which every statement filters one, serves
-each of them a part.
+one that is compared with bounds behind them: it ends what the order can tell. Where no column is
+asked for by enough statements to be the first, a Z-order of a few columns, of which every statement
+filters one, serves each of them a part.
 """
 
 from __future__ import annotations
@@ -186,11 +186,11 @@ def _sort_by(
     # Statements that buckets and partitions serve already ask nothing of the order's first column.
     served = {*table.partitions, time}
     rest = [one for one in filters.values() if not any(column in served for column in one)]
-    cover = _cover(table, columns, rest)
     if rest and _asking(rest, order[0]) < _SERVED * len(rest):
-        if len(cover) > 1:
-            return cover, ZORDER, _reasons_of_zorder(order[0], cover, rest)
-        # Every one of them asks for this one, though by bounds.
+        cover = _cover(table, columns, rest)
+        if _asking(rest, cover[0]) < _SERVED * len(rest):
+            return cover, ZORDER, _reasons_of_zorder(cover, rest)
+        # Enough of them ask for this one, though by bounds.
         order = [cover[0], *(one for one in order if one != cover[0])][:MOST]
     reasons = _reasons_of_lexical(order, equal, time, filters)
     if rest:
@@ -199,15 +199,14 @@ def _sort_by(
     return order, LEXICAL, reasons
 
 
-def _reasons_of_zorder(
-    first: str, cover: Sequence[str], rest: Sequence[Mapping[str, str]]
-) -> list[str]:
-    left = sum(not any(column in cover for column in one) for one in rest)
+def _reasons_of_zorder(cover: Sequence[str], rest: Sequence[Mapping[str, str]]) -> list[str]:
+    served = sum(any(column in cover for column in one) for one in rest)
+    asked = _share(_asking(rest, cover[0]), len(rest))
     return [
-        f"sort_by: {_share(len(rest) - left, len(rest))} filter one of these columns; each more"
-        " would make the others skip less",
-        f"curve: zorder, as only {_share(_asking(rest, first), len(rest))} filter {first}, the best"
-        f" first column of a lexical order (less than {_SERVED:.0%})",
+        f"sort_by: {_share(served, len(rest))} filter one of these columns; each more would make"
+        " the others skip less",
+        f"curve: zorder, as only {asked} filter {cover[0]}, and none is filtered by more; a lexical"
+        f" order serves filters on its first column (wanted: {_SERVED:.0%})",
     ]
 
 
@@ -369,8 +368,4 @@ def _columns(given: str | Sequence[str]) -> list[str]:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part} of {_statements(whole)}"
-
-
-def _statements(number: int) -> str:
-    return f"{number} statement{'' if number == 1 else 's'}"
+    return f"{part} of {whole} statements"
