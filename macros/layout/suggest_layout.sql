@@ -10,7 +10,7 @@
   {%- endif -%}
   {%- do alluvium.validate() -%}
   {%- set statements = [] -%}
-  {%- for node in graph.nodes.values() if node.resource_type in ('model', 'analysis') and node.config.materialized != 'ephemeral' -%}
+  {%- for node in graph.nodes.values() | sort(attribute='name') if node.resource_type in ('model', 'analysis') and node.config.materialized != 'ephemeral' -%}
     {%- do statements.append({
         'name': node.name, 'package': node.package_name, 'file': node.original_file_path, 'language': node.language
     }) -%}
@@ -25,7 +25,7 @@
 
 {#- What a suggestion needs to know of the model of this name, or of every model that is a Delta table. -#}
 {% macro tables_to_suggest_for(name) %}
-  {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list if name is none else [alluvium.find_model(name)] -%}
+  {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | sort(attribute='name') if name is none else [alluvium.find_model(name)] -%}
   {%- if nodes == [none] -%}
     {%- do exceptions.raise_compiler_error("alluvium.suggest_layout: '" ~ name ~ "' is no model; accepted: the name of one.") -%}
   {%- endif -%}

@@ -112,14 +112,13 @@ def _obstacle(table: Table, column: str) -> str | None:
     """Why rows are not sorted by a column for its filters; None for one that can be."""
     kind = table.types[column]
     if among(column, table.partitions):
-        return "the table is partitioned by it, so all rows of a bucket share it"
+        return "the table is partitioned by it"
     if not is_sortable(kind):
         return f"rows cannot be sorted by the type {kind}"
     if not among(column, table.bounded):
         return (
-            "Delta keeps no bounds of it, so its filters skip no file (it keeps them of numbers,"
-            " texts, dates and timestamps in the first 32 columns, or in those that the table"
-            " property delta.dataSkippingStatsColumns names)"
+            "Delta keeps no bounds of it (only of numbers, texts, dates and timestamps in the first"
+            " 32 columns, or in those that the table property delta.dataSkippingStatsColumns names)"
         )
     return None
 
@@ -195,7 +194,8 @@ def _sort_by(
     reasons = _reasons_of_lexical(order, equal, time, filters)
     if rest:
         asked = _share(_asking(rest, order[0]), len(rest))
-        reasons.append(f"curve: lexical, as {asked} that buckets do not serve filter {order[0]}")
+        apart = "" if len(rest) == len(filters) else "; those that buckets serve are not counted"
+        reasons.append(f"curve: lexical, as {asked} filter {order[0]}{apart}")
     return order, LEXICAL, reasons
 
 
@@ -227,9 +227,9 @@ def _reasons_of_lexical(
         elif column == time:
             asked += "; the time of the buckets comes last"
         elif place:
-            asked += ", by bounds: behind all equalities, and it ends what the order can tell"
+            asked += ", by range; no other range behind it would help"
         else:
-            asked += ", by bounds"
+            asked += ", by range"
         reasons.append(f"sort_by: {column}: {asked}")
     return reasons
 
@@ -252,27 +252,29 @@ def _key(table: Table, usable: Sequence[str]) -> list[str]:
 
 def _remarks(table: Table, uses: Uses) -> list[str]:
     """What is to be known of columns that are filtered in vain, or only joined."""
-    found = []
+    found: dict[str, list[str]] = {}
     for column in table.types:
         ways = [set(one[column]) for one in uses.values() if column in one]
         pruning = sum(bool({EQUALITY, RANGE} & kinds) for kinds in ways)
-        obstacle = _obstacle(table, column)
-        if pruning and obstacle:
-            found.append(f"{column}: left out, {obstacle}")
         subqueries = sum(SUBQUERY in kinds for kinds in ways)
-        if subqueries and not obstacle:
-            found.append(
-                f"{column}: {_share(subqueries, pruning)} compare it with a subquery, by which"
-                " Delta skips no file, only row groups in them"
+        remark = _obstacle(table, column) if pruning else None
+        if remark:
+            remark = f"not in sort_by, {remark}"
+        elif subqueries:
+            remark = (
+                f"{_share(subqueries, pruning)} compare it with a subquery, by which Delta skips no"
+                " file, only row groups in them"
             )
-        if not pruning and any(OTHER in kinds for kinds in ways):
-            found.append(
-                f"{column}: filtered only in ways that skip no file, such as inside a function, by"
-                " <> or LIKE '%…'; compare the column itself with values"
+        elif not pruning and any(OTHER in kinds for kinds in ways):
+            remark = (
+                "filtered only in ways that skip no file, such as inside a function, by <> or"
+                " LIKE '%…'; compare the column itself with values"
             )
         elif not pruning and any(JOINED in kinds for kinds in ways):
-            found.append(f"{column}: only joined on, which skips no file by itself")
-    return found
+            remark = "only joined on, which skips no file by itself"
+        if remark:
+            found.setdefault(remark, []).append(column)
+    return [f"{', '.join(columns)}: {remark}" for remark, columns in found.items()]
 
 
 def _compared(block: Mapping[str, Any], now: Mapping[str, Any]) -> str:

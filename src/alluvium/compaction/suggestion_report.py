@@ -16,11 +16,14 @@ _NAMED = 8
 
 def suggestion_lines(model: str, found: Suggestion) -> Iterator[str]:
     """Who reads the table and by which filters, the YAML to paste, and a line for each decision."""
+    if not found.readers and found.block is None:
+        yield f"{model}: no statement reads it"
+        return
     readers, more = found.readers[:_NAMED], len(found.readers) - _NAMED
     names = ", ".join(readers) + (f", {more} more" if more > 0 else "")
     yield (
-        f"{model}: {counted(len(found.readers), 'statement')}, {found.filtering} with filters that"
-        f" can skip files" + (f" ({names})" if names else "")
+        f"{model}: read by {counted(len(found.readers), 'statement')}, {found.filtering} with"
+        f" filters that can skip files" + (f" ({names})" if names else "")
     )
     if found.counts:
         width = max(len("column"), *map(len, found.counts))

@@ -79,8 +79,8 @@ def bounded_columns(session: SparkSession, table: str) -> list[str]:
     """Names of the columns of whose values the log keeps bounds, by which files are skipped."""
     snapshot = _snapshot(session, table)
     kept = json.loads(snapshot.statsSchema().json())["fields"]
-    bounds = next((one["type"]["fields"] for one in kept if one["name"] == "minValues"), [])
-    stored = {one["name"] for one in bounds}
+    bounds = [one["type"]["fields"] for one in kept if one["name"] == "minValues"]
+    stored = {field["name"] for fields in bounds for field in fields}
     fields = StructType.fromJson(json.loads(snapshot.metadata().schema().json())).fields
     return [
         one.name

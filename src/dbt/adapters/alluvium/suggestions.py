@@ -95,8 +95,8 @@ def _reasons(name: str, left_out: dict[str, str]) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError, DbtRuntimeError) as error:
-        java = isinstance(error, Py4JJavaError)
-        said = causes(error.java_exception)[0] if java else str(error).strip()
+        java = getattr(error, "java_exception", None)
+        said = str(error).strip() if java is None else causes(java)[0]
         line = next(iter(said.splitlines()), type(error).__name__)
         left_out[name] = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
