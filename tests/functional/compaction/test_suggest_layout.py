@@ -24,11 +24,12 @@ def session(spark: SparkSession) -> SparkSession:
     spark.sql(f"create schema if not exists {S}")
     spark.sql(f"drop table if exists {S}.numbers")
     spark.sql(
-        f"create table {S}.numbers (n int, s string, d decimal(9, 2), t timestamp, flag boolean,"
-        " wide struct<x: int>) using delta"
+        f"create table {S}.numbers (n int, m int, s string, d decimal(9, 2), t timestamp,"
+        " flag boolean, wide struct<x: int>) using delta"
     )
     rows = spark.range(800).selectExpr(
         "if(id < 100, null, int(id)) as n",
+        "int(id) as m",
         "concat(char(int(97 + id div 100)), id % 100) as s",
         "cast(id as decimal(9, 2)) as d",
         "timestamp'2024-03-01' + make_dt_interval(0, int(id)) as t",
@@ -60,19 +61,19 @@ PRUNING = [
     ("not (n < 700)", {"n": {RANGE}}),
 ]
 IN_VAIN = [
-    ("n % 2 = 0", {"n": {OTHER}}),
+    ("m % 2 = 0", {"m": {OTHER}}),
     ("s like '%0'", {"s": {OTHER}}),
     ("upper(s) = 'C50'", {"s": {OTHER}}),
-    ("cast(n as string) = '250'", {"n": {OTHER}}),
-    ("n <> 250", {"n": {OTHER}}),
-    ("n = length(s)", {"n": {OTHER}, "s": {OTHER}}),
+    ("cast(m as string) = '250'", {"m": {OTHER}}),
+    ("m <> 250", {"m": {OTHER}}),
+    ("m = length(s)", {"m": {OTHER}, "s": {OTHER}}),
+    ("m = 250 or s = 'c50'", {"m": {OTHER}, "s": {OTHER}}),
     ("wide.x + 1 = 3", {"wide": {OTHER}}),
-    ("rand() < d", {"d": {OTHER}}),
-    (f"t > (select max(t) from {S}.numbers where n = 250)", {"t": {RANGE, SUBQUERY}}),
     ("d is not null", {}),
+    (f"t > (select max(t) from {S}.numbers where n = 250)", {"t": {RANGE, SUBQUERY}}),
     # Delta keeps no bounds of booleans: `log.bounded_columns` says so.
-    ("flag", {"flag": {EQUALITY}}),
     ("not flag", {"flag": {EQUALITY}}),
+    ("rand() < d", {"d": {OTHER}}),
 ]
 
 
@@ -88,10 +89,13 @@ def test_what_counts_is_what_delta_skips_files_by(session: SparkSession) -> None
         assert (predicate, uses) == (predicate, expected)
     # Nothing ran.
     assert not session.sparkContext.statusTracker().getJobIdsForGroup("suggest")
-    for predicates, skips in ((PRUNING, True), (IN_VAIN, False)):
-        for predicate, _ in predicates:
-            kept = log.skipping(session, table, predicate)
-            assert (predicate, kept.files < kept.files_total) == (predicate, skips)
+    for predicate, _ in PRUNING:
+        kept = log.skipping(session, table, predicate)
+        assert kept.files < kept.files_total == 8, predicate
+    # An `or` over two columns skips files where both are in order: no order gives that to all.
+    vain = [predicate for predicate, _ in IN_VAIN if " or " not in predicate]
+    kept = log.skipping(session, table, " and ".join(vain))
+    assert kept.files == kept.files_total
 
 
 def test_a_command_is_not_run_and_a_path_is_no_model(session: SparkSession) -> None:
@@ -105,7 +109,7 @@ def test_a_command_is_not_run_and_a_path_is_no_model(session: SparkSession) -> N
 
 
 def test_bounds_are_kept_of_the_first_columns_alone(session: SparkSession) -> None:
-    assert log.bounded_columns(session, f"{S}.numbers") == ["n", "s", "d", "t", "wide"]
+    assert log.bounded_columns(session, f"{S}.numbers") == ["n", "m", "s", "d", "t", "wide"]
     session.sql(
         f"create or replace table {S}.few (a int, b int, c binary, e int) using delta tblproperties"
         " ('delta.dataSkippingNumIndexedCols'='2', 'delta.columnMapping.mode'='name')"
