@@ -11,10 +11,10 @@ filters one, serves each of them a part.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from alluvium.compaction.layout import LEXICAL, ZORDER
+from alluvium.compaction.layout import LEXICAL, WINDOWS, ZORDER
 from alluvium.compaction.row_key import is_sortable
 from alluvium.compaction.zorder import MOST
 from alluvium.names import among
@@ -29,9 +29,9 @@ Uses = Mapping[str, Mapping[str, Collection[str]]]
 
 # Share of the statements that have to filter by the first column of a lexical order.
 _SERVED = 0.6
-# What a day's bucket can be made by.
+# What buckets can be made by, and the days of those that are suggested.
 _TIMES = ("timestamp", "date")
-_WINDOW = "day"
+_DAYS = {window: WINDOWS[window] / WINDOWS["day"] for window in ("day", "week", "month")}
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Table:
         key: columns that tell its rows apart; none if that is not known.
         updates: whether merges change rows that are there.
         generates: whether Delta can compute a column of it, as in no table of a Python model.
+        fragments_a_day: full fragments that a day fills, by column; where that is known.
         block: `meta.alluvium_layout` of its model, checked; None for a model without.
     """
 
@@ -54,6 +55,7 @@ class Table:
     key: Sequence[str] = ()
     updates: bool = False
     generates: bool = True
+    fragments_a_day: Mapping[str, float] = field(default_factory=dict)
     block: Mapping[str, Any] | None = None
 
 
@@ -148,10 +150,24 @@ def _bucket_by(
             f"bucket_by: none, though {said}: merges change rows of any age, so no bucket would"
             " become quiet"
         ]
-    return {"column": column, "window": _WINDOW}, [
-        f"bucket_by: {said}, and then read the buckets that they need; take week or month where a"
-        " day's rows are less than a full fragment (target_rows)"
-        + ("" if column in table.partitions else "; a table that is there needs --full-refresh")
+    said = f"bucket_by: {said}, and then read the buckets that they need"
+    if column in table.partitions:
+        return {"column": column, "window": "day"}, [said]
+    said += "; a table that is there needs --full-refresh"
+    daily = table.fragments_a_day.get(column)
+    if daily is None:
+        return {"column": column, "window": "day"}, [
+            f"{said}; a day should fill a fragment (target_rows), else take week or month"
+        ]
+    for window, days in _DAYS.items():
+        if daily * days >= 1:
+            return {"column": column, "window": window}, [
+                f"{said}; a {window} fills {daily * days:,.1f} full fragments"
+            ]
+    return None, [
+        f"bucket_by: none, though {_share(_asking(filters.values(), column), len(filters))} filter"
+        f" {column}: a month fills {daily * _DAYS['month']:,.2f} full fragments, and buckets would"
+        " only keep files small"
     ]
 
 

@@ -68,6 +68,8 @@ class Optimizer(jvm.SessionCopy):
     def readings(self, sql: str) -> list[Reading]:
         """What a query does with the tables that the metastore knows, a reading for each.
 
+        A table whose rows the optimizer sees that no filter lets pass is read to no use.
+
         Raises:
             PySparkException, Py4JJavaError: Spark cannot resolve or optimise it.
         """
@@ -80,7 +82,9 @@ class Optimizer(jvm.SessionCopy):
             plan = state.optimizer().execute(analyzed.clone())
             plans = [plan, *jvm.items(plan.subqueriesAll())]
             scans = [scan for one in plans for scan in self._scans(one)]
-        return _readings(scans, [pair for one in plans for pair in _joins(one)])
+            joins = [pair for one in plans for pair in _joins(one)]
+            scans += [(leaf, []) for leaf in _relations(analyzed)]
+        return _readings(scans, joins)
 
     def _scans(self, plan: Any) -> Iterator[tuple[Any, list[Any]]]:
         """The relations that a plan reads, each with the filters right above it."""
@@ -92,6 +96,13 @@ class Optimizer(jvm.SessionCopy):
                 return
         for child in jvm.items(plan.children()):
             yield from self._scans(child)
+
+
+def _relations(plan: Any) -> Iterator[Any]:
+    for one in (plan, *jvm.items(plan.subqueriesAll())):
+        for leaf in jvm.items(one.collectLeaves()):
+            if leaf.nodeName() == "LogicalRelation":
+                yield leaf
 
 
 def _readings(scans: list[tuple[Any, list[Any]]], joins: list[tuple[Any, Any]]) -> list[Reading]:

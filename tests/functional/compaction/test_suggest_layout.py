@@ -10,6 +10,8 @@ import yaml
 from functional.runner import REPO, Project
 from pyspark.sql import SparkSession
 
+from alluvium.compaction.daily import fragments_a_day
+from alluvium.compaction.layout import Layout
 from alluvium.compaction.suggestion import EQUALITY, OTHER, RANGE, SUBQUERY
 from alluvium.delta import log
 from alluvium.delta.filters import Optimizer
@@ -98,12 +100,15 @@ def test_what_counts_is_what_delta_skips_files_by(session: SparkSession) -> None
     assert kept.files == kept.files_total
 
 
-def test_a_command_is_not_run_and_a_path_is_no_model(session: SparkSession) -> None:
+def test_nothing_is_run_and_a_path_is_no_model(session: SparkSession) -> None:
     optimizer = Optimizer(session)
     optimizer.readings(f"delete from {S}.numbers where n = 250")
     optimizer.readings(f"create table {S}.never using delta as select * from {S}.numbers")
     assert session.table(f"{S}.numbers").count() == 800
     assert not session.catalog.tableExists(f"{S}.never")
+    # No row can pass, so the optimizer reads nothing; the query does.
+    (found,) = optimizer.readings(f"select * from {S}.numbers where m > 1 and m <= 1")
+    assert (found.table, found.uses) == ((S, "numbers"), {})
     folder = session.sql(f"describe detail {S}.numbers").first()["location"]
     assert optimizer.readings(f"select * from delta.`{folder}` where n = 250") == []
 
@@ -115,6 +120,13 @@ def test_bounds_are_kept_of_the_first_columns_alone(session: SparkSession) -> No
         " ('delta.dataSkippingNumIndexedCols'='2', 'delta.columnMapping.mode'='name')"
     )
     assert log.bounded_columns(session, f"{S}.few") == ["a", "b"]
+
+
+def test_the_log_tells_what_falls_on_a_day(session: SparkSession) -> None:
+    files = log.fragments(session, f"{S}.numbers", ["t"]).columns["t"]
+    # 800 rows, an hour between each.
+    found = fragments_a_day(files, Layout((), target_rows=8))
+    assert found == pytest.approx(100 / (799 / 24), rel=1e-6)
 
 
 LAYOUT = {"alluvium_layout": {"sort_by": ["service", "logged_at"], "fan_in": 16}}

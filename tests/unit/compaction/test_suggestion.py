@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import date
 from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.compaction.layout import parse_layout
+from alluvium.compaction.daily import fragments_a_day
+from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.compaction.suggestion import (
     EQUALITY,
     JOINED,
@@ -148,6 +151,46 @@ def test_a_time_that_most_filter_makes_buckets_and_comes_last() -> None:
         assert block is not None
         assert "bucket_by" not in block
     assert "merges change rows" in said(of(table(updates=True), *filters), "bucket_by: none")
+
+
+@pytest.mark.parametrize(
+    ("daily", "window", "said_of_it"),
+    [
+        (4.25, "day", "a day fills 4.2 full fragments"),
+        (1.0, "day", "a day fills 1.0 full fragments"),
+        (0.2, "week", "a week fills 1.4 full fragments"),
+        (0.04, "month", "a month fills 1.2 full fragments"),
+        (0.01, None, "a month fills 0.30 full fragments"),
+    ],
+)
+def test_a_bucket_fills_a_fragment(daily: float, window: str | None, said_of_it: str) -> None:
+    found = of(table(fragments_a_day={"logged_at": daily}), {"logged_at": RANGE})
+    assert found.block is not None
+    assert (found.block.get("bucket_by") or {}).get("window") == window
+    assert found.block["sort_by"] == ["logged_at"]
+    assert said_of_it in said(found, "bucket_by")
+
+
+def test_what_falls_on_a_day() -> None:
+    days = [date(2024, 3, day) for day in (1, 2, 10)]
+    sizes = pa.table({"size": [100, 200, 300], "rows": [10, None, 30]})
+    dates = sizes.append_column("lo", [days]).append_column("hi", [days])
+    layout = Layout((), target_rows=20, target_bytes=1000)
+    # 10 days, 2 full by rows and 0.6 by bytes.
+    assert fragments_a_day(dates, layout) == pytest.approx(0.2)
+    assert fragments_a_day(dates, Layout((), target_bytes=30)) == pytest.approx(2)
+    kind = pa.timestamp("us", "UTC")
+    ends = pa.array([0, None, 4 * 86_400_000_000], kind)
+    times = sizes.append_column("lo", ends).append_column("hi", ends)
+    assert fragments_a_day(times, layout) == pytest.approx(0.5)
+    none = pa.array([None] * 3, kind)
+    assert (
+        fragments_a_day(sizes.append_column("lo", none).append_column("hi", none), layout) is None
+    )
+    # All within a day is a day; years that Python has none of are no obstacle.
+    far = pa.array([2**62] * 3, kind)
+    one = fragments_a_day(sizes.append_column("lo", far).append_column("hi", far), layout)
+    assert one == pytest.approx(2)
 
 
 def test_partitions_are_no_part_of_the_row_key() -> None:

@@ -12,6 +12,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium.compaction.daily import fragments_a_day
+from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.compaction.suggestion import Table, suggest
 from alluvium.compaction.suggestion_report import suggestion_lines
 from alluvium.delta import log
@@ -121,12 +123,19 @@ def _name(node: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> str:
 def _table(session: SparkSession, one: Mapping[str, Any]) -> Table:
     fields = session.table(one["table"]).schema.fields
     hidden = [name.lower() for name in one["hides"]]
+    types = {f.name: f.dataType.simpleString() for f in fields if f.name.lower() not in hidden}
+    bounded = log.bounded_columns(session, one["table"])
+    layout = parse_layout(one["model"], one["layout"]) if one["layout"] else Layout(())
+    times = [name for name in bounded if types.get(name) in ("timestamp", "date")]
+    files = log.fragments(session, one["table"], times).columns if times else {}
+    daily = {name: fragments_a_day(rows, layout) for name, rows in files.items()}
     return Table(
-        {f.name: f.dataType.simpleString() for f in fields if f.name.lower() not in hidden},
-        log.bounded_columns(session, one["table"]),
-        log.partition_columns(session, one["table"]),
-        one["key"],
-        one["updates"],
-        one["language"] == "sql",
-        one["layout"],
+        types,
+        bounded,
+        partitions=log.partition_columns(session, one["table"]),
+        key=one["key"],
+        updates=one["updates"],
+        generates=one["language"] == "sql",
+        fragments_a_day={name: known for name, known in daily.items() if known is not None},
+        block=one["layout"],
     )
