@@ -1,7 +1,7 @@
 {#- dbt run-operation alluvium.suggest_layout --args '{model: edits}'
 
     Says which layout the filters of the project's compiled SQL ask of a model's table, and why; without `model`, of
-    every model's. Compile first: `dbt compile`. Runs no query and changes nothing. -#}
+    every model's. Compile first: `dbt compile`. Runs none of it and changes nothing. -#}
 {% macro suggest_layout(model=none) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- if target.type != 'alluvium' -%}
@@ -43,7 +43,8 @@
           'language': node.language,
           'layout': meta.get('alluvium_layout'),
           'key': alluvium.as_list(node.config.get('unique_key')),
-          'updates': merge.on_match == 'update' if merge else node.config.get('incremental_strategy') == 'merge',
+          'updates': merge.on_match == 'update' if merge
+              else node.config.materialized == 'incremental' and node.config.get('incremental_strategy') == 'merge',
           'hides': ['_deleted'] if merge and merge.soft else [],
       }) -%}
     {%- elif name is not none -%}

@@ -306,8 +306,9 @@ def _compared(block: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     if same:
         return "meta.alluvium_layout of the model agrees"
     return (
-        f"meta.alluvium_layout of the model differs: sort_by {', '.join(_columns(now['sort_by']))},"
-        f" curve {now.get('curve') or LEXICAL}"
+        f"meta.alluvium_layout of the model differs: {now.get('curve') or LEXICAL} by"
+        f" {', '.join(_columns(now['sort_by']))}"
+        + ("" if now.get("bucket_by") else ", without bucket_by")
     )
 
 

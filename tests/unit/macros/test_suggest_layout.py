@@ -30,6 +30,7 @@ def table_of(macros: Any, node: Any, found: Any, name: str | None = None) -> Any
         ({"on_match": "ignore"}, {}, False, []),
         (None, {}, True, []),
         (None, {"incremental_strategy": "append", "unique_key": None}, False, []),
+        (None, {"materialized": "table"}, False, []),
     ],
 )
 def test_of_a_table(
