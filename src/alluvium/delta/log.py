@@ -75,6 +75,20 @@ def partition_columns(session: SparkSession, table: str) -> list[str]:
     return list(_snapshot(session, table).metadata().partitionSchema().fieldNames())
 
 
+def bounded_columns(session: SparkSession, table: str) -> list[str]:
+    """Names of the columns of whose values the log keeps bounds, by which files are skipped."""
+    snapshot = _snapshot(session, table)
+    kept = json.loads(snapshot.statsSchema().json())["fields"]
+    bounds = [one["type"]["fields"] for one in kept if one["name"] == "minValues"]
+    stored = {field["name"] for fields in bounds for field in fields}
+    fields = StructType.fromJson(json.loads(snapshot.metadata().schema().json())).fields
+    return [
+        one.name
+        for one in fields
+        if one.metadata.get("delta.columnMapping.physicalName", one.name) in stored
+    ]
+
+
 def state(
     session: SparkSession, table: str, version: int | None = None
 ) -> tuple[str, dict[str, int]]:

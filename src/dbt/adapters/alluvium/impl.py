@@ -27,7 +27,15 @@ from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
 from alluvium.names import quoted
 from alluvium.ranges import UnfitError
-from dbt.adapters.alluvium import catalog, layouts, python_models, seeds, storage, streams
+from dbt.adapters.alluvium import (
+    catalog,
+    layouts,
+    python_models,
+    seeds,
+    storage,
+    streams,
+    suggestions,
+)
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
@@ -312,6 +320,17 @@ class AlluviumAdapter(SparkAdapter):
         """Lines that say what `compact` would do now."""
         with spark_errors():
             return layouts.preview(self._handle.session, table, model, block)
+
+    @available.parse_list
+    def layout_suggestions(
+        self, tables: list[dict[str, Any]], nodes: list[dict[str, Any]]
+    ) -> list[str]:
+        """Lines that say what the filters of compiled nodes ask of tables: `suggestions.lines`."""
+        for source in getattr(self._macro_resolver, "sources", {}).values():
+            streams.declare(source)  # an operation renders no `source()`, which would do that
+        compiled = Path(self.config.project_target_path) / "compiled"
+        with spark_errors():
+            return list(suggestions.lines(self._handle.session, compiled, nodes, tables))
 
     @available.parse_none
     def check_bucket_column(
