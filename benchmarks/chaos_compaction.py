@@ -105,6 +105,7 @@ def layout(partitioned: bool) -> Layout:
         tiers=2,
         quiet_after=HOUR_QUIET,
         level_rows=400,
+        partial_progress=not partitioned,
     )
 
 
