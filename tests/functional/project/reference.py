@@ -72,6 +72,9 @@ class Reference(Project):
         )
         assert found == 1
         text = re.sub(r"          (delete|engine): \w+\n", "", text)
+        if delete == "hard":
+            # It keeps no tombstones that could have a time.
+            text = re.sub(r"          tombstone_time: .+\n", "", text)
         when = "          delete_when: op = 'd'\n"
         assert when in text
         settings = f"          engine: {engine}\n"
