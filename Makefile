@@ -10,9 +10,9 @@ ENGINE := .alluvium
 DAYS ?= 7
 HOURS ?= 6
 ROUNDS ?= 3
-# Three processes: each starts a Spark of up to 3 GB, and on two cores two leave a fifth idle. Files in the order of testpaths, so that the long
+# Two processes: each starts a Spark of up to 3 GB, and on two cores three take as long. Files in the order of testpaths, so that the long
 # ones come first and the short ones fill what is left.
-PYTEST ?= $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST ?= $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 export DBT_PROFILES_DIR := $(CURDIR)/profiles
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
