@@ -83,7 +83,7 @@ class Optimizer(jvm.SessionCopy):
             plans = [plan, *jvm.items(plan.subqueriesAll())]
             scans = [scan for one in plans for scan in self._scans(one)]
             joins = [pair for one in plans for pair in _joins(one)]
-            scans += [(leaf, []) for leaf in _relations(analyzed)]
+            scans += [(leaf, []) for leaf in jvm.relations(analyzed)]
         return _readings(scans, joins)
 
     def _scans(self, plan: Any) -> Iterator[tuple[Any, list[Any]]]:
@@ -96,13 +96,6 @@ class Optimizer(jvm.SessionCopy):
                 return
         for child in jvm.items(plan.children()):
             yield from self._scans(child)
-
-
-def _relations(plan: Any) -> Iterator[Any]:
-    for one in (plan, *jvm.items(plan.subqueriesAll())):
-        for leaf in jvm.items(one.collectLeaves()):
-            if leaf.nodeName() == "LogicalRelation":
-                yield leaf
 
 
 def _readings(scans: list[tuple[Any, list[Any]]], joins: list[tuple[Any, Any]]) -> list[Reading]:

@@ -37,6 +37,14 @@ def items(scala: Any) -> list[Any]:
     return [scala.apply(place) for place in range(scala.size())]
 
 
+def relations(plan: Any) -> Iterator[Any]:
+    """The files and tables that a logical plan reads, those of its subqueries included."""
+    for part in (plan, *items(plan.subqueriesAll())):
+        for leaf in items(part.collectLeaves()):
+            if leaf.nodeName() == "LogicalRelation":
+                yield leaf
+
+
 class SessionCopy:
     """A copy of a session: its views, functions and settings; what is set on it stays there."""
 
