@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
+from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
+
+T = TypeVar("T")
 
 
 def of(session: SparkSession) -> Any:
@@ -80,3 +84,15 @@ def active(session: SparkSession, java_session: Any) -> Iterator[None]:
             spark.setActiveSession(before.get())
         else:
             spark.clearActiveSession()
+
+
+def beside(
+    pool: Executor, session: SparkSession, java_session: Any, task: Callable[[], T]
+) -> Future[T]:
+    """Run `task` in a thread of `pool`, in this thread's job group and scheduler pool."""
+
+    def run() -> T:
+        with active(session, java_session):
+            return task()
+
+    return pool.submit(inheritable_thread_target(session)(run))

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
+from alluvium.delta import jvm
 from alluvium.delta.merge_command import Statement
 from alluvium.merge import refusal
 from alluvium.merge.conflicts import StaleBatchError
@@ -186,9 +186,7 @@ def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
     figures = prepared.figures
 
     def start(task: Callable[[], Any]) -> Any:
-        # The other thread keeps this one's job group and scheduler pool.
-        inherit = inheritable_thread_target(statement.session)
-        return beside.submit(inherit(_in_session(statement, task)))
+        return jvm.beside(beside, statement.session, statement.spark, task)
 
     finding = start(statement.candidates)
     with statement.in_transaction():
@@ -300,14 +298,6 @@ def rows_of(stats: str | None, gone: int) -> tuple[int | None, str]:
         # Its counts of NULLs leave out the rows that are gone; MERGE knows how to put them right.
         return None, "the statistics of this file were computed anew after rows were deleted"
     return int(rows), ""
-
-
-def _in_session(statement: Statement, task: Callable[[], Any]) -> Callable[[], Any]:
-    def run() -> Any:
-        with statement.active():
-            return task()
-
-    return run
 
 
 def _milliseconds(since: float) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
             " meta.alluvium_merge.ranges.model, on an alluvium target"
         )
     try:
-        rows = plan_batch(session, batch, json.loads(request))
+        rows = plan_batch(session, lambda: batch, json.loads(request))
     except UnfitError as error:
         _log.warning("%s. The merge goes on without ranges.", error)
         rows = []
@@ -66,10 +66,11 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
 
 
 def plan_batch(
-    session: SparkSession, batch: DataFrame, request: Mapping[str, Any]
+    session: SparkSession, rows: Callable[[], DataFrame], request: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Plan the ranges of `batch` as `request` says.
+    """Plan the ranges of a batch as `request` says.
 
+    rows: gives the batch; called after the look at the table, for which it may not be ready yet.
     request: column, method, k, max_ranges, engine, or_null (whether the merge also reads rows that
         lack the column), and table, the rendered name of the merged table, None before it exists.
 
@@ -79,10 +80,11 @@ def plan_batch(
     method, table = request["method"], request.get("table")
     # Before the table exists there is nothing to read, whatever the ranges.
     if method == "none" or (method in ON_FRAGMENTS and table is None):
-        return plan_rows(batch, request["column"], Request("none"))
+        return plan_rows(rows(), request["column"], Request("none"))
+    fragments = _fragments(session, request) if method in ON_FRAGMENTS else None
+    batch = rows()
     if table is not None:
         batch = _as_in_table(session, batch, table, [request["column"]])
-    fragments = _fragments(session, request) if method in ON_FRAGMENTS else None
     wanted = Request(
         method,
         request["k"],
@@ -127,10 +129,11 @@ def reprice(
 
 
 def plan_columns(
-    session: SparkSession, batch: DataFrame, request: Mapping[str, Any]
+    session: SparkSession, rows: Callable[[], DataFrame], request: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The cheapest predicate found on several columns of the merged table.
 
+    rows: gives the batch; called after the look at the table.
     request: columns and keys in lower case (the columns that are none of the key are immutable),
         max_ranges, table, the rendered name of the merged table, and the alias it has.
 
@@ -138,8 +141,8 @@ def plan_columns(
     `method`, `auto` or `none`. Raises UnfitError where the values of a column cannot have ranges.
     """
     columns = request["columns"]
-    batch = _as_in_table(session, batch, request["table"], columns)
     files = log.fragments(session, request["table"], columns)
+    batch = _as_in_table(session, rows(), request["table"], columns)
     fragments = {column: Fragments.read(files.columns[column], files.version) for column in columns}
     keys = [column for column in columns if column in request["keys"]]
     groups = group_frame(batch, columns, keys, fragments)

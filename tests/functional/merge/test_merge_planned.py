@@ -39,7 +39,7 @@ METHODS = {
 }
 
 
-@pytest.fixture(scope="module", params=METHODS)
+@pytest.fixture(scope="module", params=["auto", pytest.param("cover", marks=pytest.mark.slow)])
 def project(request: pytest.FixtureRequest, make_project: Callable[..., Any]) -> Any:
     ranges, files, _ = METHODS[request.param]
     meta = {"order_by": "lsn", "delete_when": "op = 'd'", "ranges": {"column": "at"} | ranges}

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from delta.exceptions import ConcurrentAppendException
 from functional.merge.conftest import BATCH, SOURCES, merged
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from alluvium.merge import execute
+from alluvium.merge import batch, execute
 from dbt.adapters.alluvium.session import SessionHandle
 
 pytestmark = pytest.mark.spark
@@ -83,6 +84,23 @@ def test_the_batch_is_not_kept_longer_than_its_node(feed: Callable[..., Any], fa
         assert made.session._jsparkSession.sharedState().cacheManager().isEmpty()
     finally:
         other.close()
+
+
+def test_an_error_of_keeping_the_batch_is_the_models(
+    feed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = feed("unkept", {})
+    made.append_events(0, (1, "c", 1, None, "a"))
+
+    def fails(_: Any) -> None:
+        raise AnalysisException("no disk is left")
+
+    monkeypatch.setattr(batch, "keep", fails)
+    assert not made.try_dbt("run").success
+    assert made.said("no disk is left")
+    monkeypatch.undo()
+    made.dbt("run")
+    assert made.sql("select v from {s}.items")["v"].tolist() == ["a"]
 
 
 def lose_statement(monkeypatch: pytest.MonkeyPatch, begins: str) -> list[str]:

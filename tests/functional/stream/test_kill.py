@@ -62,11 +62,16 @@ class Feed:
         return sorted({row[3] for row in rows})
 
 
-def test_before_and_after_the_commit(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "points",
+    [["second_committed"], pytest.param(["planned", "second_committed"], marks=pytest.mark.slow)],
+    ids=["after", "before and after"],
+)
+def test_before_and_after_the_commit(tmp_path: Path, points: list[str]) -> None:
     feed = Feed(tmp_path)
     feed.land(5)
-    feed.die_at("planned")
-    feed.die_at("second_committed")
+    for point in points:
+        feed.die_at(point)
     assert feed.finish() == [1, 2, 3]
 
 

@@ -444,7 +444,7 @@ class AlluviumAdapter(SparkAdapter):
 
     def _planned(
         self,
-        plan: Callable[[SparkSession, DataFrame, dict[str, Any]], T],
+        plan: Callable[[SparkSession, Callable[[], DataFrame], dict[str, Any]], T],
         source: str,
         request: dict[str, Any],
         nothing: T,
@@ -454,7 +454,7 @@ class AlluviumAdapter(SparkAdapter):
         session = self._handle.session
         with spark_errors():
             try:
-                return plan(session, session.table(source), request)
+                return plan(session, lambda: self._handle.table(source), request)
             except UnfitError as error:
                 _log.warning(f"{error}. The merge goes on without ranges.")
                 return nothing

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
+from alluvium.delta import jvm
 from alluvium.engine.causes import causes
 from alluvium.merge import batch
 from dbt.adapters.alluvium import streams
@@ -73,6 +75,7 @@ class SessionHandle:
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
         self._kept: dict[str, DataFrame] = {}
+        self._keeping: dict[str, Future[None]] = {}
         # Version of the merged table that the node's batch was computed from, if it reads it.
         self.batch_at: int | None = None
         self._group = f"{name} {id(self):x}"
@@ -86,21 +89,29 @@ class SessionHandle:
 
     def table(self, relation: str) -> DataFrame:
         """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
+        if relation in self._keeping:
+            self._keeping.pop(relation).result()
         streams.provide(self.session, relation)
         return self.session.sql(f"select * from {relation}")
 
     def keep(self, relation: str, table: str) -> None:
         """Keep the rows of `relation` in Spark until `release`, or until the node ends.
 
-        table: that they will be merged into.
+        table: that they will be merged into. Spark plans how to read them beside what follows, up
+        to the first call of `table` for them, where its errors show.
         """
-        self._kept[relation] = self.session.table(relation)
-        self.batch_at = batch.version_read(self._kept[relation], table)
-        batch.keep(self._kept[relation])
+        rows = self._kept[relation] = self.session.table(relation)
+        self.batch_at = batch.version_read(rows, table)
+        beside = ThreadPoolExecutor(1, "alluvium-keep")
+        self._keeping[relation] = jvm.beside(
+            beside, self.session, self.session._jsparkSession, lambda: batch.keep(rows)
+        )
+        beside.shutdown(wait=False)
 
     def release(self, relation: str) -> None:
         """Let go of what `keep` kept: a table that moved on since would be another plan."""
         if relation in self._kept:
+            wait([self._keeping.pop(relation)] if relation in self._keeping else [])
             self._kept.pop(relation).unpersist()
 
     def cancel(self) -> None:
@@ -110,12 +121,12 @@ class SessionHandle:
 
     def close(self) -> None:
         """Let go of what nodes have cached; sessions share it, so the last to close does."""
+        for relation in list(self._kept):  # what a failed merge left
+            self.release(relation)
         with self._guard:
             self._open.discard(id(self))
             if not self._open:
                 self.session.catalog.clearCache()
-        for relation in list(self._kept):  # what a failed merge left
-            self.release(relation)
 
     def rollback(self) -> None:
         """Spark has no transactions over statements."""
