@@ -12,6 +12,8 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
 T = TypeVar("T")
+# What a relation over files is to Spark; Delta's are a subclass without a name.
+FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 def of(session: SparkSession) -> Any:

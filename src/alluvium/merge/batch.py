@@ -8,7 +8,7 @@ from py4j.java_gateway import is_instance_of
 from pyspark.sql import DataFrame
 
 from alluvium.delta import log
-from alluvium.delta.jvm import items, relations
+from alluvium.delta.jvm import FILES, items, relations
 
 # Bytes that Spark expects to read. Up to so many it keeps the rows, in memory or on its disks. Of
 # more it keeps none: all that read a batch before the merge ask for a few columns, a copy has them
@@ -16,7 +16,6 @@ from alluvium.delta.jvm import items, relations
 _KEPT = 2**30
 # Up to so many one task reads them sooner than several that have to exchange rows.
 _SMALL = 16 * 2**20
-_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 def keep(batch: DataFrame) -> None:
@@ -40,7 +39,7 @@ def version_read(batch: DataFrame, table: str) -> int | None:
     gateway: Any = batch.sparkSession.sparkContext._gateway
     for leaf in relations(plan):
         relation = leaf.relation()
-        if not is_instance_of(gateway, relation, _FILES):
+        if not is_instance_of(gateway, relation, FILES):
             continue
         if delta_log.dataPath() in items(relation.location().rootPaths()):
             return log.version(batch.sparkSession, table)

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
-from alluvium.delta import jvm
+from alluvium.delta import jvm, staged
 from alluvium.engine.causes import causes
 from alluvium.merge import batch
 from dbt.adapters.alluvium import streams
@@ -76,6 +76,7 @@ class SessionHandle:
         self.session = session
         self._kept: dict[str, DataFrame] = {}
         self._keeping: dict[str, Future[None]] = {}
+        self._put_back: dict[str, Callable[[], None]] = {}
         # Version of the merged table that the node's batch was computed from, if it reads it.
         self.batch_at: int | None = None
         self._group = f"{name} {id(self):x}"
@@ -100,8 +101,11 @@ class SessionHandle:
         table: that they will be merged into. Spark plans how to read them beside what follows, up
         to the first call of `table` for them, where its errors show.
         """
+        self.batch_at = batch.version_read(self.session.table(relation), table)
+        put_back = staged.replace_view(self.session, relation) if self.batch_at is None else None
+        if put_back is not None:
+            self._put_back[relation] = put_back
         rows = self._kept[relation] = self.session.table(relation)
-        self.batch_at = batch.version_read(rows, table)
         beside = ThreadPoolExecutor(1, "alluvium-keep")
         self._keeping[relation] = jvm.beside(
             beside, self.session, self.session._jsparkSession, lambda: batch.keep(rows)
@@ -113,6 +117,7 @@ class SessionHandle:
         if relation in self._kept:
             wait([self._keeping.pop(relation)] if relation in self._keeping else [])
             self._kept.pop(relation).unpersist()
+            self._put_back.pop(relation, lambda: None)()
 
     def cancel(self) -> None:
         # "Future jobs" too: a cancelled model must not go on with its next statement.

@@ -1,0 +1,130 @@
+"""Tables that their newest commit wrote whole, read by that commit alone.
+
+Before it reads a row of a new version, Delta puts the state of the table together from its log:
+three queries, a third of a small merge. A batch is staged by a statement that replaces its table,
+so the files that this one commit adds are all there are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+from alluvium.delta import jvm
+
+_WHOLE = {
+    f"{verb} TABLE AS SELECT" for verb in ("CREATE", "REPLACE", "CREATE OR REPLACE")
+}  # operations whose files are all that the table has
+_DELTA = "org.apache.spark.sql.delta."
+# Files of a commit; of more, Delta's own way is no slower.
+_MOST = 1000
+
+
+def by_newest_commit(frame: DataFrame) -> DataFrame:
+    """The rows of `frame`; itself where no table that it reads was written whole by one commit."""
+    plan = frame._jdf.queryExecution().analyzed()
+    known = _replaced(frame.sparkSession, plan)
+    if known is plan:
+        return frame
+    dataset = jvm.scala_object(frame.sparkSession, "org.apache.spark.sql.classic.Dataset$")
+    java_session = frame.sparkSession._jsparkSession
+    return DataFrame(dataset.ofRows(java_session, known), frame.sparkSession)
+
+
+def replace_view(session: SparkSession, name: str) -> Callable[[], None] | None:
+    """Let the temporary view `name` read by newest commits; gives what puts the view back.
+
+    None where nothing was changed: it is no temporary view, or reads no such table.
+    """
+    identifier = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(name)
+    catalog = session._jsparkSession.sessionState().catalog()
+    if identifier.database().isDefined():
+        return None
+    view = catalog.getRawTempView(identifier.table())
+    frame = session.table(name)
+    known = by_newest_commit(frame)
+    if view.isEmpty() or known is frame:
+        return None
+    known.createOrReplaceTempView(name)
+    return lambda: catalog.createTempView(identifier.table(), view.get(), True)
+
+
+def _replaced(session: SparkSession, plan: Any) -> Any:
+    """The analysed plan with such tables' files in place; `plan` itself if there are none."""
+    children = jvm.items(plan.children())
+    if not children:
+        return _leaf(session, plan)
+    known = [_replaced(session, child) for child in children]
+    if all(new is old for new, old in zip(known, children, strict=True)):
+        return plan
+    return plan.withNewChildren(jvm.scala_seq(session, known))
+
+
+def _leaf(session: SparkSession, leaf: Any) -> Any:
+    if leaf.nodeName() != "LogicalRelation" or leaf.isStreaming():
+        return leaf
+    relation = leaf.relation()
+    gateway: Any = session.sparkContext._gateway
+    if not is_instance_of(gateway, relation, jvm.FILES):
+        return leaf
+    index = relation.location()
+    if index.getClass().getName() != f"{_DELTA}files.TahoeLogFileIndex":
+        return leaf
+    if index.isTimeTravelQuery() or index.partitionFilters().nonEmpty():
+        return leaf
+    snapshot = index.getSnapshot()
+    files = _files(session, snapshot)
+    if files is None:
+        return leaf
+    delta_log = index.deltaLog()
+    known = jvm.of(session).org.apache.spark.sql.delta.files.TahoeBatchFileIndex(
+        session._jsparkSession,
+        "batch",
+        jvm.scala_seq(session, files),
+        delta_log,
+        delta_log.dataPath(),
+        snapshot,
+        False,
+    )
+    there = relation.copy(
+        known,
+        relation.partitionSchema(),
+        relation.dataSchema(),
+        relation.bucketSpec(),
+        relation.fileFormat(),
+        relation.options(),
+        relation.sparkSession(),
+    )
+    return leaf.copy(there, leaf.output(), leaf.catalogTable(), False, leaf.stream())
+
+
+def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
+    """The AddFile actions of a snapshot that one commit wrote; None where it may have others."""
+    delta = jvm.of(session).org.apache.spark.sql.delta
+    delta_log, checksum = snapshot.deltaLog(), snapshot.checksumOpt()
+    if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
+        return None
+    path = delta.util.FileNames.unsafeDeltaFile(delta_log.logPath(), snapshot.version())
+    try:
+        lines = jvm.items(delta_log.store().read(path, delta_log.newDeltaHadoopConf()))
+    except Py4JJavaError:  # a commit that is kept elsewhere
+        return None
+    actions = [json.loads(line) for line in lines]
+    adds = [action["add"] for action in actions if "add" in action]
+    # Delta writes commitInfo first: conflict detection reads it there.
+    operation = actions[0].get("commitInfo", {}).get("operation") if actions else None
+    # The checksum counts what the table has.
+    whole = len(adds) == checksum.get().numFiles()
+    whole = whole and sum(add["size"] for add in adds) == checksum.get().tableSizeBytes()
+    if operation not in _WHOLE or not whole or any("deletionVector" in add for add in adds):
+        return None
+    return [
+        delta.actions.Action.fromJson(line)
+        for line, action in zip(lines, actions, strict=True)
+        if "add" in action
+    ]

@@ -1,0 +1,92 @@
+"""A table that one commit wrote whole is read by that commit alone; any other as Delta reads it."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from alluvium.delta import staged
+
+pytestmark = pytest.mark.spark
+
+MADE = "create or replace table {t} using delta {how} as select id, id % 3 as part, 'v' || id as v"
+MAPPED = "tblproperties ('delta.columnMapping.mode' = 'name')"
+VECTORS = "tblproperties ('delta.enableDeletionVectors' = 'true')"
+
+
+@pytest.fixture(scope="module")
+def schema(spark: SparkSession) -> str:
+    spark.sql("create schema staged")
+    return "staged"
+
+
+def make(session: SparkSession, table: str, how: str = "", rows: int = 50) -> None:
+    session.sql(f"{MADE.format(t=table, how=how)} from range(0, {rows}, 1, 3)")
+
+
+def read(session: SparkSession, query: str) -> bool:
+    """Whether newest commits sufficed; the rows are Delta's own either way."""
+    frame = session.sql(query)
+    found = staged.by_newest_commit(frame)
+    assert found.schema == frame.schema
+    assert sorted(found.collect()) == sorted(frame.collect())
+    return found is not frame
+
+
+@pytest.mark.parametrize("how", ["", f"partitioned by (part) {MAPPED}", VECTORS])
+def test_written_whole(spark: SparkSession, schema: str, how: str) -> None:
+    table = f"{schema}.whole"
+    for rows in (50, 0):
+        make(spark, table, how, rows)
+        assert read(spark, f"select * from {table}")
+        assert read(spark, f"select part, count(*) as n from {table} where part = 1 group by part")
+        assert read(spark, f"select v, _metadata.file_path from {table} where id between 3 and 9")
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "insert into {t} values (100, 1, 'more')",
+        "insert overwrite {t} values (100, 1, 'other')",
+        "delete from {t} where id = 7",
+        "delete from {t}",
+        "update {t} set v = 'changed' where id < 3",
+        "optimize {t}",
+        "alter table {t} add column w int",
+        "restore {t} version as of 0",
+    ],
+)
+def test_changed_since(spark: SparkSession, schema: str, then: str) -> None:
+    table = f"{schema}.changed"
+    make(spark, table, VECTORS, rows=60)
+    make(spark, table, VECTORS)
+    spark.sql(then.format(t=table))
+    assert not read(spark, f"select * from {table}")
+
+
+def test_other_reads(spark: SparkSession, schema: str) -> None:
+    whole, grown = f"{schema}.one", f"{schema}.two"
+    make(spark, whole, rows=10)
+    make(spark, whole)
+    make(spark, grown)
+    spark.sql(f"insert into {grown} values (100, 1, 'more')")
+    assert not read(spark, f"select * from {whole} version as of 0")
+    assert not read(spark, "select id from range(3)")
+    assert not read(spark, f"select * from {grown}")
+    both = f"select a.*, b.v as w from {whole} a join {grown} b using (id) where a.part < 2"
+    assert read(spark, both)
+    assert read(spark, f"{both} union all select *, v from {whole}")
+
+
+def test_the_view_is_put_back(spark: SparkSession, schema: str) -> None:
+    table = f"{schema}.seen"
+    make(spark, table)
+    spark.sql(f"create or replace temporary view staged_view as select id + 1 as id from {table}")
+    put_back = staged.replace_view(spark, "`staged_view`")
+    assert put_back is not None
+    assert spark.table("staged_view").count() == 50
+    make(spark, table, rows=20)
+    assert spark.table("staged_view").count() == 50
+    put_back()
+    assert spark.table("staged_view").count() == 20
+    assert staged.replace_view(spark, table) is None
