@@ -110,14 +110,21 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
     Reads one file of the log where DESCRIBE HISTORY runs a Spark job. Raises Py4JJavaError or
     PySparkException if `table` is not a Delta table.
     """
-    snapshot = _snapshot(session, table)
+    lines = newest_commit(session, _snapshot(session, table))
+    return commit_info(lines.head()) if lines.nonEmpty() else {}
+
+
+def newest_commit(session: SparkSession, snapshot: Any) -> Any:
+    """The actions, a Scala `Seq` of JSON texts, of the commit that made this snapshot."""
     table_log = snapshot.deltaLog()
     names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
     path = names.unsafeDeltaFile(table_log.logPath(), snapshot.version())
-    # Delta writes commitInfo first: conflict detection reads it there.
-    lines = table_log.store().read(path, table_log.newDeltaHadoopConf())
-    first = json.loads(lines.head()) if lines.nonEmpty() else {}
-    return dict(first.get("commitInfo") or {})
+    return table_log.store().read(path, table_log.newDeltaHadoopConf())
+
+
+def commit_info(first: str) -> dict[str, Any]:
+    """`commitInfo` of a commit, its first action: Delta's conflict detection reads it there too."""
+    return dict(json.loads(first).get("commitInfo") or {})
 
 
 def commits(session: SparkSession, table: str) -> DataFrame:

@@ -15,7 +15,7 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import jvm
+from alluvium.delta import jvm, log
 
 _WHOLE = {
     f"{verb} TABLE AS SELECT" for verb in ("CREATE", "REPLACE", "CREATE OR REPLACE")
@@ -105,26 +105,22 @@ def _leaf(session: SparkSession, leaf: Any) -> Any:
 
 def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
     """The AddFile actions of a snapshot that one commit wrote; None where it may have others."""
-    delta = jvm.of(session).org.apache.spark.sql.delta
-    delta_log, checksum = snapshot.deltaLog(), snapshot.checksumOpt()
+    checksum = snapshot.checksumOpt()
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
         return None
-    path = delta.util.FileNames.unsafeDeltaFile(delta_log.logPath(), snapshot.version())
     try:
-        lines = jvm.items(delta_log.store().read(path, delta_log.newDeltaHadoopConf()))
+        # As one text: py4j would ask for line after line.
+        lines = str(log.newest_commit(session, snapshot).mkString("\n")).split("\n")
     except Py4JJavaError:  # a commit that is kept elsewhere
         return None
-    actions = [json.loads(line) for line in lines]
-    adds = [action["add"] for action in actions if "add" in action]
-    # Delta writes commitInfo first: conflict detection reads it there.
-    operation = actions[0].get("commitInfo", {}).get("operation") if actions else None
+    if log.commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
+        return None
+    read = {line: json.loads(line).get("add") for line in lines}
+    adds = {line: add for line, add in read.items() if add}
     # The checksum counts what the table has.
     whole = len(adds) == checksum.get().numFiles()
-    whole = whole and sum(add["size"] for add in adds) == checksum.get().tableSizeBytes()
-    if operation not in _WHOLE or not whole or any("deletionVector" in add for add in adds):
+    whole = whole and sum(add["size"] for add in adds.values()) == checksum.get().tableSizeBytes()
+    if not whole or any(add.get("deletionVector") for add in adds.values()):
         return None
-    return [
-        delta.actions.Action.fromJson(line)
-        for line, action in zip(lines, actions, strict=True)
-        if "add" in action
-    ]
+    actions = jvm.of(session).org.apache.spark.sql.delta.actions
+    return [actions.Action.fromJson(line) for line in adds]

@@ -11,7 +11,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
+from alluvium.delta import log, staged
 from alluvium.names import quoted
 from alluvium.ranges import (
     Fragments,
@@ -58,7 +58,8 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
             " meta.alluvium_merge.ranges.model, on an alluvium target"
         )
     try:
-        rows = plan_batch(session, lambda: batch, json.loads(request))
+        staged_rows = staged.by_newest_commit(batch)
+        rows = plan_batch(session, lambda: staged_rows, json.loads(request))
     except UnfitError as error:
         _log.warning("%s. The merge goes on without ranges.", error)
         rows = []
