@@ -7,9 +7,9 @@ one of these refusals may have come after the commit, and is never repeated here
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from random import Random
+from time import sleep
 from typing import TypeVar
 
 from delta.exceptions import ConcurrentTransactionException
@@ -89,7 +89,7 @@ def retry(
                     " tries; none of it was committed. Run it again when they are done."
                     f" Delta said: {_first_line(error)}"
                 ) from error
-            time.sleep(wait)
+            sleep(wait)
 
 
 def _first_line(error: BaseException) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from random import Random
 
@@ -11,6 +10,7 @@ from delta import exceptions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alluvium.merge import conflicts
 from alluvium.merge.conflicts import FIRST_LIMIT, LONGEST, ConflictError, delays, retry
 
 
@@ -52,9 +52,9 @@ def failing(*errors: Exception) -> tuple[Attempt, list[int]]:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits of the test, which are not waited."""
+    """The waits of the test, which are not waited; other threads of this process wait as ever."""
     found: list[float] = []
-    monkeypatch.setattr(time, "sleep", found.append)
+    monkeypatch.setattr(conflicts, "sleep", found.append)
     return found
 
 
