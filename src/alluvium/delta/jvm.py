@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+from py4j.java_gateway import is_instance_of
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
 T = TypeVar("T")
-# What a relation over files is to Spark; Delta's are a subclass without a name.
-FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 def of(session: SparkSession) -> Any:
@@ -49,6 +49,13 @@ def relations(plan: Any) -> Iterator[Any]:
         for leaf in items(part.collectLeaves()):
             if leaf.nodeName() == "LogicalRelation":
                 yield leaf
+
+
+def reads_files(session: SparkSession, relation: Any) -> bool:
+    """Whether a `LogicalRelation`'s relation is one over files, as Delta's are."""
+    gateway: Any = session.sparkContext._gateway
+    # Delta's are of a subclass without a name.
+    return bool(is_instance_of(gateway, relation, _FILES))
 
 
 class SessionCopy:

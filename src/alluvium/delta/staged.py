@@ -11,17 +11,19 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import jvm, log
 
+# Operations whose files are all that the table has.
 _WHOLE = {
-    f"{verb} TABLE AS SELECT" for verb in ("CREATE", "REPLACE", "CREATE OR REPLACE")
-}  # operations whose files are all that the table has
-_DELTA = "org.apache.spark.sql.delta."
-# Files of a commit; of more, Delta's own way is no slower.
+    "CREATE TABLE AS SELECT",
+    "REPLACE TABLE AS SELECT",
+    "CREATE OR REPLACE TABLE AS SELECT",
+}
+_INDEX = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
+# The files of a commit are read on the driver; so many at most.
 _MOST = 1000
 
 
@@ -36,17 +38,18 @@ def by_newest_commit(frame: DataFrame) -> DataFrame:
     return DataFrame(dataset.ofRows(java_session, known), frame.sparkSession)
 
 
-def replace_view(session: SparkSession, name: str) -> Callable[[], None] | None:
+def replace_view(frame: DataFrame, name: str) -> Callable[[], None] | None:
     """Let the temporary view `name` read by newest commits; gives what puts the view back.
 
-    None where nothing was changed: it is no temporary view, or reads no such table.
+    frame: what the view gives now. None where nothing was changed: `name` is no temporary view, or
+    reads no such table.
     """
+    session: SparkSession = frame.sparkSession
     identifier = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(name)
     catalog = session._jsparkSession.sessionState().catalog()
     if identifier.database().isDefined():
         return None
     view = catalog.getRawTempView(identifier.table())
-    frame = session.table(name)
     known = by_newest_commit(frame)
     if view.isEmpty() or known is frame:
         return None
@@ -69,11 +72,10 @@ def _leaf(session: SparkSession, leaf: Any) -> Any:
     if leaf.nodeName() != "LogicalRelation" or leaf.isStreaming():
         return leaf
     relation = leaf.relation()
-    gateway: Any = session.sparkContext._gateway
-    if not is_instance_of(gateway, relation, jvm.FILES):
+    if not jvm.reads_files(session, relation):
         return leaf
     index = relation.location()
-    if index.getClass().getName() != f"{_DELTA}files.TahoeLogFileIndex":
+    if index.getClass().getName() != _INDEX:
         return leaf
     if index.isTimeTravelQuery() or index.partitionFilters().nonEmpty():
         return leaf

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from py4j.java_gateway import is_instance_of
 from pyspark.sql import DataFrame
 
 from alluvium.delta import log
-from alluvium.delta.jvm import FILES, items, relations
+from alluvium.delta.jvm import items, reads_files, relations
 
 # Bytes that Spark expects to read. Up to so many it keeps the rows, in memory or on its disks. Of
 # more it keeps none: all that read a batch before the merge ask for a few columns, a copy has them
@@ -36,10 +35,9 @@ def version_read(batch: DataFrame, table: str) -> int | None:
     """The version that `table` has now, if the batch is computed from it; None if it is not."""
     plan: Any = batch._jdf.queryExecution().analyzed()
     delta_log = log.delta_log(batch.sparkSession, table)
-    gateway: Any = batch.sparkSession.sparkContext._gateway
     for leaf in relations(plan):
         relation = leaf.relation()
-        if not is_instance_of(gateway, relation, FILES):
+        if not reads_files(batch.sparkSession, relation):
             continue
         if delta_log.dataPath() in items(relation.location().rootPaths()):
             return log.version(batch.sparkSession, table)

@@ -58,8 +58,7 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
             " meta.alluvium_merge.ranges.model, on an alluvium target"
         )
     try:
-        staged_rows = staged.by_newest_commit(batch)
-        rows = plan_batch(session, lambda: staged_rows, json.loads(request))
+        rows = plan_batch(session, lambda: staged.by_newest_commit(batch), json.loads(request))
     except UnfitError as error:
         _log.warning("%s. The merge goes on without ranges.", error)
         rows = []

@@ -82,11 +82,11 @@ def test_the_view_is_put_back(spark: SparkSession, schema: str) -> None:
     table = f"{schema}.seen"
     make(spark, table)
     spark.sql(f"create or replace temporary view staged_view as select id + 1 as id from {table}")
-    put_back = staged.replace_view(spark, "`staged_view`")
+    put_back = staged.replace_view(spark.table("staged_view"), "`staged_view`")
     assert put_back is not None
     assert spark.table("staged_view").count() == 50
     make(spark, table, rows=20)
     assert spark.table("staged_view").count() == 50
     put_back()
     assert spark.table("staged_view").count() == 20
-    assert staged.replace_view(spark, table) is None
+    assert staged.replace_view(spark.table(table), table) is None

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dbt_common.exceptions import DbtDatabaseError
@@ -66,6 +67,19 @@ def spark_errors() -> Iterator[None]:
         raise DbtDatabaseError("\n  ".join(said)) from error
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """Rows that Spark keeps.
+
+    planned: done when Spark knows how to read them.
+    put_back: gives the view that they replace its first meaning; None where they replace none.
+    """
+
+    rows: DataFrame
+    planned: Future[None]
+    put_back: Callable[[], None] | None
+
+
 class SessionHandle:
     """The session of one dbt node."""
 
@@ -74,9 +88,7 @@ class SessionHandle:
 
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
-        self._kept: dict[str, DataFrame] = {}
-        self._keeping: dict[str, Future[None]] = {}
-        self._put_back: dict[str, Callable[[], None]] = {}
+        self._kept: dict[str, _Kept] = {}
         # Version of the merged table that the node's batch was computed from, if it reads it.
         self.batch_at: int | None = None
         self._group = f"{name} {id(self):x}"
@@ -90,8 +102,8 @@ class SessionHandle:
 
     def table(self, relation: str) -> DataFrame:
         """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
-        if relation in self._keeping:
-            self._keeping.pop(relation).result()
+        if relation in self._kept:
+            self._kept[relation].planned.result()
         streams.provide(self.session, relation)
         return self.session.sql(f"select * from {relation}")
 
@@ -101,23 +113,26 @@ class SessionHandle:
         table: that they will be merged into. Spark plans how to read them beside what follows, up
         to the first call of `table` for them, where its errors show.
         """
-        self.batch_at = batch.version_read(self.session.table(relation), table)
-        put_back = staged.replace_view(self.session, relation) if self.batch_at is None else None
+        rows = self.session.table(relation)
+        self.batch_at = batch.version_read(rows, table)
+        put_back = staged.replace_view(rows, relation) if self.batch_at is None else None
         if put_back is not None:
-            self._put_back[relation] = put_back
-        rows = self._kept[relation] = self.session.table(relation)
+            rows = self.session.table(relation)
         beside = ThreadPoolExecutor(1, "alluvium-keep")
-        self._keeping[relation] = jvm.beside(
+        planned = jvm.beside(
             beside, self.session, self.session._jsparkSession, lambda: batch.keep(rows)
         )
         beside.shutdown(wait=False)
+        self._kept[relation] = _Kept(rows, planned, put_back)
 
     def release(self, relation: str) -> None:
         """Let go of what `keep` kept: a table that moved on since would be another plan."""
-        if relation in self._kept:
-            wait([self._keeping.pop(relation)] if relation in self._keeping else [])
-            self._kept.pop(relation).unpersist()
-            self._put_back.pop(relation, lambda: None)()
+        kept = self._kept.pop(relation, None)
+        if kept is not None:
+            wait([kept.planned])
+            kept.rows.unpersist()
+            if kept.put_back is not None:
+                kept.put_back()
 
     def cancel(self) -> None:
         # "Future jobs" too: a cancelled model must not go on with its next statement.
