@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dbt_common.tests import enable_test_caching
 from functional.runner import add_jars, new_session
 from pyspark.sql import SparkSession
 
 from alluvium.engine import session as engine
+
+# dbt would parse the same macros for each project folder, half a second each.
+enable_test_caching()
 
 
 @pytest.fixture(scope="session")

@@ -12,23 +12,15 @@ from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's own test fixtures
 
 SUITE = Path(__file__).parent / "suite"
 
-# What stays in the default run: one file or class for each kind of node. The rest is `slow`.
-QUICK = {
-    "test_suite_basic.py",
-    "test_suite_python_model.py",
-    "test_suite_incremental.py::TestIncrementalUniqueKey",
-    "test_suite_incremental.py::TestMergeExcludeColumns",
-    "test_suite_simple_seed.py::TestSimpleSeedColumnOverride",
-    "test_suite_simple_snapshot.py::TestSnapshotCheck",
-}
+# What stays in the default run: each kind of node. The rest is `slow`.
+QUICK = {"test_suite_basic.py", "test_suite_python_model.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SUITE in item.path.parents:
             item.add_marker(pytest.mark.spark)
-            names = (item.path.name, f"{item.path.name}::{item.nodeid.split('::')[1]}")
-            if not QUICK.intersection(names):
+            if item.path.name not in QUICK:
                 item.add_marker(pytest.mark.slow)
 
 

@@ -10,7 +10,7 @@ from functional.commits.race import Result, race
 
 from alluvium.engine import log_store
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 NOTHING = Result(twice=0, nobodys=0, replaced=0, lost=0, doubled=0)
 
 
@@ -18,12 +18,10 @@ def test_two_processes(tmp_path: Path) -> None:
     assert race(tmp_path, log_store.CLASS, names=150, rows=15) == NOTHING
 
 
-@pytest.mark.slow
 def test_two_processes_for_long(tmp_path: Path) -> None:
     assert race(tmp_path, log_store.CLASS, names=2000, rows=200) == NOTHING
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("strace"), reason="a slow disk is made with strace")
 @pytest.mark.parametrize("store", [log_store.CLASS, "io.delta.storage.HDFSLogStore"])
 def test_a_slow_disk_parts_ours_from_deltas_own(tmp_path: Path, store: str) -> None:

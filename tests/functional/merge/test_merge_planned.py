@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from functional.merge.conftest import SOURCES, merged
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 PLANNER = """
 from alluvium.merge import plan_ranges
@@ -39,7 +39,7 @@ METHODS = {
 }
 
 
-@pytest.fixture(scope="module", params=["auto", pytest.param("cover", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["auto", "cover"])
 def project(request: pytest.FixtureRequest, make_project: Callable[..., Any]) -> Any:
     ranges, files, _ = METHODS[request.param]
     meta = {"order_by": "lsn", "delete_when": "op = 'd'", "ranges": {"column": "at"} | ranges}

@@ -19,6 +19,7 @@ def batches(replayed: Callable[[int], list[Path]]) -> list[list[Path]]:
     return groups(replayed(3), 3, seed=3)
 
 
+@pytest.mark.slow
 def test_slim_ci(
     make_reference: Callable[..., Reference],
     batches: list[list[Path]],
