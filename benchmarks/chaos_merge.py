@@ -34,8 +34,10 @@ from chaos.rounds import LOST, Worker
 from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
+from alluvium.delta import staged
 from alluvium.engine import session as engine
-from alluvium.merge import execute, progress
+from alluvium.merge import execute, progress, ranges
+from alluvium.ranges import typed_literal
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_merge.json"
 KINDS = ("kill", "merge", "optimize", "append", "restart")
@@ -46,19 +48,28 @@ BATCHES = 3
 # Appends or compactions of one round. Each may cost the merge a try, so the tries outlast them.
 OTHERS = 6
 RETRIES = 20
+# Of a request as a merged model makes it; `cover` looks at the table's files.
+RANGES = {
+    "column": "id", "method": "cover", "k": 4, "max_ranges": 64, "or_null": False,
+    "engine": "sklearn",
+}  # fmt: skip
 
 Row = tuple[int, int, str, bool]
 
 
 @dataclass
 class Outcome:
-    """A round: what happened, and what the table had wrong at its end."""
+    """A round: what happened, and what the table had wrong at its end.
+
+    one_commit: merges by that engine; the others were MERGE INTO's.
+    """
 
     seed: int
     kind: str
     deletion_vectors: bool
     conflicts: int = 0
     already_merged: int = 0
+    one_commit: int = 0
     kills: int = 0
     committed_when_killed: int = 0
     others: int = 0
@@ -73,24 +84,43 @@ class Outcome:
 
 
 def merge(
-    session: SparkSession, table: str, model: str, through: int, events: list[Row]
+    session: SparkSession, folder: Path, model: str, through: int, events: list[Row]
 ) -> execute.Outcome:
-    """Merge the newest of the batch's events for each key; older ones than the table's are void."""
+    """Merge the newest of the batch's events for each key; older ones than the table's are void.
+
+    As a dbt node does: the batch is staged in a table, and each try plans ranges for the files that
+    the merged table has then.
+    """
+    table, name = f"delta.`{folder}/table`", f"batch_{model}"
+    session.createDataFrame(events, COLUMNS).coalesce(1).createOrReplaceTempView("events")
+    session.sql(
+        f"create or replace table delta.`{folder}/{name}` using delta as select * from events"
+    )
+    session.sql(
+        f"create or replace temporary view {name} as select id,"
+        f" max_by(struct(lsn, value, deleted), lsn) as e from delta.`{folder}/{name}` group by id"
+    )
+    put_back = staged.replace_view(session.table(name), name)
+    assert put_back is not None
 
     def plan() -> execute.Statement:
-        session.createDataFrame(events, COLUMNS).createOrReplaceTempView("batch")
-        low, high = min(event[0] for event in events), max(event[0] for event in events)
+        rows = ranges.plan_batch(session, lambda: session.table(name), RANGES | {"table": table})
+        bounds = [[typed_literal(row[end], "bigint") for end in ("lo", "hi")] for row in rows]
+        prune = " or ".join(f"id between {lo} and {hi}" for lo, hi in bounds)
         sql = (
-            f"merge into {table} t using (select id, max_by(struct(lsn, value, deleted), lsn) as e"
-            f" from batch group by id) s on t.id between {low}L and {high}L and s.id = t.id"
+            f"merge into {table} t using {name} s"
+            f" on ({prune.replace('id between', 't.id between')}) and s.id = t.id"
             " when matched and s.e.lsn > t.lsn then update set"
             " lsn = s.e.lsn, value = s.e.value, deleted = s.e.deleted"
             " when not matched then insert (id, lsn, value, deleted)"
             " values (s.id, s.e.lsn, s.e.value, s.e.deleted)"
         )
-        return execute.Statement(sql, {})
+        return execute.Statement(sql, {}, prune)
 
-    return execute.run(session, table, plan, model, through, retries=RETRIES)
+    try:
+        return execute.run(session, table, plan, model, through, retries=RETRIES)
+    finally:
+        put_back()
 
 
 def work(home: Path) -> None:
@@ -100,7 +130,7 @@ def work(home: Path) -> None:
 
     def answer(task: dict[str, Any]) -> execute.Outcome:
         events = [tuple(event) for event in task["events"]]
-        return merge(session, task["table"], task["model"], task["through"], events)
+        return merge(session, Path(task["folder"]), task["model"], task["through"], events)
 
     rounds.serve(answer)
 
@@ -164,7 +194,7 @@ class Round:
         try:
             hit = self.random.randrange(BATCHES)
             for through, batch in enumerate(feed.batches):
-                task = {"table": self.table, "model": feed.model, "through": through}
+                task = {"folder": str(self.folder), "model": feed.model, "through": through}
                 task["events"] = batch
                 if through == hit and self.outcome.kind == "kill":
                     worker = self._kill(worker, task)
@@ -186,6 +216,7 @@ class Round:
     def _count(self, done: execute.Outcome) -> None:
         self.outcome.conflicts += done.conflicts
         self.outcome.already_merged += done.already_merged
+        self.outcome.one_commit += done.engine == "one_commit"
 
     def _kill(self, worker: Worker, task: dict[str, Any]) -> Worker:
         moment = self.random.random()
@@ -218,7 +249,7 @@ class Round:
         self.events.append(row)
 
     def _merge(self, session: SparkSession, through: int, batch: list[Row]) -> None:
-        self._count(merge(session, self.table, "other", through, batch))
+        self._count(merge(session, self.folder, "other", through, batch))
         self.events += batch
 
     def _disturb(

@@ -2,6 +2,7 @@
     is there has changed its range column, and the merge would insert it a second time. -#}
 {% macro verify_merge(target, plan) %}
   {%- if not plan.prune -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.hold_version(target) -%}
   {%- set found = run_query(alluvium.verify_merge_sql(target, plan)) -%}
   {%- set rows = found.rows[0]['missed'] | int -%}
   {%- if rows -%}
@@ -11,6 +12,18 @@
         ~ ' never change, or `ranges: false`.') -%}
   {%- endif -%}
 {% endmacro %}
+
+
+{#- The merge that follows begins at the version that was looked at, or is planned and verified anew. -#}
+{% macro hold_version(target) %}
+  {{ return(adapter.dispatch('hold_version', 'alluvium')(target)) }}
+{% endmacro %}
+
+{% macro alluvium__hold_version(target) %}
+  {%- do adapter.hold_version(target.render()) -%}
+{% endmacro %}
+
+{% macro default__hold_version(target) %}{% endmacro %}
 
 
 {% macro verify_merge_sql(target, plan) %}

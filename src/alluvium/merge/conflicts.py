@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class StaleBatchError(PySparkException):
-    """The table that a batch was computed from has moved on before the batch was merged into it."""
+    """The table has moved on since the version that a merge was computed from or verified on."""
 
 
 # Seconds. A merge takes some, so the first wait only has to part two that collided.

@@ -22,8 +22,8 @@ class Statement:
     """A MERGE, and what the metadata of its commit says of it.
 
     prune: SQL on the target alone that holds for every match; None says nothing.
-    at: version of the target that the batch was computed from and must still have; None for a batch
-        that does not read it.
+    at: version that the target must still have: what the batch was computed from, or what was
+        verified; None for any.
     """
 
     sql: str
@@ -159,7 +159,7 @@ def _try(
         for key, value in settings.items():
             session.conf.set(key, value)
         if statement.at is not None and log.version(session, table) != statement.at:
-            raise StaleBatchError(f"the batch was computed from version {statement.at} of {table}")
+            raise StaleBatchError(f"{table} has moved on since version {statement.at}")
         rows = session.sql(statement.sql).collect()
     finally:
         # A leaked pair would make Delta skip the session's next write without a word.

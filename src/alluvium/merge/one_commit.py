@@ -164,7 +164,7 @@ def prepare(
         if why is not None:
             return Refusal(why)
         if at is not None and statement.version != at:
-            raise StaleBatchError(f"the batch was computed from version {at} of the table")
+            raise StaleBatchError(f"the table has moved on since version {at}")
         if statement.was_executed():
             return Merged()
         prepared = Prepared(statement, started, metadata)

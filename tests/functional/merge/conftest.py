@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
+from delta.exceptions import ConcurrentAppendException
 from functional.runner import REPO, Project
+
+from alluvium.merge import execute
 
 PACKAGE = {"name": "alluvium", "version": "0.1.0", "config-version": 2, "macro-paths": ["macros"]}
 
@@ -118,3 +121,19 @@ def make_project(
         return project
 
     return make
+
+
+def disturb(monkeypatch: pytest.MonkeyPatch, sql: str, loses: bool = True) -> None:
+    """Let another writer's `sql` come in while the next merge runs, which loses against it, or
+    before its transaction begins."""
+    run = execute._try
+    others = [sql]
+
+    def disturbed(session: Any, *args: Any) -> Any:
+        if others:
+            session.newSession().sql(others.pop())
+            if loses:
+                raise ConcurrentAppendException("another writer")
+        return run(session, *args)
+
+    monkeypatch.setattr(execute, "_try", disturbed)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from functional.merge.conftest import disturb
 
 pytestmark = pytest.mark.spark
 
@@ -114,6 +115,17 @@ def test_a_range_column_that_changes_is_found(project: Any) -> None:
     assert project.said('{"id":1,"part":"a"}')
     assert project.versions("verified") == before
     assert not project.try_dbt("test", "--select", "verified").success
+
+
+def test_a_row_that_comes_after_the_look_is_found(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = "select 9, 'z', 'c', 1L, date'2020-02-02'"
+    disturb(monkeypatch, f"insert into {project.schema}.verified {row}", loses=False)
+    stage(project, "(9, 'z', 'u', 7, '2024-01-01')")
+    assert not project.try_dbt("run", "--select", "verified").success
+    assert project.said('{"id":9,"part":"z"}')
+    assert [row for row in table(project, "verified") if row[0] == 9] == [(9, "z", 1)]
 
 
 def test_old_tombstones_are_purged(project: Any) -> None:

@@ -7,10 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from delta.exceptions import ConcurrentAppendException
-from functional.merge.conftest import BATCH, SOURCES, merged
-
-from alluvium.merge import execute
+from functional.merge.conftest import BATCH, SOURCES, disturb, merged
 
 pytestmark = pytest.mark.spark
 
@@ -85,22 +82,6 @@ def test_the_table_moved_on(project: Any) -> None:
     # All rows lie in one file now, so that two ranges save no more than one.
     assert figures(project) == ("cover", 1, 1, 1)
     assert updated(project, 8) == [25, 35]
-
-
-def disturb(monkeypatch: pytest.MonkeyPatch, sql: str, loses: bool = True) -> None:
-    """Let another writer's `sql` come in while the next merge runs, which loses against it, or
-    before its transaction begins."""
-    run = execute._try
-    others = [sql]
-
-    def disturbed(session: Any, *args: Any) -> Any:
-        if others:
-            session.newSession().sql(others.pop())
-            if loses:
-                raise ConcurrentAppendException("another writer")
-        return run(session, *args)
-
-    monkeypatch.setattr(execute, "_try", disturbed)
 
 
 def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:

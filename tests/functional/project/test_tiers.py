@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from functional.runner import REPO, Project
 
 pytestmark = pytest.mark.spark
 
-# 24 tasks of half a second on both cores, and a feed that comes when they all stand in the queue.
+# 16 tasks of half a second for each core, and a feed that comes when they all stand in the queue.
 SLOW = """
 import time
 
@@ -21,7 +22,8 @@ def model(dbt, session):
         for batch in batches:
             time.sleep(0.5)
             yield batch
-    return session.range(0, 24, 1, 24).mapInPandas(work, "id bigint")
+    tasks = 16 * session.sparkContext.defaultParallelism
+    return session.range(0, tasks, 1, tasks).mapInPandas(work, "id bigint")
 """
 QUICK = """
 import time
@@ -84,8 +86,8 @@ def results(project: Project) -> dict[str, Any]:
     return {result["unique_id"].split(".")[-1]: result for result in models}
 
 
-def finished(result: dict[str, Any]) -> str:
-    return str(result["timing"][-1]["completed_at"])
+def finished(result: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(result["timing"][-1]["completed_at"])
 
 
 def test_each_feed_for_itself(project: Project) -> None:
@@ -97,7 +99,8 @@ def test_each_feed_for_itself(project: Project) -> None:
         "broken": "error",
         "behind": "skipped",
     }
-    assert finished(ran["quick"]) < finished(ran["slow"])
+    # Of the 8 s of the slow one; behind it in one queue the quick one would end with it.
+    assert finished(ran["slow"]) - finished(ran["quick"]) > timedelta(seconds=2)
     assert project.said("tiers.broken")
     assert project.said("this feed is broken")
 
@@ -105,6 +108,8 @@ def test_each_feed_for_itself(project: Project) -> None:
 def test_the_tier_is_where_it_runs(project: Project) -> None:
     row = project.sql("select * from {s}.quick").iloc[0]
     assert tuple(row) == ("realtime", "3")
+    pool = project.session.sparkContext._jsc.sc().getPoolForName("realtime").get()
+    assert (pool.weight(), pool.minShare()) == (8, 1)
 
 
 def test_a_selector_is_a_tier(project: Project) -> None:

@@ -418,6 +418,12 @@ class AlluviumAdapter(SparkAdapter):
         with spark_errors():
             self._handle.release(source)
 
+    @available.parse_none
+    def hold_version(self, table: str) -> None:
+        """Let the merge of this node find the version that `table` has now, or plan anew."""
+        if self._handle.merge_at is None:
+            self._handle.merge_at = log.version(self._handle.session, table)
+
     @available.parse(lambda *a, **k: False)
     def is_small(self, source: str) -> bool:
         with spark_errors():
@@ -489,7 +495,7 @@ class AlluviumAdapter(SparkAdapter):
             if not attempt["pending"]:
                 return None
             return merge.Statement(
-                attempt["sql"], attempt["figures"], attempt["prune"], self._handle.batch_at
+                attempt["sql"], attempt["figures"], attempt["prune"], self._handle.merge_at
             )
 
         layout = layouts.layout_of(model_id, attempt["layout"])

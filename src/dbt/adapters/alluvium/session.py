@@ -89,8 +89,9 @@ class SessionHandle:
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
         self._kept: dict[str, _Kept] = {}
-        # Version of the merged table that the node's batch was computed from, if it reads it.
-        self.batch_at: int | None = None
+        # Version of the merged table that its merge must find: that of the node's batch, if it
+        # reads the table, or the one that was verified.
+        self.merge_at: int | None = None
         self._group = f"{name} {id(self):x}"
         with self._guard:
             self._open.add(id(self))
@@ -114,8 +115,8 @@ class SessionHandle:
         to the first call of `table` for them, where its errors show.
         """
         rows = self.session.table(relation)
-        self.batch_at = batch.version_read(rows, table)
-        put_back = staged.replace_view(rows, relation) if self.batch_at is None else None
+        self.merge_at = batch.version_read(rows, table)
+        put_back = staged.replace_view(rows, relation) if self.merge_at is None else None
         if put_back is not None:
             rows = self.session.table(relation)
         beside = ThreadPoolExecutor(1, "alluvium-keep")
