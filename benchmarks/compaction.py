@@ -21,7 +21,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from compacting import ingest, planning, rewriting, tables
 from compacting.contenders import Contender, contenders
-from merging.home import REPOSITORY, keep, machine, make_home
+from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
@@ -208,7 +208,7 @@ def _colours(names: list[str]) -> list[str]:
 
 def said(result: Result) -> str:
     """A line of the plain figures."""
-    left_out = ("group", "case", "contender", "machine")
+    left_out = ("group", "case", "contender", *provenance())
     figures = [
         f"{name} {value}"
         for name, value in result.items()
@@ -236,7 +236,7 @@ def main() -> None:
             measured = GROUPS[name](partial(engine.new_session, settings), folder, size)
             # As soon as a contender is through: what has been measured is not lost.
             for _, same in groupby(measured, lambda one: (one["case"], one["contender"])):
-                results = [{"group": name} | rounded(one) | {"machine": machine()} for one in same]
+                results = [{"group": name} | rounded(one) | provenance() for one in same]
                 for one in results:
                     print(said(one), flush=True)
                 if not options.small:

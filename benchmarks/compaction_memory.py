@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from merging.home import REPOSITORY, make_home
+from merging.home import REPOSITORY, make_home, provenance
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
@@ -124,7 +123,7 @@ def case(times: int) -> dict[str, Any]:
             "contender": "alluvium",
             "heap": HEAP,
             **json.loads((folder / "done.json").read_text()),
-            "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+            **provenance(),
         }
 
 

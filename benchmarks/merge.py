@@ -20,7 +20,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from merging import batches, tables
 from merging.contenders import DIGEST, Alluvium, Bench, Contender, DeltaRs, Done, Iceberg, Stock
-from merging.home import REPOSITORY, keep, machine
+from merging.home import REPOSITORY, keep, provenance
 from merging.tables import Table
 
 from alluvium.engine import session as engine
@@ -106,7 +106,7 @@ def summary(
         "bytes_total": case.table.bytes,
         "floor": floor[0],
         "floor_bytes": floor[1],
-        "machine": machine(),
+        **provenance(),
     }
     for figure in ("seconds", "path_seconds") if stock else ():
         pairs = zip(runs, stock, strict=True)
@@ -225,7 +225,7 @@ def draw_chart(results: list[dict[str, Any]]) -> None:
         axis.set_title(case, fontsize=10)
         axis.set_xlabel("seconds of the merge alone")
     axes[0][0].invert_yaxis()
-    figure.suptitle(f"20,000 events, {growth[0]['machine']}", fontsize=10)
+    figure.suptitle(f"20,000 events, {growth[-1]['machine']}", fontsize=10)
     figure.tight_layout()
     CHART.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(CHART, metadata={"Date": None})

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import shutil
 import statistics
 import tempfile
@@ -138,7 +136,7 @@ def main() -> None:
                             "files_kept": measured[-1]["files"]["kept"],
                             "files_total": measured[-1]["files"]["total"],
                             "batch_rows": batches.ROWS,
-                            "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+                            **provenance(),
                         }
                     )
                     print(results[-1], flush=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import statistics
 import tempfile
@@ -23,7 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from merging.home import REPOSITORY, make_home
+from merging.home import REPOSITORY, make_home, provenance
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import session as engine
@@ -173,7 +172,7 @@ def measure(
                 "rows": options.files * options.rows,
                 "bytes": size,
                 "files": options.files,
-                "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+                **provenance(),
             }
             for contender, pairs in taken.items()
         ]

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import tempfile
 import time
@@ -25,7 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from merging.home import make_home
+from merging.home import make_home, provenance
 from pyspark.sql import DataFrame
 
 from alluvium.engine import session as engine
@@ -111,7 +109,7 @@ def measured(
         "bytes_total": int(table.sizes.sum()),
         "floor": len(touched),
         "floor_bytes": int(table.sizes[touched].sum()),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        **provenance(),
     }
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+from merging.home import provenance
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results" / "run.json"
@@ -133,7 +133,7 @@ def main() -> None:
             "seconds_all": [round(seconds, 1) for seconds, _ in runs],
             "bar_seconds": BARS[case],
             "peak_bytes": max(peak for _, peak in runs),
-            "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+            **provenance(),
         }
         for case, runs in figures.items()
     ]

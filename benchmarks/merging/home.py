@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,26 @@ def make_home(folder: Path, jars: Path = JARS) -> Path:
     return folder
 
 
-def machine() -> str:
-    return f"{os.cpu_count()} cores, {platform.machine()}"
+def provenance() -> dict[str, Any]:
+    """What each figure is kept with: the machine, what ran on it, and the run that it is of."""
+    return {"machine": MACHINE, "versions": VERSIONS, "run": RUN}
+
+
+def _machine() -> str:
+    model = "processor unknown"
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(": ")[1] for line in lines if "model name" in line), model)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, {system}"
+
+
+MACHINE = _machine()
+PACKAGES = ("pyspark", "delta-spark", "dbt-core", "dbt-spark", "deltalake", "scikit-learn")
+VERSIONS = {name: version(name) for name in PACKAGES}
+# Figures of one run may be compared; of two, the machine may have been another's half.
+RUN = datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def keep(path: Path, results: list[dict[str, Any]]) -> None:

@@ -25,7 +25,7 @@ PROPERTIES = {
 def start(folder: str) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").config("spark.jars.packages", RUNTIME)
     for key, value in {
-        "spark.driver.memory": "4g",
+        "spark.driver.memory": "2g",
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.ice.type": "hadoop",
