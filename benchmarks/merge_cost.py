@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from merging import batches, tables
-from merging.home import REPOSITORY, make_home
+from merging.home import REPOSITORY, make_home, provenance
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
