@@ -4,7 +4,7 @@
     VACUUM of the model's table, by the table's own retention. -#}
 {% macro vacuum(relation=none, model=none, dry_run=true) %}
   {%- if relation is not none -%}
-    {{ return('vacuum ' ~ relation.render() if alluvium.maintains() else '') }}
+    {{ return('vacuum ' ~ relation.render() if alluvium.rewrites() else '') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}

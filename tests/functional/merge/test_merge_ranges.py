@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from functional.merge.conftest import BATCH, SOURCES, disturb, merged
 
 pytestmark = pytest.mark.spark
@@ -54,7 +56,22 @@ def updated(project: Any, batch: int) -> list[int]:
 
 def test_planned_by_the_merge(project: Any) -> None:
     update(project, 6, 5, 6, 55)
-    project.dbt("run")
+    project.dbt("run", "--select", "batch")
+    before = project.versions("items")
+    project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
+    location = project.sql("describe detail {s}.items")["location"][0]
+    files = DeltaTable(location).get_add_actions(flatten=True)
+    sizes = dict(zip(files["min.id"].to_pylist(), files["size_bytes"].to_pylist(), strict=True))
+    assert sorted(sizes) == [0, 10, 20, 30, 40, 50]
+    where = next(i for i, line in enumerate(project.lines) if line.startswith("items: 3 events"))
+    assert project.lines[where : where + 4] == [
+        "items: 3 events for 3 keys, 0 deletes, 0 without the range column",
+        f"  at {day(5)} 00:00:00.000000 … {day(6)} 00:00:00.000000  (cover)",
+        f"  at {day(55)} 00:00:00.000000 … {day(55)} 00:00:00.000000  (cover)",
+        f"  2 of 6 files, {sizes[0] + sizes[50]:,} of {sum(sizes.values()):,} bytes",
+    ]
+    assert project.versions("items") == before
+    project.dbt("run", "--select", "items")
     assert figures(project) == ("cover", 2, 2, 6)
     assert updated(project, 6) == [5, 6, 55]
 
@@ -178,6 +195,14 @@ def test_several_columns(two: Any) -> None:
     method, _, kept, total = figures(two)
     # The file of 35 to 37 by its time; those of the deletes by their keys, and none between.
     assert (method, kept, total) == ("auto", 3, 64)
+    # The commit says what the run says.
+    said, [commit, *_] = two.figures("items"), two.sql("describe history {s}.items")["userMetadata"]
+    metadata = json.loads(commit)["alluvium_merge"]
+    both = {"events", "deletes", "method", "ranges", "rejected", "files_kept", "files_total"}
+    assert metadata.keys() & said.keys() == both
+    assert {key: metadata[key] for key in both} == {key: said[key] for key in both}
+    assert (said["events"], said["upserts"], said["deletes"]) == (5, 3, 2)
+    assert metadata["key_count"] == said["upserts"] + said["deletes"]
     assert "`id`" in two.run_sql("items").split("using (")[1].split("when matched")[0]
     rows = two.sql("select id, v, _deleted, at is null as bare from {s}.items where lsn = 5000")
     assert sorted(rows.itertuples(index=False, name=None)) == [

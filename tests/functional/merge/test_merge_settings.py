@@ -40,13 +40,13 @@ MODELS = {
     "ignored.sql": model("{'on_match': 'ignore', 'order_by': 'lsn'}"),
     "some_columns.sql": model(CDC + "}", merge_update_columns=["op"]),
     "hooked.sql": model(
-        CDC + ", 'ranges': {'column': 'id'}}",
+        CDC + ", 'ranges': {'column': 'born'}}",
         post_hook=[
             "{{ alluvium.zorder(this) }}",
             "{{ alluvium.optimize(this) }}",
             "{{ alluvium.vacuum(this) }}",
         ],
-    ),
+    ).replace("select *", "select *, 1000 - id as born"),
     "growing.sql": model(CDC + "}", on_schema_change="append_new_columns"),
     "pythonic.py": PYTHON,
 }
@@ -107,7 +107,7 @@ def test_hooks_sort_what_was_merged(project: Any) -> None:
     project.dbt("run", "--select", "hooked")
     history = project.sql("describe history {s}.hooked")
     assert history["operation"].tolist()[:3] == HOOKS
-    assert dict(history["operationParameters"][2])["zOrderBy"] == '["id"]'
+    assert dict(history["operationParameters"][2])["zOrderBy"] == '["id","born"]'
     assert history["userMetadata"][2] is None
     project.dbt("show", "--select", "hooked")
     assert project.versions("hooked") == len(history)

@@ -14,8 +14,18 @@ from deltalake.exceptions import DeltaProtocolError
 from functional.project.reference import Reference, groups
 from oracle.flights import replay_duckdb
 
+from alluvium.demo.edits import replay_edits
+
 pytestmark = pytest.mark.spark
-LIVE = "select * from flights where not coalesce(_deleted, false)"
+LIVE = "select * from {} where not coalesce(_deleted, false)"
+# Delta computes `landed_at_day` of it, which the model does not select.
+BUCKETS = """
+{{ config(materialized='table', meta={'alluvium_layout': {
+    'sort_by': 'flight', 'bucket_by': {'column': 'landed_at', 'window': 'day'}}}) }}
+select carrier, flight, dep_at as landed_at from {{ ref('flights') }} as flights
+"""
+# The page's way to switch off what delta-rs refuses, for a folder.
+OFF = "    +tblproperties: {delta.enableDeletionVectors: 'false'}\n"
 
 
 def rows(table: pa.Table) -> list[Any]:
@@ -31,40 +41,83 @@ def spark_rows(project: Reference, table: str, where: str = "true") -> list[Any]
     return rows(project.session.sql(query).toArrow())
 
 
-def by_query(table: DeltaTable) -> list[Any]:
-    found = QueryBuilder().register("t", table).execute("select * from t").read_all()
-    return rows(pa.table(found))
+def by_query(table: DeltaTable, query: str = "select * from t") -> list[Any]:
+    return rows(pa.table(QueryBuilder().register("t", table).execute(query).read_all()))
 
 
 @pytest.fixture(scope="module")
-def fed(
-    make_reference: Callable[..., Reference], replayed: Callable[[int], list[Path]]
-) -> Reference:
+def batches(replayed: Callable[[int], list[Path]]) -> list[list[Path]]:
+    return groups(replayed(2), 3, seed=2)
+
+
+@pytest.fixture(scope="module")
+def fed(make_reference: Callable[..., Reference], batches: list[list[Path]]) -> Reference:
     project = make_reference()
-    # The page's way to switch off what delta-rs refuses.
     config = (project.root / "dbt_project.yml").read_text()
-    off = "    +tblproperties: {delta.enableDeletionVectors: 'false'}\n    flights:\n"
-    project.write({"dbt_project.yml": config.replace("    flights:\n", off, 1)})
-    for batch in groups(replayed(2), 2, seed=2):
-        project.land(batch)
-        project.run()
+    project.write(
+        {
+            "dbt_project.yml": config.replace("    edits:\n", "    edits:\n  " + OFF, 1),
+            "models/marts/buckets.sql": BUCKETS,
+        }
+    )
+    replay_edits(project.landing.parent, 6, duplicate_rate=0.05)
+    project.land(batches[0])
+    project.run("edits_events", "edits")
+    project.land(batches[1])
+    project.run("buckets")
     return project
 
 
 def test_the_same_rows(fed: Reference) -> None:
-    for name in ("flights_events", "flights_batch", "flights", "flights_rejected"):
+    for name in ("flights_events", "flights_batch", "edits_events", "edits", "buckets"):
         table = DeltaTable(location(fed, name)).to_pyarrow_table()
         assert rows(table) == spark_rows(fed, name) != [], name
+    assert "landed_at_day" in fed.table("buckets")
 
 
-def test_live_rows_in_duckdb(fed: Reference, replayed: Callable[[int], list[Path]]) -> None:
-    flights = DeltaTable(location(fed, "flights")).to_pyarrow_dataset()  # noqa: F841 - DuckDB's
-    duckdb.sql("set timezone = 'UTC'")
-    live = duckdb.sql(LIVE).fetch_arrow_table()
+def test_merged_tables_as_they_are(fed: Reference, batches: list[list[Path]]) -> None:
+    """With deletion vectors: what Arrow refuses, queries read; DuckDB goes on from their result."""
+    for name in ("flights", "flights_rejected"):
+        table = DeltaTable(location(fed, name))
+        with pytest.raises(DeltaProtocolError, match="deletionVectors"):
+            table.to_pyarrow_dataset()
+        assert by_query(table) == spark_rows(fed, name) != [], name
+    table = DeltaTable(location(fed, "flights"))
+    live = by_query(table, LIVE.format("t"))
+    assert live == spark_rows(fed, "flights", "not coalesce(_deleted, false)")
+    *_, expected = replay_duckdb(batches[:2])
+    assert len(live) == len(expected.live)
+    metrics = [dict(m) for m in fed.sql("describe history {s}.flights")["operationMetrics"]]
+    assert any(int(m.get("numTargetDeletionVectorsAdded", 0)) for m in metrics)
+
+
+def test_flights_without_deletion_vectors(fed: Reference, batches: list[list[Path]]) -> None:
+    """Rid of them as the page says, its next merge rewrites files and Arrow reads the table."""
+    config = (fed.root / "dbt_project.yml").read_text()
+    fed.write({"dbt_project.yml": config.replace("    flights:\n", OFF + "    flights:\n", 1)})
+    rid_of_vectors(fed, "flights")
+    fed.land(batches[2])
+    fed.run()
+    flights = DeltaTable(location(fed, "flights")).to_pyarrow_dataset()
+    assert rows(flights.to_table()) == spark_rows(fed, "flights")
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        connection.register("flights", flights)
+        live = connection.sql(LIVE.format("flights")).to_arrow_table()
     assert rows(live) == spark_rows(fed, "flights", "not coalesce(_deleted, false)")
-    (expected,) = replay_duckdb([replayed(2)])
+    *_, expected = replay_duckdb(batches)
     assert live.num_rows == len(expected.live)
     assert len(expected.tombstones) > 0
+
+
+def rid_of_vectors(project: Reference, name: str) -> None:
+    table = f"{project.schema}.{name}"
+    for statement in (
+        f"alter table {table} set tblproperties ('delta.enableDeletionVectors' = 'false')",
+        f"reorg table {table} apply (purge)",
+        f"alter table {table} drop feature deletionVectors",
+    ):
+        project.session.sql(statement)
 
 
 def test_deletion_vectors(fed: Reference) -> None:
@@ -83,11 +136,7 @@ def test_deletion_vectors(fed: Reference) -> None:
         table.to_pyarrow_table()
     assert by_query(table) == expected
 
-    session.sql(
-        f"alter table {schema}.vectors set tblproperties ('delta.enableDeletionVectors' = 'false')"
-    )
-    session.sql(f"reorg table {schema}.vectors apply (purge)")
-    session.sql(f"alter table {schema}.vectors drop feature deletionVectors")
+    rid_of_vectors(fed, "vectors")
     table = DeltaTable(location(fed, "vectors"))
     assert rows(table.to_pyarrow_table()) == spark_rows(fed, "vectors") == expected
 

@@ -68,3 +68,13 @@ def test_nothing_is_said_where_no_hook_does_anything(macros: Any, run: Any) -> N
     assert run("zorder", LAYOUT) == ""
     assert not macros.warnings
     assert not run.compacted
+
+
+@pytest.mark.parametrize(("hook", "args"), [("optimize", []), ("zorder", [["a"]]), ("vacuum", [])])
+def test_a_merge_that_changed_nothing_leaves_nothing_to_do(
+    macros: Any, run: Any, hook: str, args: list[Any]
+) -> None:
+    for rows in (0, 1):
+        merged = SimpleNamespace(response=SimpleNamespace(rows_affected=rows))
+        macros.context["load_result"] = lambda name, merged=merged: merged
+        assert bool(run(hook, {"alluvium_merge": {}}, *args)) == bool(rows)

@@ -22,7 +22,7 @@ def sent(macros: Any, node: Any) -> list[str]:
         return SimpleNamespace(columns=[SimpleNamespace(values=lambda: paths)])
 
     logs = node() | {"name": "logs", "database": None, "schema": "s", "alias": "logs"}
-    macros.context |= {"run_query": query, "files": 2, "said": said}
+    macros.context |= {"run_query": query, "files": 2, "said": said, "config": {}}
     macros.context["graph"] = {"nodes": {"a": logs}, "sources": {}}
     macros.context["log"] = lambda line, info=False: said.append(line)
     macros.context["adapter"] = SimpleNamespace(get_relation=lambda database, **names: LOGS)

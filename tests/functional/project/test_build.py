@@ -1,0 +1,187 @@
+"""The whole project built as a person builds it, with its data tests; then the edits feed goes on.
+
+What its tables must hold comes from the landed files, by DuckDB's own reader.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from functional.project.reference import Reference
+from functional.runner import REPO
+from oracle.flights import replay_duckdb
+
+from alluvium.demo.edits import replay_edits
+
+pytestmark = pytest.mark.spark
+COLUMNS = """
+    event_id, cast(edited_at as varchar) as edited_at, channel, page, namespace, user_name,
+    comment, is_robot, is_new, is_anonymous, country_code, added, deleted, delta
+"""
+# As the lines landed: the first of each id.
+EDITS = f"""
+    with lines as (
+        select *, "time" as edited_at, "user" as user_name, isRobot as is_robot, isNew as is_new,
+            isAnonymous as is_anonymous, countryIsoCode as country_code
+        from read_json('{{}}/**/*.jsonl', format = 'newline_delimited', columns = {{{{
+            event_id: 'varchar', "time": 'timestamp', channel: 'varchar', page: 'varchar',
+            namespace: 'varchar', "user": 'varchar', comment: 'varchar', isRobot: 'boolean',
+            isNew: 'boolean', isAnonymous: 'boolean', countryIsoCode: 'varchar',
+            added: 'bigint', deleted: 'bigint', delta: 'bigint' }}}})
+    )
+    select distinct {COLUMNS} from lines
+"""
+SEEDS = ("airlines", "airports")
+MARTS = {
+    "delays_by_carrier_hour": """
+        select f.carrier, a.name as airline, hour(f.sched_dep_at) as scheduled_hour,
+            count(*) as flights, count(*) filter (f.status = 'diverted') as diverted,
+            round(avg(f.dep_delay), 1) as mean_dep_delay,
+            round(avg(f.arr_delay), 1) as mean_arr_delay,
+            round(count(*) filter (f.arr_delay > 15) / count(*), 3) as share_late
+        from flights as f left join airlines as a on a.carrier = f.carrier group by all
+    """,
+    "destinations": """
+        select f.dest as airport, a.name as airport_name, a.tzone as time_zone,
+            count(*) as flights, cast(min(f.flight_date) as date) as first_day,
+            cast(max(f.flight_date) as date) as last_day, round(avg(f.distance)) as mean_miles,
+            round(avg(f.arr_delay), 1) as mean_arr_delay
+        from flights as f left join airports as a on a.faa = f.dest group by all
+    """,
+    "edits_by_hour": """
+        select date_trunc('hour', cast(edited_at as timestamp)) as edited_hour, channel,
+            count(*) as edits, count(*) filter (is_robot) as robot_edits,
+            count(distinct user_name) as users, sum(added) as characters_added,
+            sum(deleted) as characters_deleted
+        from edits group by all
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def project(
+    make_reference: Callable[..., Reference], replayed: Callable[[int], list[Path]]
+) -> Reference:
+    made = make_reference()
+    made.land(replayed(1))
+    replay_edits(landing(made), 12, duplicate_rate=0.05)
+    made.dbt("build")
+    return made
+
+
+def landing(project: Reference) -> Path:
+    return project.landing.parent
+
+
+def artifact(project: Reference, name: str) -> dict[str, Any]:
+    return json.loads((project.root / "target" / name).read_text())
+
+
+def assert_holds(
+    project: Reference, table: str, columns: str, expected: str, *views: tuple[str, Any]
+) -> None:
+    """The same rows as DuckDB's query on `views`, as often; timestamps in UTC."""
+    found = project.session.table(f"{project.schema}.{table}").toArrow()
+    fields = [
+        pa.field(f.name, pa.timestamp("us")) if pa.types.is_timestamp(f.type) else f
+        for f in found.schema
+    ]
+    with duckdb.connect() as connection:
+        for name, rows in (*views, ("actual", found.cast(pa.schema(fields)))):
+            connection.register(name, rows)
+        actual = f"select {columns} from actual"
+        assert connection.sql(f"({actual}) except all ({expected})").fetchall() == []
+        assert connection.sql(f"({expected}) except all ({actual})").fetchall() == []
+
+
+def test_everything_ran_and_passed(project: Reference) -> None:
+    nodes = artifact(project, "manifest.json")["nodes"]
+    # dbt leaves the tests of a model that is not enabled among the nodes.
+    expected = {
+        key: "pass" if node["resource_type"] == "test" else "success"
+        for key, node in nodes.items()
+        if node["config"]["enabled"]
+    }
+    assert sum(status == "pass" for status in expected.values()) > 30
+    results = artifact(project, "run_results.json")["results"]
+    assert {result["unique_id"]: result["status"] for result in results} == expected
+
+
+def test_the_marts(project: Reference, replayed: Callable[[int], list[Path]]) -> None:
+    (merged,) = replay_duckdb([replayed(1)])
+    seeds = ", ".join(f"{name} as (from '{REPO}/seeds/{name}.csv')" for name in SEEDS)
+    edits = EDITS.format(landing(project) / "edits")
+    for mart, query in MARTS.items():
+        expected = f"with {seeds}, edits as ({edits}) {query}"
+        assert_holds(project, mart, "*", expected, ("flights", merged.live))
+        assert len(project.table(mart)) > 50
+
+
+def test_rejected_lines_are_kept_in_order(project: Reference) -> None:
+    history = project.sql("describe history {s}.flights_rejected")
+    # Newest first.
+    assert history["operation"].tolist()[:4] == ["VACUUM END", "VACUUM START", "OPTIMIZE", "MERGE"]
+    sorted_by = dict(history["operationParameters"][2])["zOrderBy"]
+    assert sorted_by == '["reject_reason","_source_partition"]'
+    project.check_lines()
+
+
+@pytest.fixture
+def stale(project: Reference) -> Iterator[dict[str, float]]:
+    """The edits landed eight days ago; when the newest file of each feed was written."""
+    files = {
+        feed: list((landing(project) / feed).rglob("*.jsonl")) for feed in ("flights", "edits")
+    }
+    before = {path: path.stat() for path in files["edits"]}
+    for place, path in enumerate(files["edits"]):
+        written = time.time() - 8 * 86_400 - place
+        os.utime(path, (written, written))
+    yield {feed: max(path.stat().st_mtime for path in paths) for feed, paths in files.items()}
+    for path, stat in before.items():
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def test_freshness_of_the_sources(project: Reference, stale: dict[str, float]) -> None:
+    project.dbt("source", "freshness")
+    found = {
+        result["unique_id"].split(".")[-1]: (result["status"], result["max_loaded_at"])
+        for result in artifact(project, "sources.json")["results"]
+    }
+    assert {feed: status for feed, (status, _) in found.items()} == {
+        "flights": "pass",
+        "edits": "warn",
+    }
+    for feed, (_, loaded) in found.items():
+        at = datetime.fromisoformat(loaded.replace("Z", "+00:00")).timestamp()
+        assert at == pytest.approx(stale[feed], abs=0.01)
+
+
+def test_edits_are_merged_once(project: Reference) -> None:
+    """What comes twice is merged once, and no file is rewritten for it."""
+    known = 0
+    for goes_on in (False, True):
+        if goes_on:
+            replay_edits(landing(project), duplicate_rate=0.05)
+            project.dbt("run", "--select", "edits_events", "edits")
+        expected = EDITS.format(landing(project) / "edits")
+        assert_holds(project, "edits", COLUMNS, expected)
+        landed = (landing(project) / "edits").rglob("*.jsonl")
+        lines = sum(len(path.read_bytes().splitlines()) for path in landed)
+        assert project.sql("select count(*) as n from {s}.edits_events")["n"][0] == lines
+        rows = project.sql("select count(*) as n from {s}.edits")["n"][0]
+        assert rows < lines
+        # What was known already is no upsert.
+        figures = project.figures("edits")
+        assert figures["upserts"] == figures["rows_affected"] == rows - known
+        known = rows
+    metrics = project.sql("describe history {s}.edits")["operationMetrics"][0]
+    assert dict(metrics)["numTargetFilesRemoved"] == "0"
