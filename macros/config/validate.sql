@@ -248,7 +248,15 @@
   {%- set settings = alluvium.merge_settings(node) -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- if settings.delete_when is not none -%}
-    {%- for column in alluvium.as_list(node.config.get('partition_by')) if column | lower not in keys -%}
+    {%- set partition_by = alluvium.as_list(node.config.get('partition_by')) -%}
+    {#- The adapter partitions by a column that it makes of this one. -#}
+    {%- set bucket_by = ((node.config.get('meta') or {}).get('alluvium_layout') or {}).get('bucket_by') or {} -%}
+    {%- set source = bucket_by.column if bucket_by and target.type == 'alluvium' else none -%}
+    {%- set named = partition_by | map('lower') | list -%}
+    {%- if source and source | lower not in named and (source ~ '_' ~ bucket_by.window) | lower not in named -%}
+      {%- set partition_by = partition_by + [source] -%}
+    {%- endif -%}
+    {%- for column in partition_by if column | lower not in keys -%}
       {%- do exceptions.warn(node.name ~ ': partitioned by ' ~ column ~ ', which is not in unique_key. An event that deletes by key alone'
           ~ ' does not say the partition: its merge looks at every partition, and its tombstone lies in the partition NULL.'
           ~ ' Partition by a column of the key, or let deletes carry ' ~ column ~ '.') -%}

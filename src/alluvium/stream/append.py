@@ -158,7 +158,7 @@ def append(
         target: The table; created where absent.
         full_refresh: Start again from the source. The first commit replaces the content, so
             readers see the old table until then; ``_batch_id`` goes on rising.
-        now: Seconds since 1970, for ``max_wait``.
+        now: Seconds since 1970, for ``max_wait`` and where batches are numbered anew.
 
     Returns:
         The run's figures.
@@ -176,7 +176,7 @@ def append(
         _create(session, target, columns)
     elif not full_refresh:
         _check_schema(session, target, columns)
-    place = _place(session, files, target, existed, full_refresh)
+    place = _place(session, files, target, existed, full_refresh, now)
 
     def done(figures: Figures) -> Figures:
         return Figures(**{**vars(figures), "seconds": time.monotonic() - started})
@@ -296,37 +296,34 @@ def _highest_batch(session: SparkSession, target: Target) -> int:
 
 
 def _place(
-    session: SparkSession, files: Files, target: Target, existed: bool, full_refresh: bool
+    session: SparkSession,
+    files: Files,
+    target: Target,
+    existed: bool,
+    full_refresh: bool,
+    now: Callable[[], float],
 ) -> Checkpoint:
     """Where to go on: the table's checkpoint, or a new one where it is absent or not its own."""
     root = target.checkpoint
     table_id = _table_id(session, target)
     place = checkpoints.load(files, root)
     ours = place is not None and place.table_id == table_id
+    started = place is not None and checkpoints.last_epoch(files, place) >= 0
+    if place is not None and ours and started and not full_refresh:
+        return place
+    highest = _highest_batch(session, target)
+    replaces = full_refresh and existed
+    known = existed and not full_refresh and highest > 0
     if place is not None and ours and not full_refresh:
-        if checkpoints.last_epoch(files, place) >= 0:
-            return place
         # Never started, or Spark's folder is lost: under the same id its epochs would be skipped.
-        highest = _highest_batch(session, target)
-        new = checkpoints.begin(
-            root,
-            max(highest, place.base),
-            table_id,
-            replaces=place.replaces,
-            skips_known=highest > 0 and not place.replaces,
-        )
+        replaces, known = place.replaces, highest > 0 and not place.replaces
+    # A dropped table's batches are below those of the one that takes its name.
+    if place is not None and started:
+        base = max(highest, place.batch_id(checkpoints.last_epoch(files, place)))
     else:
-        highest = _highest_batch(session, target)
-        if place is not None:
-            # A dropped table's batches are below those of the one that takes its name.
-            highest = max(highest, place.batch_id(checkpoints.last_epoch(files, place)))
-        new = checkpoints.begin(
-            root,
-            highest,
-            table_id,
-            replaces=full_refresh and existed,
-            skips_known=existed and not full_refresh and highest > 0,
-        )
+        # No epoch says how far an earlier table came. It rose by less than one a millisecond.
+        base = max(highest, 0 if place is None else place.base, int(now() * 1000))
+    new = checkpoints.begin(root, base, table_id, replaces=replaces, skips_known=known)
     absent = {"_source_partition", "_source_offset"} - set(session.table(target.name).columns)
     if new.skips_known and absent:
         raise StreamError(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from functional.merge.conftest import BATCH, merged
 
 pytestmark = pytest.mark.spark
 
@@ -162,6 +164,47 @@ def test_bronze_started_anew_is_no_silent_gap(feed: Callable[..., Any]) -> None:
     made.dbt("build", "--full-refresh")
     assert made.sql("select id from {s}.items")["id"].tolist() == [2]
     assert recorded(made) == [0]
+
+
+STREAM = """
+version: 2
+sources:
+  - name: landing
+    tables:
+      - name: feed
+        config:
+          meta:
+            alluvium_stream:
+              {format: json, path: landing, schema: "id int, lsn int", max_files_per_trigger: 1}
+"""
+
+
+def test_a_streaming_table_of_which_nothing_is_left_is_read_anew(
+    make_project: Callable[..., Any],
+) -> None:
+    """Its numbers go on above those that were merged: none is equal, and none overtakes them."""
+    made = make_project(
+        "streamed",
+        {
+            "models/sources.yml": STREAM,
+            "models/events.sql": "{{ config(materialized='streaming_table') }}"
+            " select * from {{ source('landing', 'feed') }}",
+            "models/batch.sql": BATCH.replace("id, op, lsn, at, v,", "id, lsn,").replace(
+                "source('raw', 'events')", "ref('events')"
+            ),
+            "models/items.sql": merged({"order_by": "lsn"}),
+        },
+    )
+    for files in ([1], [2], [3, 4]):  # the first number, the same one, and one more
+        (made.root / "landing").mkdir(exist_ok=True)
+        for file in (made.root / "landing").iterdir():
+            file.unlink()
+        for number in files:
+            made.write({f"landing/{number}.json": f'{{"id": {number}, "lsn": {number}}}\n'})
+        made.dbt("build")
+        made.session.sql(f"drop table {made.schema}.events")
+        shutil.rmtree(made.home / "checkpoints/streamed.events")
+    assert made.sql("select id from {s}.items order by id")["id"].tolist() == [1, 2, 3, 4]
 
 
 def test_a_sample_of_bronze_is_refused(feed: Callable[..., Any]) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from functional.compaction.test_file_opens import counting
 from functional.merge.conftest import BATCH, SOURCES, disturb, merged
+from functional.sorted_files import files_of
 
 pytestmark = pytest.mark.spark
 
@@ -159,6 +161,21 @@ def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:
     assert figures(project)[:2] == ("none", 0)
     assert updated(project, 11) == [1, 58]
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
+
+
+def test_the_batch_is_computed_once(project: Any) -> None:
+    """For the look at it, for the ranges that the merge plans, and for the merge."""
+    items = (project.root / "models/items.sql").read_text()
+    items = items.replace("'auto'", "'cover', 'k': 2").replace(", 'model': 'plans'", "")
+    project.write({"models/items.sql": items})
+    update(project, 12, 12, 42)
+    project.dbt("run", "--select", "batch")
+    staged = [path.name for path in files_of(project.session, f"{project.schema}.batch")]
+    with counting(project.session) as opens:
+        project.dbt("run", "--select", "items")
+        assert [opens()[name] for name in staged] == [1]
+    assert figures(project)[0] == "cover"
+    assert updated(project, 12) == [12, 42]
 
 
 @pytest.fixture(scope="module")

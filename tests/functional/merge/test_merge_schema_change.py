@@ -132,6 +132,31 @@ def test_no_column_is_dropped_that_the_merge_needs(project: Any) -> None:
     assert project.sql("select * from {s}.needing").columns.tolist() == OLD
 
 
+@pytest.mark.parametrize("method", ["min_max", "cover"])
+def test_a_wider_type_keeps_its_ranges(project: Any, method: str) -> None:
+    """Of a column whose files were written, and whose statistics are, in the narrower type."""
+    name, path = f"widened_{method}", f"models/widened_{method}.sql"
+    table(project, name, TABLE.replace("id bigint", "id int"))
+    select = "if(id = 40, 3000000000L, id) as id, op, lsn, at, v"
+    text = model("sync_all_columns", method, "auto", select).replace(
+        "'column': 'at'", "'column': 'id'"
+    )
+    project.write({path: text})
+    assert not project.try_dbt("run", "--select", name).success
+    assert project.said("is not supported for changing column id from INT to BIGINT")
+    assert project.versions(name) == 2
+    project.sql(f"alter table {{s}}.{name} set tblproperties ('delta.enableTypeWidening'='true')")
+    project.dbt("run", "--select", name)
+    project.remove(path)
+    rows = project.sql(f"select id, lsn, v, _deleted from {{s}}.{name}")
+    assert str(rows["id"].dtype) == "int64"
+    assert sorted(rows["id"]) == [*range(30), 3_000_000_000]
+    assert sorted(rows[rows["lsn"] == 2]["id"]) == [15, 25, 3_000_000_000]
+    assert rows[rows["_deleted"]]["id"].tolist() == [25]
+    figures = project.figures(name)
+    assert (figures["method"], figures["files_kept"]) == (method, 2)
+
+
 @pytest.mark.parametrize("mode", ["append_new_columns", "sync_all_columns", "fail"])
 def test_generated_columns_are_no_change(project: Any, mode: str) -> None:
     name = f"generated_{mode}"

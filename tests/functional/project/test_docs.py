@@ -51,7 +51,7 @@ def test_every_column_is_described(project: Reference) -> None:
 
 
 def test_every_public_macro_is_described(project: Reference) -> None:
-    """Public is what the documentation or a model calls by its full name."""
+    """Public is what the documentation or a model calls by its full name, and each generic test."""
     texts = [REPO / "README.md", *(REPO / "docs").glob("*.md"), *(REPO / "models").rglob("*.*")]
     called = {
         name
@@ -63,12 +63,19 @@ def test_every_public_macro_is_described(project: Reference) -> None:
         if name
     }
     macros = artifact(project, "manifest.json")["macros"]
-    public = {name: macros.get(f"macro.alluvium.{name}") for name in called}
+    of_package = {m["name"]: m for m in macros.values() if m["package_name"] == "alluvium"}
+    tests = {name for name in of_package if name.startswith("test_")}
+    public = {name: of_package.get(name) for name in called | tests}
     assert {"new_events", "newest", "live", "zorder", "explain_merge"} <= set(public)
+    assert {"test_unique_key", "test_immutable_column", "test_overlap_depth"} <= set(public)
     for name, macro in public.items():
         assert macro is not None, f"{name} is documented and does not exist"
         assert macro["description"].strip(), name
-        signature = re.search(rf"macro {name}\((.*?)\)\s*-?%}}", macro["macro_sql"], re.DOTALL)
+        shown = name.removeprefix("test_")
+        assert re.search(rf"\balluvium\.{shown}\b", macro["description"]), f"{name}: no example"
+        signature = re.search(
+            rf"(?:macro|test) {shown}\((.*?)\)\s*-?%}}", macro["macro_sql"], re.DOTALL
+        )
         expected = [part.split("=")[0].strip() for part in signature[1].split(",")]  # type: ignore[index]
         assert [a["name"] for a in macro["arguments"]] == [e for e in expected if e], name
-        assert all(a["description"].strip() for a in macro["arguments"]), name
+        assert all(a["description"].strip() and a["type"] for a in macro["arguments"]), name

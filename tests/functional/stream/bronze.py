@@ -62,6 +62,8 @@ class Bronze:
 
     def run(self, **options: Any) -> stream.Figures:
         target = stream.Target(self.name, str(self.checkpoint), **self.target)
+        # Batches are numbered from 1 at the beginning of time.
+        options = {"now": lambda: 0.0} | options
         return stream.append(self.session, self.feed, self.sql, VIEW, target, **options)
 
     def rows(self, table: str | None = None) -> list[Any]:

@@ -133,6 +133,24 @@ def test_runs_checkpoints_and_full_refresh(make_bronze: Make) -> None:
     bronze.check()
 
 
+@pytest.mark.parametrize("lost", ["all", "Spark's folder"])
+def test_batches_rise_where_nothing_is_left_of_a_table(make_bronze: Make, lost: str) -> None:
+    bronze = make_bronze(block={"max_files_per_trigger": 1})
+    seconds = 1000.0
+    for name in ("1.txt", "2.txt", "3.txt"):
+        bronze.land(name, b"a\n")
+    assert (bronze.run(now=lambda: seconds).batch_id, bronze.batches()[0]) == (1000003, 1000001)
+    bronze.session.sql(f"drop table {bronze.name}")
+    if lost == "all":
+        bronze.lose_checkpoint()
+    else:
+        [folder] = [entry for entry in bronze.checkpoint.iterdir() if entry.is_dir()]
+        shutil.rmtree(folder)
+    bronze.run(now=lambda: seconds + 1)
+    assert bronze.batches() == [1001001, 1001002, 1001003]
+    bronze.check()
+
+
 def test_min_rows_and_max_wait(make_bronze: Make) -> None:
     bronze = make_bronze(block={"min_rows": 3, "max_wait": "1 hour"})
     bronze.land("1.txt", b"a\nb\n")

@@ -77,7 +77,13 @@ def main() -> None:
     target = stream.Target("bronze.killed", f"{root}/checkpoints/bronze.killed")
     view = "landing__feed"
     stream.append(
-        session, feed, f"select * from `{view}`", view, target, full_refresh="refresh" in flags
+        session,
+        feed,
+        f"select * from `{view}`",
+        view,
+        target,
+        full_refresh="refresh" in flags,
+        now=lambda: 0.0,  # batches are numbered from 1
     )
     rows = session.sql(
         "select _source_partition, _source_offset, _value, _batch_id from bronze.killed"

@@ -181,6 +181,27 @@ def test_partition_outside_the_key_is_warned_of(macros: Any, node: Any) -> None:
     assert "partitioned by day, which is not in unique_key" in macros.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("column", "config", "warned"),
+    [
+        ("at", {}, ["at"]),
+        ("AT", {"partition_by": "region"}, ["region", "AT"]),
+        ("id", {}, []),
+        ("at", {"partition_by": ["at"]}, ["at"]),
+        ("at", {"partition_by": ["at_day"]}, ["at_day"]),
+    ],
+)
+def test_buckets_outside_the_key_are_warned_of(
+    macros: Any, node: Any, column: str, config: dict[str, Any], warned: list[str]
+) -> None:
+    layout = {"sort_by": ["id"], "bucket_by": {"column": column, "window": "day"}}
+    made = node({"delete_when": "d"}, **config)
+    made["config"]["meta"]["alluvium_layout"] = layout
+    use(macros, made)
+    macros.validate()
+    assert [text.split("partitioned by ")[1].split(",")[0] for text in macros.warnings] == warned
+
+
 @pytest.mark.parametrize(("winner", "wrong"), [("dbt_spark", True), ("alluvium", False)])
 def test_stock_targets_say_whose_macro_wins(
     macros: Any, node: Any, stop: Any, winner: str, wrong: bool

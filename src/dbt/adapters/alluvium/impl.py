@@ -32,6 +32,7 @@ from dbt.adapters.alluvium import (
     layouts,
     python_models,
     seeds,
+    settings,
     storage,
     streams,
     suggestions,
@@ -178,7 +179,10 @@ class AlluviumAdapter(SparkAdapter):
     _checked = False
 
     def check_settings(self) -> None:
-        """Let the package check `meta.alluvium_*` of the whole project, once, before any SQL."""
+        """Check `meta.alluvium_*` of the whole project, once, before any SQL.
+
+        The package knows it all; without it the adapter checks what is its own.
+        """
         if self._checked or self._macro_resolver is None:
             return
         self._checked = True
@@ -186,15 +190,15 @@ class AlluviumAdapter(SparkAdapter):
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
             self.execute_macro("validate", project="alluvium")
             return
-        ours = sorted(
-            node.name
-            for node in getattr(self._macro_resolver, "nodes", {}).values()
-            if {"alluvium_merge", "alluvium_tier"} & set(getattr(node.config, "meta", None) or {})
+        found = settings.mistakes(
+            node
+            for kind in ("nodes", "sources")
+            for node in getattr(self._macro_resolver, kind, {}).values()
         )
-        if ours:
+        if found:
             raise DbtRuntimeError(
-                f"meta.alluvium_* of {', '.join(ours)} needs the dbt package `alluvium`:"
-                " add it to packages.yml and run `dbt deps`."
+                "mistakes in the settings of alluvium, nothing was run:\n  - "
+                + "\n  - ".join(found)
             )
 
     # dbt's first statements: schemas in build and run, relations in compile and show.
