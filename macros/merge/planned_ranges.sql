@@ -82,7 +82,7 @@
   {%- set columns = [] -%}
   {%- for column in settings.ranges.columns | map('lower') -%}
     {%- if not alluvium.can_range(types[column]) -%}
-      {%- do exceptions.warn(model.name ~ ': column ' ~ column ~ ' is ' ~ types[column] ~ ', a type without ranges: merging without them') -%}
+      {%- do exceptions.warn(target.identifier ~ ': column ' ~ column ~ ' is ' ~ types[column] ~ ', a type without ranges: merging without them') -%}
     {%- elif column not in keys or types[column] == source_types[column] -%}
       {%- do columns.append(column) -%}
     {%- endif -%}

@@ -325,3 +325,8 @@ def test_a_column_of_a_type_without_ranges_is_merged_without(
     made.dbt("run")
     assert made.said("column v is boolean, a type without ranges")
     assert made.sql("select lsn from {s}.items")["lsn"].tolist() == [2]
+
+    several = {"order_by": "lsn", "ranges": {"column": ["v", "id"], "method": "auto"}}
+    made.write({"models/items.sql": merged(several, "select * from {{ ref('batch') }}")})
+    made.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
+    assert made.said("column v is boolean, a type without ranges")
