@@ -106,16 +106,19 @@ def merge(
     def plan() -> execute.Statement:
         rows = ranges.plan_batch(session, lambda: session.table(name), RANGES | {"table": table})
         bounds = [[typed_literal(row[end], "bigint") for end in ("lo", "hi")] for row in rows]
-        prune = " or ".join(f"id between {lo} and {hi}" for lo, hi in bounds)
+
+        def prune(prefix: str) -> str:
+            return " or ".join(f"{prefix}id between {lo} and {hi}" for lo, hi in bounds)
+
         sql = (
             f"merge into {table} t using {name} s"
-            f" on ({prune.replace('id between', 't.id between')}) and s.id = t.id"
+            f" on ({prune('t.')}) and s.id = t.id"
             " when matched and s.e.lsn > t.lsn then update set"
             " lsn = s.e.lsn, value = s.e.value, deleted = s.e.deleted"
             " when not matched then insert (id, lsn, value, deleted)"
             " values (s.id, s.e.lsn, s.e.value, s.e.deleted)"
         )
-        return execute.Statement(sql, {}, prune)
+        return execute.Statement(sql, {}, prune(""))
 
     try:
         return execute.run(session, table, plan, model, through, retries=RETRIES)

@@ -308,8 +308,8 @@ def _place(
     table_id = _table_id(session, target)
     place = checkpoints.load(files, root)
     ours = place is not None and place.table_id == table_id
-    started = place is not None and checkpoints.last_epoch(files, place) >= 0
-    if place is not None and ours and started and not full_refresh:
+    epoch = -1 if place is None else checkpoints.last_epoch(files, place)
+    if place is not None and ours and epoch >= 0 and not full_refresh:
         return place
     highest = _highest_batch(session, target)
     replaces = full_refresh and existed
@@ -318,8 +318,8 @@ def _place(
         # Never started, or Spark's folder is lost: under the same id its epochs would be skipped.
         replaces, known = place.replaces, highest > 0 and not place.replaces
     # A dropped table's batches are below those of the one that takes its name.
-    if place is not None and started:
-        base = max(highest, place.batch_id(checkpoints.last_epoch(files, place)))
+    if place is not None and epoch >= 0:
+        base = max(highest, place.batch_id(epoch))
     else:
         # No epoch says how far an earlier table came. It rose by less than one a millisecond.
         base = max(highest, 0 if place is None else place.base, int(now() * 1000))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from functional.compaction.test_file_opens import counting
 from functional.merge.conftest import BATCH, SOURCES, disturb, merged
+from functional.opens import counting
 from functional.sorted_files import files_of
 
 pytestmark = pytest.mark.spark

@@ -7,11 +7,8 @@ from typing import Any
 
 from dbt.adapters.alluvium import layouts, streams
 
-_ACCEPTED = {
-    "model": (layouts.META, "alluvium_merge", "alluvium_tier"),
-    "source": (streams.META,),
-}
 _OF_THE_PACKAGE = ("alluvium_merge", "alluvium_tier")
+_ACCEPTED = {"model": (layouts.META, *_OF_THE_PACKAGE), "source": (streams.META,)}
 
 
 def mistakes(nodes: Iterable[Any]) -> list[str]:
