@@ -35,8 +35,8 @@ test-unit: machine $(VENV)/.dev ## the tests that start no Spark: seconds
 	$(PYTEST) tests/unit -m "not slow"
 
 .PHONY: test-full
-test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too
-	$(PYTEST)
+test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too; properties on new examples
+	$(PYTEST) --hypothesis-profile=search
 
 .PHONY: lint
 lint: machine-python $(VENV)/.dev ## ruff, mypy, sqlfluff, yamllint

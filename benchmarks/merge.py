@@ -13,7 +13,7 @@ import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +236,7 @@ def main() -> None:
     groups = ("soon", "growth", "adversary")
     parser.add_argument("--group", choices=groups, action="append", help="default: all")
     parser.add_argument("--case", action="append", help="names of cases; default: all of a group")
+    parser.add_argument("--contender", action="append", help="names; default: all of a case")
     parser.add_argument("--full", action="store_true", help="growth up to 100 million rows")
     parser.add_argument("--rows", type=int, nargs="+", help="rows of the tables of growth")
     parser.add_argument("--rounds", type=int, default=3, help="batches of each case")
@@ -260,6 +261,9 @@ def main() -> None:
             for case in cases:
                 if options.case and case.name not in options.case:
                     continue
+                if options.contender:
+                    chosen = [one for one in case.contenders if one.name in options.contender]
+                    case = replace(case, contenders=chosen)
                 keep(RESULTS, list(play(bench, case, warm_up)))
                 warm_up = min(warm_up, 1)
             shutil.rmtree(data)

@@ -28,7 +28,8 @@ from alluvium.merge import one_commit
 from alluvium.ranges import Term, plan
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "merge_cost.json"
-ROWS_PER_FILE = 250_000
+# Rows of the tables, and of each of their files.
+TABLES = ((1_000_000, 250_000), (4_000_000, 250_000), (4_000_000, 10_000))
 RANGES = 5
 # One-commit seconds over MERGE's, at most.
 BAR = 0.5
@@ -100,7 +101,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=11, help="merges of each contender")
     parser.add_argument("--warm-up", type=int, default=4, help="pairs before, not counted")
-    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 4_000_000])
     options = parser.parse_args()
     results = []
     with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
@@ -109,8 +109,8 @@ def main() -> None:
         home = make_home(folder / "home")
         session = engine.new_session(engine.Settings(home=home, conf=conf))
         warm = options.warm_up
-        for rows in options.rows:
-            table = tables.make(session, folder, rows, ROWS_PER_FILE)
+        for rows, rows_per_file in TABLES:
+            table = tables.make(session, folder, rows, rows_per_file)
             for key in ("id", "key"):
                 measured = list(pairs(session, folder, table, key, warm + options.pairs))[warm:]
                 warm = min(warm, 1)
@@ -119,7 +119,8 @@ def main() -> None:
                     seconds = [p[contender]["seconds"] for p in measured]
                     results.append(
                         {
-                            "case": f"{rows:,} rows, {'bigint' if key == 'id' else 'string'} key",
+                            "case": f"{rows:,} rows in {table.files} files,"
+                            f" {'bigint' if key == 'id' else 'string'} key",
                             "contender": contender,
                             "seconds": round(statistics.median(seconds), 2),
                             "seconds_all": [round(value, 2) for value in seconds],

@@ -9,7 +9,6 @@ Spark's sort with radix sort on (its default) and off, and a k-way merge of Arro
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -22,7 +21,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from merging.home import REPOSITORY, make_home, provenance
+from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import session as engine
@@ -179,15 +178,6 @@ def measure(
     shutil.rmtree(source)
 
 
-def keep(measured: list[dict[str, object]]) -> None:
-    """Write a case's results; those of other cases stay, so that one can be run at a time."""
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    cases = {one["case"] for one in measured}
-    results = [one for one in known if one["case"] not in cases] + measured
-    results.sort(key=lambda one: str(one["case"]))
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
-
-
 def warm_up(session: SparkSession, folder: Path) -> None:
     """Let the JVM compile what all contenders run."""
     for name, key in KEYS.items():
@@ -218,7 +208,7 @@ def main() -> None:
         for key in options.keys:
             for inputs in options.inputs:
                 for measured in measure(session, folder, key, inputs == "sorted", options):
-                    keep(measured)
+                    keep(RESULTS, measured)
         engine.stop()
 
 

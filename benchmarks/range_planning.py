@@ -1,15 +1,15 @@
 """What each range method leaves of a table to read, and how long planning takes.
 
 Run with `make bench-ranges`, or one group of cases with `make bench-ranges ARGS="--group engines"`.
-Values of a batch and the bounds of the table's files are in memory before the clock starts; only
-the group `engines`, which compares what k-means is fitted with, starts Spark. Writes
+Values of a batch and the bounds of the table's files are in memory before the clock starts. Two
+groups start Spark: `engines` compares what k-means is fitted with; `frames` plans ranges of large
+batches that Spark keeps, and looks at the driver's memory (of Linux alone). Writes
 benchmarks/results/range_planning.json and docs/images/range_planning.svg.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -23,13 +23,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from merging.home import make_home, provenance
+from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import DataFrame
 
 from alluvium.engine import session as engine
 from alluvium.ranges import Fragments, plan, plan_frame
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results" / "range_planning.json"
 CHART = REPOSITORY / "docs" / "images" / "range_planning.svg"
 ROUNDS = 5
@@ -84,10 +83,12 @@ def in_arrow(values: pa.Array, table: Fragments, method: str, k: int | None) -> 
     return Planned(seconds, len(found.ranges), found.kept.files, found.kept.bytes)
 
 
-def in_spark(batch: DataFrame, table: Fragments, fitted_with: str) -> Planned:
-    """k-means of three clusters, as a ranges model plans it."""
+def in_spark(
+    batch: DataFrame, table: Fragments, method: str, k: int, fitted_with: str = "sklearn"
+) -> Planned:
+    """As a ranges model plans it."""
     rows = plan_frame(
-        batch, "value", "kmeans", 3, fragments=table, or_null=False, engine=fitted_with
+        batch, "value", method, k, fragments=table, or_null=False, engine=fitted_with
     ).collect()
     return Planned(rows[0]["seconds"], len(rows), rows[0]["files_kept"], rows[0]["bytes_kept"])
 
@@ -150,7 +151,7 @@ def engine_cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
             batch.count()
             touched = np.unique(numbers // WIDTH)
             for fitted_with, name in (("sklearn", "scikit-learn"), ("spark_ml", "spark_ml")):
-                run = partial(in_spark, batch, table, fitted_with)
+                run = partial(in_spark, batch, table, "kmeans", 3, fitted_with)
                 run()  # Spark compiles its plans and loads its classes once
                 yield measured(
                     f"k-means in Spark, {traffic}", f"{name}, K = 3", table, touched, run
@@ -159,7 +160,60 @@ def engine_cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
         engine.stop()
 
 
-GROUPS = {"methods": method_cases, "sizes": size_cases, "engines": engine_cases}
+def grown(run: Callable[[], object]) -> int:
+    """By how many bytes this process was larger at its peak than before."""
+
+    def status(name: str) -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith(name)).split()[1]) * 1024
+
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is what it has now
+    before = status("VmRSS")
+    run()
+    return status("VmHWM") - before
+
+
+def frame_cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """1 and 4 million rows that Spark keeps, 100,000 files; `read_seconds` to bring all values."""
+    with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as folder:
+        session = engine.new_session(engine.Settings(home=make_home(Path(folder) / "home")))
+        for rows in (1_000_000, 4_000_000):
+            for kind, write in {"bigint": pa.array, "ObjectId": object_ids}.items():
+                table = a_table(100_000, write, rng)
+                numbers = batches(100_000, rows, rng)["recent and 40 old rows"]
+                touched = np.unique(numbers // WIDTH)
+                frame = session.createDataFrame(pa.table({"value": write(numbers)}))
+                batch = frame.repartition(2).persist()
+                batch.count()
+                reads = []
+                for _ in range(ROUNDS):
+                    started = time.perf_counter()
+                    batch.toArrow()
+                    reads.append(time.perf_counter() - started)
+                for method in ("kmeans", "cover", "auto"):
+                    k = 64 if method == "cover" else 3
+                    run = partial(in_spark, batch, table, method, k)
+                    run()
+                    yield measured(
+                        f"{rows:,} rows in Spark, 100,000 files, {kind}",
+                        method,
+                        table,
+                        touched,
+                        run,
+                    ) | {
+                        "read_seconds": round(statistics.median(reads), 4),
+                        "driver_bytes": grown(run),
+                    }
+                batch.unpersist()
+        engine.stop()
+
+
+GROUPS = {
+    "methods": method_cases,
+    "sizes": size_cases,
+    "engines": engine_cases,
+    "frames": frame_cases,
+}
 
 
 def draw(results: list[dict[str, Any]], cases: list[str]) -> None:
@@ -179,16 +233,6 @@ def draw(results: list[dict[str, Any]], cases: list[str]) -> None:
     figure.savefig(CHART, metadata={"Date": None})
 
 
-def keep(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put the results among the kept ones, in the place of earlier ones of their case; all."""
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    renewed = {one["case"] for one in results}
-    every = [one for one in known if one["case"] not in renewed] + results
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(every, indent=2) + "\n")
-    return every
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--group", choices=GROUPS, action="append", help="default: all")
@@ -204,9 +248,9 @@ def main() -> None:
                 f"of {one['files_total']} files (floor {one['floor']}), {one['seconds']} s",
                 flush=True,
             )
-        every = keep(results)
+        keep(RESULTS, results)
         if group == "methods":
-            draw(every, list(dict.fromkeys(one["case"] for one in results)))
+            draw(results, list(dict.fromkeys(one["case"] for one in results)))
 
 
 if __name__ == "__main__":

@@ -196,8 +196,11 @@ class Stock:
         if self.bounds:
             predicate = _bounds(bench.session, batch, column)
             variables["predicates"] = [predicate.replace("@", "DBT_INTERNAL_DEST.")]
+        # Of what was copied: Delta must not have the copy's log in memory before the merge.
         kept = log.skipping(
-            bench.session, f"delta.`{copy}`", predicate.replace("@", "") if predicate else None
+            bench.session,
+            f"delta.`{table.path}`",
+            predicate.replace("@", "") if predicate else None,
         )
         seconds, path, _ = _seconds(bench.dbt("stock", variables, ["batch", "items"]))
         commit = log.last_commit(bench.session, f"delta.`{copy}`")

@@ -72,8 +72,8 @@ def make(
     """
     files = rows // rows_per_file
     kind = "".join(("-random" * random_id, "-scattered" * scattered, "-zorder" * zorder))
-    plain = folder / f"{rows}{kind}-plain"
-    path = folder / f"{rows}{kind}"
+    plain = folder / f"{rows}-{files}{kind}-plain"
+    path = folder / f"{rows}-{files}{kind}"
     session.range(0, rows, 1, files).createOrReplaceTempView("places")
     moved = f"if(id % 20 = 0, 20 * ((id div 20 * 7919 + 13) % {rows // 20}), id)"
     session.sql(

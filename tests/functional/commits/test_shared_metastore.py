@@ -73,6 +73,18 @@ class Process:
         )
 
 
+def merged_at(process: Process) -> tuple[str, str]:
+    """When the last run's model began and ended, as ISO text in UTC."""
+    results = json.loads((process.root / "target/run_results.json").read_text())["results"]
+    [at] = [step for step in results[0]["timing"] if step["name"] == "execute"]
+    return at["started_at"], at["completed_at"]
+
+
+def at_once(one: Process, other: Process) -> bool:
+    (began, ended), (other_began, other_ended) = merged_at(one), merged_at(other)
+    return began < other_ended and other_began < ended
+
+
 def finish(*processes: subprocess.Popen[str]) -> None:
     try:
         said = [process.communicate(timeout=300)[0] for process in processes]
@@ -105,10 +117,14 @@ def test_two_dbt_processes_merge_into_one_table(conf: dict[str, str], tmp_path: 
     one, other = (Process(tmp_path, name, f"items_{name}", conf) for name in ("one", "other"))
     twin = Process(tmp_path, "twin", "items_one", conf)  # the same feed, run a second time at once
     finish(one.start(0, lsn=1))  # creates the metastore's schema and the table
+    overlaps = []
     for number in (1, 2):
         lsn = 10 * number
         finish(one.start(30 * number, lsn), other.start(30 * number + 20, lsn + 1))
+        overlaps.append(at_once(one, other))
     finish(one.start(100, lsn=30), twin.start(100, lsn=30))
+    overlaps.append(at_once(one, twin))
+    assert any(overlaps)
 
     events = pd.DataFrame(
         [

@@ -222,7 +222,7 @@ def test_two_groups_of_one_job_are_two_commits(session: SparkSession, kind: str)
         assert rows_of(session, table, version) == before
 
 
-@pytest.mark.parametrize("commits", [12, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("commits", [6, pytest.param(200, marks=pytest.mark.slow)])
 def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
     session: SparkSession, commits: int
 ) -> None:

@@ -27,8 +27,13 @@ from {{{{ alluvium.new_events(source('raw', 'events'), '{name}') }}}}
 """
 
 
-@pytest.fixture(scope="module")
-def project(make_project: Callable[..., Any]) -> Any:
+@pytest.fixture(params=[3, pytest.param(12, marks=pytest.mark.slow)])
+def batches(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def project(make_project: Callable[..., Any], batches: int) -> Any:
     models = {}
     for name, settings in MODELS.items():
         meta = {"order_by": ["lsn"], "delete_when": "op = 'd'"} | settings
@@ -37,7 +42,7 @@ def project(make_project: Callable[..., Any]) -> Any:
             f" meta={{'alluvium_merge': {meta}}}) }}}}" + BODY.format(name=name)
         )
     sources = "sources: [{name: raw, schema: '{{ target.schema }}', tables: [{name: events}]}]\n"
-    return make_project("oracle", {"models/sources.yml": sources, **models})
+    return make_project(f"oracle_{batches}", {"models/sources.yml": sources, **models})
 
 
 def immutable(key: int) -> tuple[str, str]:
@@ -53,13 +58,13 @@ def replay(events: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return list(alive[["id", "lsn"]].itertuples(index=False, name=None))
 
 
-def test_table_equals_the_replay_after_every_batch(project: Any) -> None:
+def test_table_equals_the_replay_after_every_batch(project: Any, batches: int) -> None:
     seed = 20240229
     print("seed", seed)
     rng = random.Random(seed)
     events: list[tuple[Any, ...]] = []
     lsn = 0
-    for batch in range(5):
+    for batch in range(batches):
         rows: list[tuple[Any, ...]] = []
         for _ in range(300):
             lsn += 1

@@ -91,6 +91,7 @@ def test_merged_tables_as_they_are(fed: Reference, batches: list[list[Path]]) ->
     assert any(int(m.get("numTargetDeletionVectorsAdded", 0)) for m in metrics)
 
 
+@pytest.mark.slow
 def test_flights_without_deletion_vectors(fed: Reference, batches: list[list[Path]]) -> None:
     """Rid of them as the page says, its next merge rewrites files and Arrow reads the table."""
     config = (fed.root / "dbt_project.yml").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from functional.project.reference import Reference, groups
 from oracle.flights import replay_duckdb
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 FEED_AND_READER = ("+flights", "flights_rejected", "+destinations")
 
 
@@ -19,7 +20,6 @@ def batches(replayed: Callable[[int], list[Path]]) -> list[list[Path]]:
     return groups(replayed(3), 3, seed=3)
 
 
-@pytest.mark.slow
 def test_slim_ci(
     make_reference: Callable[..., Reference],
     batches: list[list[Path]],
@@ -102,3 +102,34 @@ def test_full_refresh(make_reference: Callable[..., Reference], batches: list[li
     project.run()
     assert project.figures("flights")["events"] == 0
     project.check(last)
+
+
+def test_a_mended_parser(
+    make_reference: Callable[..., Reference], batches: list[list[Path]]
+) -> None:
+    """Lines that a parser had refused come in as docs/merge.md says."""
+    project = make_reference()
+    model = "models/flights/flights_parsed.sql"
+    mended = (project.root / model).read_text()
+    broken = mended.replace("when is_invalid then", "when is_invalid or image.carrier = 'UA' then")
+    assert broken != mended
+    project.write({model: broken})
+    for batch in batches[:2]:
+        project.land(batch)
+        project.run()
+    assert project.sql("select count_if(carrier = 'UA') n from {s}.flights")["n"][0] == 0
+    refused = "from {s}.flights_rejected where _value like '%\"UA\"%'"
+    window = project.sql(f"select min(_batch_id) lo, max(_batch_id) hi, count(*) n {refused}")
+    first, last, lines = window.values.tolist()[0]
+    assert lines > 100
+
+    project.write({model: mended})
+    project.land(batches[2])
+    project.run()
+    vars = {"alluvium_backfill": {"flights": {"from_batch": first, "through_batch": last}}}
+    project.dbt("seed")
+    project.dbt("run", "--select", "flights_batch+", "--vars", json.dumps(vars))
+    project.dbt("run", "--select", "flights_rejected", "--full-refresh")
+    *_, expected = replay_duckdb(batches)
+    project.check(expected)
+    project.check_lines()

@@ -16,7 +16,7 @@ import pytest
 from functional.runner import add_jars
 from functional.stream.bronze import read_lines
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 WORKER = Path(__file__).with_name("worker.py")
 
 
@@ -64,7 +64,7 @@ class Feed:
 
 @pytest.mark.parametrize(
     "points",
-    [["second_committed"], pytest.param(["planned", "second_committed"], marks=pytest.mark.slow)],
+    [["second_committed"], ["planned", "second_committed"]],
     ids=["after", "before and after"],
 )
 def test_before_and_after_the_commit(tmp_path: Path, points: list[str]) -> None:
@@ -75,7 +75,6 @@ def test_before_and_after_the_commit(tmp_path: Path, points: list[str]) -> None:
     assert feed.finish() == [1, 2, 3]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("point", ["created", "pointer", "committed", "second_planned", "finished"])
 def test_at_each_point(tmp_path: Path, point: str) -> None:
     feed = Feed(tmp_path)
@@ -85,7 +84,6 @@ def test_at_each_point(tmp_path: Path, point: str) -> None:
     feed.finish()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("point", ["planned", "committed", "second_planned", "finished"])
 def test_during_a_full_refresh(tmp_path: Path, point: str) -> None:
     feed = Feed(tmp_path)
@@ -97,7 +95,6 @@ def test_during_a_full_refresh(tmp_path: Path, point: str) -> None:
     assert min(after) > max(before)
 
 
-@pytest.mark.slow
 def test_at_random_moments(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")

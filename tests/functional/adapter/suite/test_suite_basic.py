@@ -125,6 +125,7 @@ class TestSingularTestsEphemeral(test_singular_tests_ephemeral.BaseSingularTests
     pass
 
 
+@pytest.mark.slow
 class TestSnapshotCheckCols(test_snapshot_check_cols.BaseSnapshotCheckCols):
     pass
 

@@ -1,0 +1,151 @@
+"""`streaming_table` on a Kafka broker: every event once, whatever is lost or comes twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deltalake import DeltaTable
+from functional.runner import add_jars
+from functional.stream.kafka_broker import PARTITIONS, Broker, broker
+from pyspark import __version__ as spark_version
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
+
+STREAM = {
+    "format": "kafka",
+    "topic": ["orders", "late-topic"],
+    "options": {"kafka.bootstrap.servers": {"env": "BROKERS"}, "maxOffsetsPerTrigger": "70"},
+}
+CONFIG = {
+    "name": "kafka",
+    "version": "0.1.0",
+    "config-version": 2,
+    "profile": "p",
+    "flags": {"send_anonymous_usage_stats": False},
+}
+
+
+@dataclass
+class Bronze:
+    """A dbt project, each run of which is a process of its own: Kafka's jars join at the start."""
+
+    root: Path
+    broker: Broker
+
+    def write(self, **block: Any) -> None:
+        """The project, with these keys in `meta.alluvium_stream` too."""
+        target = {
+            "type": "alluvium",
+            "schema": "bronze",
+            "home": str(self.root / "home"),
+            "packages": [f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version}"],
+        }
+        table = {"name": "events", "config": {"meta": {"alluvium_stream": STREAM | block}}}
+        source = {"name": "raw", "tables": [table]}
+        files = {
+            "profiles.yml": {"p": {"target": "t", "outputs": {"t": target}}},
+            "dbt_project.yml": CONFIG,
+            "models/sources.yml": {"version": 2, "sources": [source]},
+        }
+        (self.root / "models").mkdir(exist_ok=True)
+        for name, content in files.items():
+            (self.root / name).write_text(yaml.safe_dump(content))
+        (self.root / "models/events.sql").write_text(
+            "{{ config(materialized='streaming_table') }}"
+            " select * from {{ source('raw', 'events') }}"
+        )
+
+    def run(self, *args: str) -> str:
+        command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "run", *args]
+        done = subprocess.run(
+            [*command, "--no-use-colors", "--profiles-dir", "."],
+            cwd=self.root,
+            env=os.environ | {"BROKERS": self.broker.address},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def rows(self) -> list[dict[str, Any]]:
+        return self.table.to_pyarrow_table().to_pylist()
+
+    @property
+    def table(self) -> DeltaTable:
+        return DeltaTable(self.root / "home/warehouse/bronze.db/events")
+
+
+@pytest.fixture
+def bronze(tmp_path: Path) -> Iterator[Bronze]:
+    add_jars(tmp_path / "home")
+    with broker(tmp_path / "broker") as running:
+        yield Bronze(tmp_path, running)
+
+
+def lines(first: int, last: int) -> list[str]:
+    return [f"n:{number}\tkey-{number % 7}\tvalue-{number}" for number in range(first, last)]
+
+
+def test_events_of_a_broker(bronze: Bronze) -> None:
+    bronze.write()
+    bronze.broker.send("orders", [*lines(0, 98), "null\tnull\tno key", "null\ttombstone\tnull"])
+    assert "events: 100 events" in bronze.run()
+    check(bronze, 100)
+    one = next(row for row in bronze.rows() if row["_value"] == "value-3")
+    assert (one["_key"], one["_headers"]) == ("key-3", [{"key": "n", "value": b"3"}])
+    by_key = {row["_key"]: row for row in bronze.rows()}
+    assert by_key[None]["_value"] == "no key"
+    assert (by_key["tombstone"]["_value"], by_key["tombstone"]["_headers"]) == (None, None)
+
+    version = bronze.table.version()
+    assert "events: nothing new" in bronze.run()
+    assert bronze.table.version() == version
+
+    # A topic that comes later, and events of the one that is known.
+    bronze.broker.send("late-topic", lines(0, 5))
+    bronze.broker.send("orders", lines(98, 120))
+    assert "events: 27 events" in bronze.run()
+    check(bronze, 127)
+
+    bronze.write(min_rows=10, max_wait="1 day")
+    bronze.broker.send("orders", lines(120, 123))
+    assert "events: 3 events wait for more" in bronze.run()
+    check(bronze, 127)
+    bronze.broker.send("orders", lines(123, 130))
+    assert "events: 10 events" in bronze.run()
+    check(bronze, 137)
+
+    # Without its checkpoint it reads the topics again, and takes what it lacks.
+    [checkpoint] = (bronze.root / "home/checkpoints").iterdir()
+    shutil.rmtree(checkpoint)
+    bronze.write()
+    bronze.broker.send("orders", lines(130, 134))
+    assert "events: 4 events" in bronze.run()
+    check(bronze, 141)
+
+    newest = max(row["_batch_id"] for row in bronze.rows())
+    bronze.run("--full-refresh")
+    check(bronze, 141)
+    assert min(row["_batch_id"] for row in bronze.rows()) > newest
+
+
+def check(bronze: Bronze, count: int) -> None:
+    """So many events, each once, and of every partition all offsets from the first on."""
+    rows = bronze.rows()
+    assert len(rows) == count
+    offsets: dict[str, list[int]] = {}
+    for row in rows:
+        offsets.setdefault(row["_source_partition"], []).append(row["_source_offset"])
+        assert row["_source_timestamp"] is not None
+    assert all(sorted(found) == list(range(len(found))) for found in offsets.values()), offsets
+    assert len([name for name in offsets if name.startswith("orders-")]) == PARTITIONS
