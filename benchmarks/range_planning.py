@@ -23,6 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import DataFrame
 
@@ -182,8 +183,9 @@ def frame_cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
                 table = a_table(100_000, write, rng)
                 numbers = batches(100_000, rows, rng)["recent and 40 old rows"]
                 touched = np.unique(numbers // WIDTH)
-                frame = session.createDataFrame(pa.table({"value": write(numbers)}))
-                batch = frame.repartition(2).persist()
+                # As a file: on their way through the driver so many rows fill its heap.
+                pq.write_table(pa.table({"value": write(numbers)}), f"{folder}/batch.parquet")
+                batch = session.read.parquet(f"{folder}/batch.parquet").repartition(2).persist()
                 batch.count()
                 reads = []
                 for _ in range(ROUNDS):

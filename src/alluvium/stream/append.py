@@ -348,10 +348,14 @@ def _held_back(
     started = checkpoints.last_epoch(files, place) >= 0
     if started and not checkpoints.is_idle(files, place):
         return None
-    waiting = source.waiting(session, place.location).limit(spec.min_rows)
-    rows, oldest = waiting.agg(
-        F.count(F.lit(1)), F.unix_micros(F.min("_source_timestamp"))
-    ).collect()[0]
+    waiting = source.waiting(session, place.location)
+    if waiting is None:
+        return None
+    rows, oldest = (
+        waiting.limit(spec.min_rows)
+        .agg(F.count(F.lit(1)), F.unix_micros(F.min("_source_timestamp")))
+        .collect()[0]
+    )
     if rows >= spec.min_rows:
         return None
     if rows and now() - oldest / 1e6 > (spec.max_wait or 0):

@@ -96,4 +96,5 @@ def is_idle(files: Files, checkpoint: Checkpoint) -> bool:
     text = files.read(f"{checkpoint.location}/offsets/{planned}") or ""
     offset = json.loads(text.strip().splitlines()[-1])
     # Only a file source keeps a list and counts its offsets in entries of it.
-    return listed_to < 0 or not isinstance(offset, dict) or offset.get("logOffset") == listed_to
+    counted = offset.get("logOffset") if isinstance(offset, dict) else None
+    return listed_to < 0 or not isinstance(counted, int) or counted == listed_to

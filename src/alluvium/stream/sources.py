@@ -7,10 +7,12 @@ read the table, and its exact bytes are kept in ``_headers`` under ``_value`` (o
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass
 from typing import Protocol
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -68,8 +70,8 @@ class Source(Protocol):
     def batch(self, session: SparkSession) -> DataFrame:
         """Every event the source holds now, as a static frame."""
 
-    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
-        """Events that no epoch of the checkpoint (Spark's folder) has taken."""
+    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame | None:
+        """Events that no epoch of the checkpoint (Spark's folder) has taken; None if unknown."""
 
 
 def open_source(feed: Feed) -> Source:
@@ -326,19 +328,29 @@ class KafkaSource:
         options = {k: v for k, v in self._options().items() if k != "maxOffsetsPerTrigger"}
         return self._events(session.read.format("kafka").options(**options).load())
 
-    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
+    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame | None:
         files = Files(session)
         planned = [int(n) for n in files.names(f"{checkpoint}/offsets") if n.isdigit()]
         options = {k: v for k, v in self._options().items() if k != "maxOffsetsPerTrigger"}
         if planned:
             text = files.read(f"{checkpoint}/offsets/{max(planned)}") or ""
             options["startingOffsets"] = text.strip().splitlines()[-1]
-        return self._events(session.read.format("kafka").options(**options).load())
+        events = self._events(session.read.format("kafka").options(**options).load())
+        try:
+            events.isEmpty()
+        except (PySparkException, Py4JJavaError) as error:
+            # A topic or a partition is new, and a batch must say where to begin in each.
+            if "Partitions specified for Kafka start offsets" in str(error):
+                return None
+            raise
+        return events
 
     def _options(self) -> dict[str, str]:
-        topics = ",".join(self.feed.spec.topics)
+        # A topic that is named is an error where it is absent; one that matches may come later.
+        topics = "|".join(re.escape(topic) for topic in self.feed.spec.topics)
         defaults = {"startingOffsets": "earliest"}
-        return {**defaults, **self.feed.options, "subscribe": topics, "includeHeaders": "true"}
+        ours = {"subscribePattern": topics, "includeHeaders": "true"}
+        return {**defaults, **self.feed.options, **ours}
 
     def _events(self, rows: DataFrame) -> DataFrame:
         partition = F.concat_ws("-", F.col("topic"), F.col("partition").cast("string"))

@@ -28,6 +28,8 @@ LISTING_OPTIONS = ("pathGlobFilter", "cleanSource", "sourceArchiveDir")
 _OWNED = {
     "path": "use the key `path`",
     "subscribe": "use the key `topic`",
+    "subscribepattern": "use the key `topic`",
+    "assign": "use the key `topic`",
     "includeheaders": "headers are always read",
     "maxfilespertrigger": "use the key `max_files_per_trigger`",
     "maxbytespertrigger": "use the key `max_bytes_per_trigger`",

@@ -42,13 +42,13 @@ class Broker:
 
 
 @contextmanager
-def broker(folder: Path) -> Iterator[Broker]:
-    """Run a broker whose files and packages are in `folder`.
+def broker(folder: Path, home: Path) -> Iterator[Broker]:
+    """Run a broker whose files are in `folder`, and its jars in the engine's folder `home`.
 
     Raises:
         alluvium.engine.EngineError: Java or the packages cannot be had.
     """
-    own = jars.resolve(folder, packages=PACKAGES)
+    own = jars.resolve(home, packages=PACKAGES)
     # The packages are resolved without what pyspark ships.
     path = os.pathsep.join([*map(str, own), str(versions.spark_home() / "jars" / "*")])
     runtime = [str(java.check().path), "-Xmx512m", "-cp", path]
@@ -67,6 +67,7 @@ def broker(folder: Path) -> Iterator[Broker]:
         "num.partitions": str(PARTITIONS),
         "offsets.topic.replication.factor": "1",
     }
+    folder.mkdir()
     config = folder / "server.properties"
     config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     log = folder / "broker.log"

@@ -14,6 +14,8 @@ import pytest
 from functional.stream.bronze import VIEW, Bronze
 
 from alluvium import stream
+from alluvium.stream import checkpoint
+from alluvium.stream.files import Files
 from alluvium.stream.sources import open_source
 
 pytestmark = pytest.mark.spark
@@ -308,3 +310,24 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
     assert later is not None
     left = {(r["_source_partition"], r["_source_offset"]) for r in later.events.collect()}
     assert left == {("a-b-0", 6), ("a-b-1", 0)}
+
+
+@pytest.mark.parametrize(
+    ("offset", "listed", "idle"),
+    [
+        ('{"logOffset": 1}', 1, True),
+        ('{"logOffset": 1}', 2, False),  # a file is listed that no epoch has yet
+        ('{"a-b": {"0": 7}}', 0, True),  # Kafka keeps its first offsets where files are listed
+    ],
+)
+def test_idle_where_nothing_is_planned(
+    make_bronze: Make, offset: str, listed: int, idle: bool
+) -> None:
+    bronze = make_bronze()
+    place = checkpoint.Checkpoint(str(bronze.checkpoint), "spark", base=0, table_id="t")
+    files = {"offsets/0": f"v1\n{{}}\n{offset}", "commits/0": "v1\n{}"}
+    for name, text in {**files, f"sources/0/{listed}": "v1\n"}.items():
+        path = bronze.checkpoint / "spark" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert checkpoint.is_idle(Files(bronze.session), place) is idle
