@@ -96,8 +96,9 @@ def lines(first: int, last: int) -> list[str]:
 
 
 def test_events_of_a_broker(bronze: Bronze) -> None:
-    bronze.write()
+    bronze.write(min_rows=10, max_wait="1 day")
     assert "events: nothing new" in bronze.run()  # no topic yet
+    bronze.write()
     bronze.broker.send("orders", [*lines(0, 98), "null\tnull\tno key", "null\ttombstone\tnull"])
     assert "events: 100 events" in bronze.run()
     check(bronze, 100)
