@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from pyspark.sql import SparkSession
 from alluvium.engine import session as engine
 
 REPO = Path(__file__).parents[2]
+# dbt as a process of its own.
+DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 
 
 def add_jars(home: Path) -> Path:

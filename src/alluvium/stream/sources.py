@@ -325,17 +325,16 @@ class KafkaSource:
         return Trigger(events, 0, 0, 0)
 
     def batch(self, session: SparkSession) -> DataFrame:
-        options = {k: v for k, v in self._options().items() if k != "maxOffsetsPerTrigger"}
-        return self._events(session.read.format("kafka").options(**options).load())
+        return self._read(session)
 
     def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame | None:
         files = Files(session)
         planned = [int(n) for n in files.names(f"{checkpoint}/offsets") if n.isdigit()]
-        options = {k: v for k, v in self._options().items() if k != "maxOffsetsPerTrigger"}
+        start = {}
         if planned:
             text = files.read(f"{checkpoint}/offsets/{max(planned)}") or ""
-            options["startingOffsets"] = text.strip().splitlines()[-1]
-        events = self._events(session.read.format("kafka").options(**options).load())
+            start["startingOffsets"] = text.strip().splitlines()[-1]
+        events = self._read(session, **start)
         try:
             events.isEmpty()
         except (PySparkException, Py4JJavaError) as error:
@@ -344,6 +343,11 @@ class KafkaSource:
                 return None
             raise
         return events
+
+    def _read(self, session: SparkSession, **start: str) -> DataFrame:
+        options = {**self._options(), **start}
+        options.pop("maxOffsetsPerTrigger", None)
+        return self._events(session.read.format("kafka").options(**options).load())
 
     def _options(self) -> dict[str, str]:
         # A topic that is named is an error where it is absent; one that matches may come later.

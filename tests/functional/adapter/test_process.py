@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from functional.runner import DBT
 
-DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 # The list of databases that dbt shows leaves out packages that are installed editable.
 CHOICE = "from dbt.task.init import InitTask as T; T.ask_for_adapter_choice = lambda _: 'alluvium'"
 INIT = [sys.executable, "-c", f"{CHOICE}; from dbt.cli.main import cli; cli()"]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import deltalake
 import pandas as pd
-import pyarrow as pa
 import pytest
 import yaml
 from functional.commits import postgres
-from functional.runner import REPO, add_jars
+from functional.delta_rs import by_query
+from functional.runner import DBT, REPO, add_jars
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
 
-DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 PACKAGE = {"name": "alluvium", "version": "0.1.0", "config-version": 2, "macro-paths": ["macros"]}
 CONFIG = {
     "name": "shared",
@@ -138,9 +136,7 @@ def test_two_dbt_processes_merge_into_one_table(conf: dict[str, str], tmp_path: 
     )
     newest = events.groupby("id")["lsn"].max()
     table = deltalake.DeltaTable(str(tmp_path / "warehouse" / "main.db" / "items"))
-    # Its queries read deletion vectors.
-    query = deltalake.QueryBuilder().register("t", table).execute("select id, lsn, who from t")
-    found = pa.table(query.read_all()).to_pylist()
+    found = by_query(table, "select id, lsn, who from t").to_pylist()
     assert sorted((row["id"], row["lsn"]) for row in found) == sorted(newest.items())
     assert all(row["who"] == str(row["lsn"]) for row in found)
     merges = [commit for commit in table.history() if commit["operation"] == "MERGE"]

@@ -9,8 +9,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaProtocolError
+from functional.delta_rs import by_query
 from functional.project.reference import Reference, groups
 from oracle.flights import replay_duckdb
 
@@ -39,10 +40,6 @@ def location(project: Reference, table: str) -> str:
 def spark_rows(project: Reference, table: str, where: str = "true") -> list[Any]:
     query = f"select * from {project.schema}.{table} where {where}"
     return rows(project.session.sql(query).toArrow())
-
-
-def by_query(table: DeltaTable, query: str = "select * from t") -> list[Any]:
-    return rows(pa.table(QueryBuilder().register("t", table).execute(query).read_all()))
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +78,9 @@ def test_merged_tables_as_they_are(fed: Reference, batches: list[list[Path]]) ->
         table = DeltaTable(location(fed, name))
         with pytest.raises(DeltaProtocolError, match="deletionVectors"):
             table.to_pyarrow_dataset()
-        assert by_query(table) == spark_rows(fed, name) != [], name
+        assert rows(by_query(table)) == spark_rows(fed, name) != [], name
     table = DeltaTable(location(fed, "flights"))
-    live = by_query(table, LIVE.format("t"))
+    live = rows(by_query(table, LIVE.format("t")))
     assert live == spark_rows(fed, "flights", "not coalesce(_deleted, false)")
     *_, expected = replay_duckdb(batches[:2])
     assert len(live) == len(expected.live)
@@ -135,7 +132,7 @@ def test_deletion_vectors(fed: Reference) -> None:
     table = DeltaTable(location(fed, "vectors"))
     with pytest.raises(DeltaProtocolError, match="deletionVectors"):
         table.to_pyarrow_table()
-    assert by_query(table) == expected
+    assert rows(by_query(table)) == expected
 
     rid_of_vectors(fed, "vectors")
     table = DeltaTable(location(fed, "vectors"))
@@ -150,4 +147,4 @@ def test_column_mapping(fed: Reference) -> None:
     )
     table = DeltaTable(location(fed, "mapped"))
     assert table.to_pyarrow_table()["id"].null_count == 10
-    assert by_query(table) == spark_rows(fed, "mapped") != []
+    assert rows(by_query(table)) == spark_rows(fed, "mapped") != []

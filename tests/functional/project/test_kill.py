@@ -9,7 +9,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
+from functional.delta_rs import by_query
 from functional.project.reference import (
     ENGINES,
     FEED,
@@ -28,11 +27,10 @@ from functional.project.reference import (
     given_seed,
     groups,
 )
-from functional.runner import add_jars
+from functional.runner import DBT, add_jars
 from oracle.flights import replay_duckdb
 
 pytestmark = pytest.mark.spark
-DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 STARTED = re.compile(r" START .* model \w+\.(\w+) ")
 DONE = re.compile(r" OK .* model \w+\.(\w+) ")
 
@@ -47,10 +45,7 @@ class Killed(Reference):
     seconds: dict[str, float] = field(default_factory=dict)
 
     def table(self, name: str) -> pd.DataFrame:
-        path = self.home / f"warehouse/{self.schema}.db/{name}"
-        # Its queries read deletion vectors.
-        query = QueryBuilder().register("t", DeltaTable(path)).execute("select * from t")
-        return pa.table(query.read_all()).to_pandas()
+        return by_query(DeltaTable(self.home / f"warehouse/{self.schema}.db/{name}")).to_pandas()
 
     def start(self) -> tuple[subprocess.Popen[bytes], Path]:
         command = [*DBT, "--no-use-colors", "build", "--profiles-dir", "profiles"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from deltalake import DeltaTable
-from functional.runner import add_jars
+from functional.runner import DBT, add_jars
 from functional.stream.kafka_broker import PARTITIONS, Broker, broker
 from pyspark import __version__ as spark_version
 
@@ -65,9 +64,8 @@ class Bronze:
         )
 
     def run(self, *args: str) -> str:
-        command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "run", *args]
         done = subprocess.run(
-            [*command, "--no-use-colors", "--profiles-dir", "."],
+            [*DBT, "run", "--no-use-colors", "--profiles-dir", ".", *args],
             cwd=self.root,
             env=os.environ | {"BROKERS": self.broker.address},
             capture_output=True,
