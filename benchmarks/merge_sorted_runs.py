@@ -2,8 +2,9 @@
 
 Run with `make bench-sorted-runs`. 32 files of 250,000 rows whose keys overlap become files of
 1,000,000 rows in one task, as in a compaction: read, sort, write. Contenders, in alternating order:
-Spark's sort with radix sort on (its default) and off, and a k-way merge of Arrow batches in Python
-(`mapInArrow`), which needs sorted inputs. Writes benchmarks/results/merge_sorted_runs.json.
+Spark's sort with radix sort on (its default) and off, a k-way merge of Arrow batches in Python
+(`mapInArrow`), which needs sorted inputs, and Spark reading and writing without any order, which is
+what each of them adds to. Writes benchmarks/results/merge_sorted_runs.json.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ COLUMNS = {
 }
 KEYS = {"strings": ("service", "host", "at"), "bigint": ("id",)}
 SORT = "spark.sql.sort.enableRadixSort"
+PLAIN = "read and write only"
 
 
 def make(
@@ -58,9 +60,13 @@ def parts(folder: Path) -> list[str]:
     return sorted(map(str, folder.glob("part-*.parquet")))
 
 
+def plain(session: SparkSession, folder: Path) -> DataFrame:
+    return session.read.parquet(*parts(folder)).coalesce(1)
+
+
 def spark_sort(session: SparkSession, folder: Path, key: tuple[str, ...], radix: bool) -> DataFrame:
     session.conf.set(SORT, str(radix).lower())
-    return session.read.parquet(*parts(folder)).coalesce(1).sortWithinPartitions(*key)
+    return plain(session, folder).sortWithinPartitions(*key)
 
 
 def arrow_merge(session: SparkSession, folder: Path, key: tuple[str, ...]) -> DataFrame:
@@ -142,6 +148,7 @@ def measure(
     contenders: dict[str, Callable[[], DataFrame]] = {
         "radix sort on": partial(spark_sort, session, source, key, True),
         "radix sort off": partial(spark_sort, session, source, key, False),
+        PLAIN: partial(plain, session, source),
     }
     if sorted_:
         contenders["Arrow k-way"] = partial(arrow_merge, session, source, key)
@@ -156,7 +163,7 @@ def measure(
             rows.write.option("maxRecordsPerFile", ROWS_PER_OUTPUT).parquet(str(target))
             seconds = time.perf_counter() - started
             taken[contender].append((seconds, cpu_seconds(jvm) - before))
-            if not number:
+            if not number and contender != PLAIN:
                 check(target, key)
             shutil.rmtree(target)
             print(contender, taken[contender][-1], flush=True)
@@ -168,6 +175,9 @@ def measure(
                 "seconds_all": [round(wall, 2) for wall, _ in pairs],
                 "cpu_seconds": round(statistics.median(cpu for _, cpu in pairs), 2),
                 "cpu_seconds_all": [round(cpu, 2) for _, cpu in pairs],
+                "mb_per_core_second": round(
+                    size / 1e6 / statistics.median(cpu for _, cpu in pairs), 1
+                ),
                 "rows": options.files * options.rows,
                 "bytes": size,
                 "files": options.files,

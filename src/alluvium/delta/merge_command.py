@@ -7,6 +7,7 @@ order of the steps between them is ours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,9 @@ _FILE = "__alluvium_file"
 _ROW = "__alluvium_row"
 _MATCHED = "__alluvium_matched_clause"
 _UNMATCHED = "__alluvium_unmatched_clause"
+# Bytes of rows in Spark that one task takes over in a shuffle, at most: so many fit in its memory,
+# and are a file worth having when they are written.
+_TASK = 256 * 2**20
 
 
 class Statement(jvm.SessionCopy):
@@ -141,19 +145,22 @@ class Statement(jvm.SessionCopy):
         rows, stored = self._checkpoint(frame)
         return rows, stored
 
-    def plan_for(self, small: bool) -> None:
-        """Plan what follows for few rows, or as the session does.
+    def plan_for(self, volume: int, small: bool) -> None:
+        """Plan what follows for so many bytes of rows in Spark.
 
-        For few rows an adaptive plan costs more than it can win.
+        For few rows an adaptive plan costs more than it can win. For many it is the session's, with
+        more shuffle partitions where those that it has would be too large for a task.
         """
         given = self.session.conf
         adaptive = str(given.get("spark.sql.adaptive.enabled"))
-        shuffles = str(given.get("spark.sql.shuffle.partitions"))
+        shuffles = int(str(given.get("spark.sql.shuffle.partitions")))
         if small:
             cores = self.session.sparkContext.defaultParallelism
-            adaptive, shuffles = "false", str(min(int(shuffles), max(cores, 1)))
+            adaptive, shuffles = "false", min(shuffles, max(cores, 1))
+        else:
+            shuffles = max(shuffles, math.ceil(volume / _TASK))
         self.set("spark.sql.adaptive.enabled", adaptive)
-        self.set("spark.sql.shuffle.partitions", shuffles)
+        self.set("spark.sql.shuffle.partitions", str(shuffles))
 
     def materialise_matches(
         self, source: Any, candidates: Any, small: bool

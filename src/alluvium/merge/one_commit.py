@@ -194,13 +194,13 @@ def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
         source, volume = statement.materialise_source()
         figures["materializeSourceTimeMs"] = _milliseconds(began)
         small = volume <= _SMALL
-        statement.plan_for(small)
+        statement.plan_for(volume, small)
         candidates = finding.result()
         began = time.monotonic()
-        matches, volume, prepared.kept = statement.materialise_matches(source, candidates, small)
-        if small and volume > _SMALL:  # keys with very many rows
+        matches, matched, prepared.kept = statement.materialise_matches(source, candidates, small)
+        if matched > max(volume, _SMALL):  # keys with very many rows
             small = False
-            statement.plan_for(small)
+            statement.plan_for(matched, small)
         figures["scanTimeMs"] = _milliseconds(began)
         began = time.monotonic()
         marking = None

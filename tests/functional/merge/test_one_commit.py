@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm, log
+from alluvium.delta import jvm, log, merge_command
 from alluvium.delta.merge_command import Statement
 from alluvium.merge import one_commit, progress
 from alluvium.merge.one_commit import Merged, Prepared, Refusal
@@ -141,9 +141,9 @@ def test_a_few_rows_that_match_very_many(
     """A small batch is broadcast; what it matched is judged by itself."""
     planned, plan_for = [], Statement.plan_for
 
-    def spy(statement: Statement, small: bool) -> None:
+    def spy(statement: Statement, volume: int, small: bool) -> None:
         planned.append(small)
-        plan_for(statement, small)
+        plan_for(statement, volume, small)
 
     monkeypatch.setattr(Statement, "plan_for", spy)
     monkeypatch.setattr(one_commit, "_SMALL", 10_000)
@@ -156,6 +156,30 @@ def test_a_few_rows_that_match_very_many(
     assert ours(session, sql.format(mine)).updated == 3001
     assert content(session, mine) == content(session, theirs)
     assert planned == [True, False]
+
+
+def test_a_task_takes_no_more_than_it_can_hold(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shuffle partitions follow the volume of a batch that is not broadcast."""
+    monkeypatch.setattr(one_commit, "_SMALL", -1)
+    monkeypatch.setattr(merge_command, "_TASK", 20_000)
+    # What Spark would join again to fewer tasks is seen in the files.
+    session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
+    try:
+        table = create(session, "plain", "(1, 'a', 1, 1, 'x', null)")
+        batch = "select /*+ coalesce(1) */ id as k, sha1(string(id)) as v from range(5000)"
+        merged = ours(
+            session,
+            f"merge into {table} t using ({batch}) s on s.k = t.k"
+            " when matched then update set v = s.v"
+            " when not matched then insert (k, v) values (s.k, s.v)",
+        )
+    finally:
+        session.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")
+    assert (merged.inserted, merged.updated) == (4999, 1)
+    assert merged.files_written > int(str(session.conf.get("spark.sql.shuffle.partitions")))
+    assert session.table(table).count() == 5000
 
 
 @pytest.mark.slow

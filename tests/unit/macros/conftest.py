@@ -1,84 +1,12 @@
-"""Renders the package's macros as dbt would, with queries answered by the test."""
+"""The package's macros, rendered anew for each test."""
 
 from __future__ import annotations
 
-import datetime
-import json
-import re
-import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from dbt_common.clients.jinja import get_environment
-from dbt_common.exceptions import MacroReturn
-
-MACROS = Path(__file__).parents[3] / "macros"
-PREFIX = "dbt_macro__"
-
-
-class StopError(Exception):
-    """`exceptions.raise_compiler_error`."""
-
-
-class Macros:
-    """Every macro of the package under its name; `context` is what dbt would provide."""
-
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-        self.context: dict[str, Any] = {
-            "execute": True,
-            "alluvium": types.SimpleNamespace(),
-            "return": self._return,
-            "exceptions": types.SimpleNamespace(
-                raise_compiler_error=self._stop, warn=self.warnings.append
-            ),
-            "modules": types.SimpleNamespace(re=re, datetime=datetime),
-            "tojson": lambda value, default=None, sort_keys=False: json.dumps(
-                value, sort_keys=sort_keys
-            ),
-            "fromjson": lambda text, default=None: json.loads(text),
-            "target": types.SimpleNamespace(type="alluvium"),
-            "flags": types.SimpleNamespace(FULL_REFRESH=False, EMPTY=False),
-            "selected_resources": [],
-            "project_name": "root",
-            "var": lambda name, default=None: default,
-            # What a stock target takes.
-            "adapter": types.SimpleNamespace(
-                dispatch=lambda name, package: getattr(self, f"default__{name}")
-            ),
-        }
-        environment = get_environment(None)
-        for path in sorted(MACROS.rglob("*.sql")):
-            if "{% test" in (text := path.read_text()):
-                continue
-            module = environment.from_string(text, globals=self.context).make_module(self.context)
-            for name in dir(module):
-                if name.startswith(PREFIX):
-                    macro = self._caught(getattr(module, name))
-                    setattr(self.context["alluvium"], name.removeprefix(PREFIX), macro)
-
-    @staticmethod
-    def _return(value: Any = None) -> str:
-        raise MacroReturn(value)
-
-    @staticmethod
-    def _stop(message: str) -> None:
-        raise StopError(message)
-
-    @staticmethod
-    def _caught(macro: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return macro(*args, **kwargs)
-            except MacroReturn as returned:
-                return returned.value
-
-        return call
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return getattr(self.context["alluvium"], name)
+from unit.macros.rendered import Macros, Node, StopError
 
 
 @pytest.fixture(scope="session")
@@ -100,27 +28,6 @@ def macros(compiled: Macros) -> Iterator[Macros]:
 @pytest.fixture
 def stop() -> type[Exception]:
     return StopError
-
-
-class Node(dict):
-    """A node of dbt's graph: a mapping whose keys are attributes in Jinja."""
-
-    def __init__(self, meta: Any = None, **config: Any) -> None:
-        super().__init__(
-            name="items",
-            unique_id="model.root.items",
-            resource_type="model",
-            package_name="root",
-            raw_code="",
-            depends_on={"nodes": [], "macros": []},
-            config={
-                "materialized": "incremental",
-                "incremental_strategy": "merge",
-                "unique_key": "id",
-                "meta": {} if meta is None else {"alluvium_merge": meta},
-            }
-            | config,
-        )
 
 
 @pytest.fixture
