@@ -27,7 +27,7 @@ def macros(spark: SparkSession) -> Macros:
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_every_row_that_an_event_may_match_is_kept(
     spark: SparkSession, macros: Macros, data: st.DataObject
 ) -> None:
