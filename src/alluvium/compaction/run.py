@@ -43,7 +43,8 @@ class Compacted:
         bytes_read, bytes_written, rows: of these.
         relabelled: fragments that got a new level.
         conflicts: merges that were given up because another writer changed an input of theirs, or
-            of one that was to be committed with them.
+            of one that was to be committed with them; and new levels for the same reason.
+        bytes_given_up: that were read for merges which were given up.
         waiting: merges that the budget leaves for later runs.
         seconds: that it took.
     """
@@ -56,6 +57,7 @@ class Compacted:
     rows: int = 0
     relabelled: int = 0
     conflicts: int = 0
+    bytes_given_up: int = 0
     waiting: int = 0
     seconds: float = 0.0
 
@@ -134,9 +136,11 @@ def compact(
     done = Compacted()
     for _ in range(_ROUNDS):
         rewriter, layout, fragments = _read(Rewriter, session, table, layout, model)
-        left = None if layout.budget is None else layout.budget - done.bytes_read
-        if left is not None and left <= 0:
-            break
+        left = None
+        if layout.budget is not None:
+            left = layout.budget - done.bytes_read - done.bytes_given_up
+            if left <= 0:
+                break
         planned = plan(fragments, replace(layout, budget=left), clock())
         done = replace(done, waiting=planned.waiting)
         if not planned:
@@ -184,7 +188,11 @@ def _carry_out(
     say: Callable[[str], None],
 ) -> Compacted:
     if planned.relabels:
-        done = _relabel(rewriter, planned, fragments, model, done)
+        count = _relabel(rewriter, planned, fragments, model)
+        if not count:
+            # The merges may rest on it that these fragments have left their level.
+            return replace(done, conflicts=done.conflicts + 1)
+        done = replace(done, relabelled=done.relabelled + count)
     ahead = len(planned.groups)
     together: list[_Merge] = []
     for groups, rows_per_file in _jobs(planned.groups, layout):
@@ -231,14 +239,19 @@ def _commit(
         (one, {TAG: _tag(merge, one, layout).text()}) for merge in merges for one in merge.made
     ]
     metadata = _metadata([merge.figures(model) for merge in merges])
+    size = sum(merge.group.bytes for merge in merges)
     if not _committed(model, lambda: rewriter.commit(inputs, outputs, metadata)):
-        return replace(done, conflicts=done.conflicts + len(merges))
+        return replace(
+            done,
+            conflicts=done.conflicts + len(merges),
+            bytes_given_up=done.bytes_given_up + size,
+        )
     return replace(
         done,
         merges=done.merges + len(merges),
         inputs=done.inputs + len(inputs),
         outputs=done.outputs + len(outputs),
-        bytes_read=done.bytes_read + sum(merge.group.bytes for merge in merges),
+        bytes_read=done.bytes_read + size,
         bytes_written=done.bytes_written + sum(merge.bytes for merge in merges),
         rows=done.rows + sum(merge.rows for merge in merges),
     )
@@ -257,9 +270,8 @@ def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
     )
 
 
-def _relabel(
-    rewriter: Rewriter, planned: Plan, fragments: pa.Table, model: str, done: Compacted
-) -> Compacted:
+def _relabel(rewriter: Rewriter, planned: Plan, fragments: pa.Table, model: str) -> int:
+    """Fragments that got a new level, all that were to get one; 0 if another writer was faster."""
     old = dict(zip(fragments["path"].to_pylist(), fragments["tag"].to_pylist(), strict=True))
     tags = {
         path: {TAG: json.dumps(json.loads(old[path]) | {"level": relabel.level})}
@@ -267,9 +279,8 @@ def _relabel(
         for path in relabel.inputs
     }
     figures = {"model": model, "reason": "relabel", "relabelled": len(tags)}
-    if not _committed(model, lambda: rewriter.relabel(tags, _metadata([figures]))):
-        return replace(done, conflicts=done.conflicts + 1)
-    return replace(done, relabelled=done.relabelled + len(tags))
+    done = _committed(model, lambda: rewriter.relabel(tags, _metadata([figures])))
+    return len(tags) if done else 0
 
 
 def _committed(model: str, commit: Callable[[], int]) -> bool:

@@ -146,7 +146,9 @@ class Rewriter(TableFiles):
         made: list[list[Written]] = [[] for _ in groups]
         for action in actions:
             path = action.path()
-            match = _TASK.search(path)
+            # Folders before it have the names of partitions, which may be anything.
+            name = path.rsplit("/", 1)[-1]
+            match = _TASK.match(name)
             if match is None:
                 raise RuntimeError(f"a file without its task's number: {path}")
             made[int(match[1])].append(
@@ -154,7 +156,7 @@ class Rewriter(TableFiles):
                     action,
                     int(action.size()),
                     int(action.numPhysicalRecords().get()),
-                    keys[path.rsplit("/", 1)[-1]],
+                    keys[name],
                 )
             )
         for paths, files in zip(groups, made, strict=True):

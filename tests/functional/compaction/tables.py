@@ -24,8 +24,8 @@ def make(session: SparkSession, path: Path, files: int, rows: int = 50, **proper
     return table
 
 
-def append(session: SparkSession, path: Path, files: int, rows: int = 50) -> None:
-    values = session.range(files * rows).selectExpr(
+def append(session: SparkSession, path: Path, files: int, rows: int = 50, first: int = 0) -> None:
+    values = session.range(first, first + files * rows).selectExpr(
         "id", "concat('s', id * 7919 % 31) as service", "sha1(string(id)) as message"
     )
     writer = values.coalesce(1).write.format("delta").option("maxRecordsPerFile", rows)

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from alluvium.compaction import history
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import compact
+from alluvium.delta.rewrite import Rewriter
 
 pytestmark = pytest.mark.spark
 EACH = Layout(tables.SORT_BY, target_rows=400, fan_in=8)
@@ -139,6 +140,79 @@ def test_new_labels_are_a_commit_of_their_own(spark: SparkSession, tmp_path: Pat
         (2, "locality"),
     ]
     assert not any("remove" in one for one in commit(tmp_path / "table", version + 1))
+
+
+def test_merges_do_not_go_ahead_of_labels_that_were_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fragments in their way would still be on the level that the merges write to."""
+    layout = replace(EACH, level_rows=400)
+    table = tables.make(spark, tmp_path / "table", 8, 200, enableDeletionVectors="true")
+    compact(spark, table, layout, "logs")
+    tables.append(spark, tmp_path / "table", 8, 200, first=1600)
+    kept = tables.rows_of(spark, table)
+    relabel, write, other, gone = Rewriter.relabel, Rewriter.write, spark.newSession(), []
+    refused_at: list[int] = []
+    merged_at: list[int] = []
+
+    def noted(rewriter: Rewriter, *args: Any) -> Any:
+        merged_at.append(rewriter.version)
+        return write(rewriter, *args)
+
+    def late(rewriter: Rewriter, tags: dict[str, Any], metadata: str) -> int:
+        """Another writer deletes a row of a fragment that is to climb."""
+        if not gone:
+            [row] = other.sql(
+                f"select to_json(min(struct(id, service, message))) from {table}"
+                f" where endswith(_metadata.file_path, '{min(tags)}')"
+            ).first()
+            gone.append(row)
+            refused_at.append(rewriter.version)
+            other.sql(f"delete from {table} where id = {json.loads(row)['id']}")
+        return relabel(rewriter, tags, metadata)
+
+    monkeypatch.setattr(Rewriter, "relabel", late)
+    monkeypatch.setattr(Rewriter, "write", noted)
+    done = compact(spark, table, layout, "logs")
+
+    assert (done.conflicts, done.relabelled > 0, done.merges > 0) == (1, True, True)
+    kept.remove(gone[0])
+    assert tables.rows_of(spark, table) == kept
+    # No merge is of the plan whose labels were refused.
+    assert min(merged_at) > refused_at[0]
+
+
+def test_merges_that_are_given_up_use_up_the_budget(spark: SparkSession, tmp_path: Path) -> None:
+    table = two_merges(spark, tmp_path / "table")
+    size = sum(file.stat().st_size for file in tables.files_of(tmp_path / "table"))
+    other, said = spark.newSession(), []
+
+    def change(line: str) -> None:
+        said.append(line)
+        if len(said) == 2:
+            other.sql(f"delete from {table} where id = {DELETED[0]}")
+
+    done = compact(spark, table, replace(TOGETHER, budget=size), "logs", say=change)
+    assert (done.merges, done.conflicts, done.bytes_given_up) == (0, 2, size)
+    # The next run has a budget of its own.
+    assert compact(spark, table, replace(TOGETHER, budget=size), "logs").merges == 2
+
+
+def test_a_partition_may_be_named_like_a_file(spark: SparkSession, tmp_path: Path) -> None:
+    table = f"delta.`{tmp_path / 'table'}`"
+    columns = "id bigint, service string, message string, kind string"
+    spark.sql(f"create table {table} ({columns}) using delta partitioned by (kind)")
+    for first in range(4):
+        for kind in ("part-7-x", "part-00001-y", "plain"):
+            spark.sql(
+                f"insert into {table} select /*+ coalesce(1) */"
+                f" id * 4 + {first}, 'a', 'm', '{kind}' from range(10)"
+            )
+    before = tables.rows_of(spark, table)
+    layout = replace(EACH, fan_in=4, bucket_column="kind", window="day")
+    done = compact(spark, table, layout, "logs")
+    assert (done.merges, done.inputs, done.outputs) == (3, 12, 3)
+    assert tables.rows_of(spark, table) == before
 
 
 def test_figures_of_earlier_versions_are_read(spark: SparkSession, tmp_path: Path) -> None:
