@@ -21,7 +21,8 @@ LAYOUT = {"sort_by": ["v", "at"], "target_rows": 100_000, "fan_in": 4}
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Any]) -> Any:
     items = merged({"order_by": "lsn"}, post_hook=HOOK)
-    items = items.replace("meta={", f"meta={{'alluvium_layout': {LAYOUT!r}, ")
+    block = f"'alluvium_tier': 'realtime', 'alluvium_layout': {LAYOUT!r}, "
+    items = items.replace("meta={", f"meta={{{block}")
     made = make_project(
         "laid",
         {"models/sources.yml": SOURCES, "models/batch.sql": BATCH, "models/items.sql": items},
@@ -62,7 +63,7 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(project: Any) -> None:
     assert project.said("items: would compact (dry run)")
     assert project.said("count")
     assert files(project) == before
-    project.dbt("run-operation", "alluvium.compact", "--args", "{model: items}")
+    project.dbt("run-operation", "alluvium.compact", "--args", "{tier: realtime}")
     assert project.said("items: compacted")
     assert files(project) < before
     project.dbt("run-operation", "alluvium.compact", "--args", "{model: items, dry_run: true}")
