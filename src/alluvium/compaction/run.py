@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from alluvium.compaction import row_key
@@ -20,7 +21,7 @@ from alluvium.compaction.errors import refusals
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
-from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
+from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
 from alluvium.delta.rewrite import Rewriter, Written
 from alluvium.delta.table_files import TableFiles
 from alluvium.engine.core_seconds import measured
@@ -31,6 +32,7 @@ _ROUNDS = 20
 
 _log = logging.getLogger(__name__)
 Files = TypeVar("Files", bound=TableFiles)
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def compact(
             break
         if planned.groups and layout.curve == ZORDER and layout.cuts is None:
             paths = [path for group in planned.groups for path in group.inputs]
-            _committed(model, partial(rewriter.make_cuts, layout.sort_by, paths))
+            _unless_overtaken(model, partial(rewriter.make_cuts, layout.sort_by, paths))
             continue
         done = _carry_out(rewriter, planned, fragments, layout, model, done, say)
     return replace(done, seconds=time.monotonic() - started)
@@ -200,10 +202,13 @@ def _carry_out(
         size = sum(group.bytes for group in groups)
         say(f"{model}: merging {count} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
         inputs = [group.inputs for group in groups]
+        write = partial(
+            rewriter.write, inputs, layout.sort_by, rows_per_file, layout.max_memory, layout.cuts
+        )
         with measured(rewriter.session) as spent:
-            written = rewriter.write(
-                inputs, layout.sort_by, rows_per_file, layout.max_memory, layout.cuts
-            )
+            written = _unless_overtaken(model, write)
+        if written is None:
+            return _given_up(done, [*(merge.group for merge in together), *groups])
         for group, made in zip(groups, written, strict=True):
             # The tasks of a job share its cores: what each merge cost goes by its bytes.
             share = group.bytes / size if size else 1 / len(groups)
@@ -239,21 +244,26 @@ def _commit(
         (one, {TAG: _tag(merge, one, layout).text()}) for merge in merges for one in merge.made
     ]
     metadata = _metadata([merge.figures(model) for merge in merges])
-    size = sum(merge.group.bytes for merge in merges)
-    if not _committed(model, lambda: rewriter.commit(inputs, outputs, metadata)):
-        return replace(
-            done,
-            conflicts=done.conflicts + len(merges),
-            bytes_given_up=done.bytes_given_up + size,
-        )
+    groups = [merge.group for merge in merges]
+    if _unless_overtaken(model, lambda: rewriter.commit(inputs, outputs, metadata)) is None:
+        return _given_up(done, groups)
     return replace(
         done,
         merges=done.merges + len(merges),
         inputs=done.inputs + len(inputs),
         outputs=done.outputs + len(outputs),
-        bytes_read=done.bytes_read + size,
+        bytes_read=done.bytes_read + sum(group.bytes for group in groups),
         bytes_written=done.bytes_written + sum(merge.bytes for merge in merges),
         rows=done.rows + sum(merge.rows for merge in merges),
+    )
+
+
+def _given_up(done: Compacted, groups: Sequence[Group]) -> Compacted:
+    size = sum(group.bytes for group in groups)
+    return replace(
+        done,
+        conflicts=done.conflicts + len(groups),
+        bytes_given_up=done.bytes_given_up + size,
     )
 
 
@@ -279,18 +289,22 @@ def _relabel(rewriter: Rewriter, planned: Plan, fragments: pa.Table, model: str)
         for path in relabel.inputs
     }
     figures = {"model": model, "reason": "relabel", "relabelled": len(tags)}
-    done = _committed(model, lambda: rewriter.relabel(tags, _metadata([figures])))
-    return len(tags) if done else 0
+    metadata = _metadata([figures])
+    version = _unless_overtaken(model, lambda: rewriter.relabel(tags, metadata))
+    return 0 if version is None else len(tags)
 
 
-def _committed(model: str, commit: Callable[[], int]) -> bool:
-    """Whether no other writer was faster."""
+def _unless_overtaken(model: str, action: Callable[[], Made]) -> Made | None:
+    """What the action makes; None if another writer was faster."""
     try:
-        commit()
+        return action()
     except (*OTHER_ROWS, *OTHER_TABLE) as error:
         _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
-        return False
-    return True
+    except Py4JJavaError as error:
+        if not log_is_gone(error):
+            raise
+        _log.info("%s: another writer has cleaned up the log of the version that was read", model)
+    return None
 
 
 def _metadata(figures: Sequence[dict[str, object]]) -> str:

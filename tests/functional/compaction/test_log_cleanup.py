@@ -155,3 +155,28 @@ def test_tags_and_cuts_outlive_their_commits(
     assert tables.rows_of(spark, table) == rows
     assert not compact(spark, table, LAYOUT, "logs").merges
     assert sorted(folder.glob("[0-9]*.json"))[-1] == last
+
+
+def test_a_log_that_is_cleaned_up_meanwhile_is_planned_anew(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Delta forgets the state of a version that is not the newest, and its commits are gone."""
+    folder = tmp_path / "table"
+    table = tables.make(spark, folder, 8)
+    said: list[str] = []
+
+    def clean(line: str) -> None:
+        said.append(line)
+        if len(said) == 1:
+            tables.append(spark.newSession(), folder, 1)
+            checkpoint_and_clean_up(spark, table, folder / "_delta_log")
+
+    before = tables.rows_of(spark, table)
+    layout = Layout(tables.SORT_BY, target_rows=10_000, fan_in=8)
+    done = compact(spark, table, layout, "logs", say=clean)
+    assert not (folder / "_delta_log" / f"{0:020}.json").exists()
+    assert (done.merges, done.inputs, done.conflicts) == (1, 8, 1)
+    assert done.bytes_given_up > 0
+    after = tables.rows_of(spark, table)
+    assert len(after) == len(before) + 50
+    assert set(before) <= set(after)
