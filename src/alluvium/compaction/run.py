@@ -190,11 +190,11 @@ def _carry_out(
     say: Callable[[str], None],
 ) -> Compacted:
     if planned.relabels:
-        count = _relabel(rewriter, planned, fragments, model)
-        if not count:
+        relabelled = _relabel(rewriter, planned, fragments, model)
+        if not relabelled:
             # The merges may rest on it that these fragments have left their level.
             return replace(done, conflicts=done.conflicts + 1)
-        done = replace(done, relabelled=done.relabelled + count)
+        done = replace(done, relabelled=done.relabelled + relabelled)
     ahead = len(planned.groups)
     together: list[_Merge] = []
     for groups, rows_per_file in _jobs(planned.groups, layout):

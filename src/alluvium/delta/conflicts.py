@@ -11,6 +11,8 @@ from delta.exceptions import (
 )
 from py4j.protocol import Py4JJavaError
 
+from alluvium.engine.causes import chain
+
 # What comes out of the JVM has no base class of Delta's own.
 OTHER_ROWS = (
     ConcurrentAppendException,
@@ -28,13 +30,8 @@ def log_is_gone(error: Py4JJavaError) -> bool:
     A writer that makes a checkpoint deletes commits before it that are older than the table
     property delta.logRetentionDuration, and Delta forgets the state of all but the newest version.
     """
-    cause = error.java_exception
-    while cause is not None:
-        missing = cause.getClass().getSimpleName() in (
-            "FileNotFoundException",
-            "NoSuchFileException",
-        )
-        if missing and "/_delta_log/" in str(cause.getMessage()):
-            return True
-        cause = cause.getCause()
-    return False
+    missing = ("FileNotFoundException", "NoSuchFileException")
+    return any(
+        cause.getClass().getSimpleName() in missing and "/_delta_log/" in str(cause.getMessage())
+        for cause in chain(error.java_exception)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -11,10 +12,16 @@ def causes(error: Any) -> list[str]:
     Spark wraps: the first line says that a task failed, the last one why.
     """
     lines: dict[str, None] = {}
-    while error is not None:
-        message = str(error.getMessage() or "").strip().splitlines()
-        message = message or [str(error.getClass().getSimpleName())]
+    for one in chain(error):
+        message = str(one.getMessage() or "").strip().splitlines()
+        message = message or [str(one.getClass().getSimpleName())]
         # A Python traceback ends with its reason.
         lines[message[-1] if message[0].startswith("Traceback") else message[0]] = None
-        error = error.getCause()
     return list(lines)
+
+
+def chain(error: Any) -> Iterator[Any]:
+    """A Java exception and each of its causes."""
+    while error is not None:
+        yield error
+        error = error.getCause()
