@@ -7,13 +7,14 @@ a round.
 In every round a table is compacted while it is appended to, in half of them also merged into, and
 hit by what the kind of the round says:
 
-kill        a process that compacts is killed with -9, it and its JVM, at a random moment
+kill        a process that compacts is killed with -9, it and its JVM: at a random moment, or
+            as soon as it has written a file
 append      more appends
 merge       a merge that changes rows of all fragments
 delete      a delete of rows of all fragments
 checkpoint  a checkpoint, and a cleanup of the log before it
 optimize    Delta's own OPTIMIZE
-vacuum      VACUUM of a table whose files are all old enough for it, dry first
+vacuum      VACUUM of a table whose committed files are all old enough for it, dry first
 
 At the end rows must be those of the replay, to Spark and to delta-rs; a next compaction must
 succeed and leave each bucket in its final form: files sorted, and no two overlapping. What a killed
@@ -276,7 +277,10 @@ class Round:
         table_log.checkpointAndCleanUpDeltaLog(table_log.update(False, none, none), none)
 
     def _vacuum(self, session: SparkSession) -> None:
-        self._check_orphans(session)
+        # What the compaction has written and not committed yet stays as young as it is.
+        known = self._known()
+        self._age(known & self._files(), days=30)
+        self.outcome.unnamed += len(self._named(session) & known)
         session.sql(f"vacuum {self.table}").collect()
 
     def _insist(self, write: Callable[[], object]) -> None:
@@ -314,17 +318,26 @@ class Round:
         self._append(self.session, files=8)
         before = log.version(self.session, self.table)
         moment = self.random.random() * 1.2 * worker.seconds
+        writing = self.random.random() < 0.5
+        others = Others(self, meanwhile, 0.0)
+        files = self._files()
         started = time.monotonic()
         worker.start(**task)
-        others = Others(self, meanwhile, 0.0)
-        others.start()
-        time.sleep(max(0.0, started + moment - time.monotonic()))
+        if writing:
+            while self._files() == files:
+                time.sleep(0.001)
+        else:
+            others.start()
+            time.sleep(max(0.0, started + moment - time.monotonic()))
         worker.kill()
+        if writing:
+            # They write files too, so they come behind it.
+            others.start()
         others.finish()
         self.outcome.kills += 1
         made = log.version(self.session, self.table) - before - len(meanwhile)
         self.outcome.committed_when_killed += made
-        self.outcome.orphans += self._check_orphans(self.session)
+        self.outcome.orphans += self._check_orphans()
 
     # What must be true.
 
@@ -366,11 +379,21 @@ class Round:
                 one[1] > two[0] for one, two in pairwise(sorted(bucket))
             )
 
-    def _check_orphans(self, session: SparkSession) -> int:
+    def _check_orphans(self) -> int:
         """Files that no version has; all of them and no other must be named by VACUUM."""
+        files = self._files()
+        self._age(files, days=30)
+        orphans = files - self._known()
+        self.outcome.unnamed += len(self._named(self.session) ^ orphans)
+        return len(orphans)
+
+    def _files(self) -> set[Path]:
+        """Data files below the table's folder, whether a version has them or not."""
         files = {path.relative_to(self.folder) for path in self.folder.rglob("*.parquet")}
-        files = {path for path in files if path.parts[0] != "_delta_log"}
-        self._age((self.folder / path for path in files), days=30)
+        return {path for path in files if path.parts[0] != "_delta_log"}
+
+    def _known(self) -> set[Path]:
+        """Those that a version in the log adds or removes."""
         known = set()
         for commit in (self.folder / "_delta_log").glob("*.json"):
             for line in commit.read_text().splitlines():
@@ -378,11 +401,13 @@ class Round:
                 file = action.get("add") or action.get("remove")
                 if file:
                     known.add(Path(unquote(file["path"])))
+        return known
+
+    def _named(self, session: SparkSession) -> set[Path]:
+        """Those that VACUUM would delete."""
         listed = session.sql(f"vacuum {self.table} dry run").collect()
         named = {Path(unquote(urlparse(row[0]).path)) for row in listed}
-        named = {path.relative_to(self.folder) for path in named if path.suffix == ".parquet"}
-        self.outcome.unnamed += len(named ^ (files - known))
-        return len(files - known)
+        return {path.relative_to(self.folder) for path in named if path.suffix == ".parquet"}
 
     def _age(self, files: Any, days: int) -> None:
         past = time.time() - days * DAY

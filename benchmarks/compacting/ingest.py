@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from functional.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
@@ -32,11 +35,15 @@ class Ingested:
     Attributes:
         seconds: of compaction after each batch, and after the last one.
         live: fragments when each batch was compacted, `landed` when it had landed.
+        core_seconds: of CPU time in Spark's tasks for it, without the one after the last.
+        opened: how often data files have been opened for compaction, at Hadoop's file system.
         requests: data files opened and written for compaction so far, after each batch.
         rows, bytes: rewritten while files landed.
     """
 
     ledger: Ledger
+    core_seconds: float = 0.0
+    opened: int = 0
     seconds: list[float] = field(default_factory=list)
     seconds_last: float = 0.0
     live: list[int] = field(default_factory=list)
@@ -54,31 +61,47 @@ def ingest(
     ledger: Ledger,
     files_per_batch: int,
     half_way: Callable[[], None],
+    opens: Callable[[], Counter[str]],
 ) -> Ingested:
     """Land all files, and compact after each batch and at the end.
 
     half_way: called when half of the batches are in.
+    opens: how often each file has been opened, by its name.
     """
     done = Ingested(ledger)
+
+    @contextmanager
+    def compacting() -> Iterator[core_seconds.Spent]:
+        before = opens()
+        with core_seconds.measured(session) as spent:
+            yield spent
+        opened = opens() - before
+        done.opened += sum(count for name, count in opened.items() if name.startswith("part-"))
+
     batches = source.batches(files_per_batch)
     for number, adds in enumerate(batches, 1):
         now = adds[-1]["modificationTime"] / 1000
-        started = time.perf_counter()
-        land(session, table, adds)
-        landed = time.perf_counter()
-        contender.after_batch(session, table, now)
-        # Auto compaction is a part of the commit.
-        done.seconds.append(time.perf_counter() - (started if contender.in_commit else landed))
+        with compacting() as spent:
+            started = time.perf_counter()
+            land(session, table, adds)
+            landed = time.perf_counter()
+            contender.after_batch(session, table, now)
+            # Auto compaction is a part of the commit.
+            begun = started if contender.in_commit else landed
+            done.seconds.append(time.perf_counter() - begun)
+        assert spent.cpu_seconds is not None
+        done.core_seconds += spent.cpu_seconds
         done.landed.append(len(ledger.live) + len(adds))
         ledger.follow()
         done.live.append(len(ledger.live))
-        done.requests.append(_requests(ledger, contender))
+        done.requests.append(done.opened + ledger.written)
         if number == len(batches) // 2:
             half_way()
     done.rows, done.bytes = ledger.rows, ledger.bytes
-    started = time.perf_counter()
-    contender.at_last(session, table, now)
-    done.seconds_last = time.perf_counter() - started
+    with compacting():
+        started = time.perf_counter()
+        contender.at_last(session, table, now)
+        done.seconds_last = time.perf_counter() - started
     ledger.follow()
     return done
 
@@ -114,15 +137,17 @@ def cases(
                     | answers(session, table, ledger, source, layout.target_rows, 1)
                 )
 
-        with sized(session, full_bytes):
-            done = ingest(session, source, contender, table, ledger, files_per_batch, half_way)
+        with sized(session, full_bytes), counting(session) as opens:
+            done = ingest(
+                session, source, contender, table, ledger, files_per_batch, half_way, opens
+            )
         if ask:
             asked.append(
                 {"phase": "final"}
                 | answers(session, table, ledger, source, layout.target_rows, ask)
             )
         common = {"case": case, "contender": contender.name}
-        yield common | {"figure": "ingest"} | figures(source, contender, done)
+        yield common | {"figure": "ingest"} | figures(source, contender, done, layout)
         for one in asked:
             yield common | {"figure": "queries"} | one
         shutil.rmtree(path)
@@ -146,7 +171,7 @@ def case_name(source: Source, layout: Layout, files_per_batch: int) -> str:
     return f"{source.name}, target {layout.target_rows:,}, a commit for {files_per_batch} files"
 
 
-def figures(source: Source, contender: Contender, done: Ingested) -> Result:
+def figures(source: Source, contender: Contender, done: Ingested, layout: Layout) -> Result:
     ledger = done.ledger
     rows = [one["stats"]["numRecords"] for one in ledger.live.values()]
     if sum(rows) != source.rows:
@@ -156,13 +181,14 @@ def figures(source: Source, contender: Contender, done: Ingested) -> Result:
         "seconds": round(sum(done.seconds), 2),
         "seconds_all": [round(one, 3) for one in done.seconds],
         "seconds_last": round(done.seconds_last, 2),
+        "core_seconds": done.core_seconds,
         "rewrites_per_row": done.rows / source.rows,
         "rewrites_last": (ledger.rows - done.rows) / source.rows,
-        "bound": huffman(source.sizes, 32) / source.rows,
+        "bound": huffman(source.sizes, layout.fan_in) / source.rows,
         "bytes": ledger.bytes,
         "bytes_written": ledger.bytes_written,
         "bytes_landed": source.bytes,
-        "requests": _requests(ledger, contender),
+        "requests": done.opened + ledger.written,
         "requests_all": done.requests,
         "commits": ledger.commits,
         "live_fragments": done.live,
@@ -223,9 +249,3 @@ def measured(
     assert row is not None
     assert spent.cpu_seconds is not None
     return int(row[0]), spent.cpu_seconds, seconds
-
-
-def _requests(ledger: Ledger, contender: Contender) -> int:
-    """Ours opens each of its outputs once more, for its keys."""
-    again = ledger.written if isinstance(contender, Alluvium) else 0
-    return ledger.read + ledger.written + again

@@ -182,19 +182,37 @@ def write_commit(path: Path, table: pa.Table) -> None:
     number = len(commits)
     lines = [json.dumps({"commitInfo": {"timestamp": int(NOW * 1000), "operation": "WRITE"}})]
     for row in table.to_pylist():
-        stats = {"numRecords": row["rows"], "minValues": {}, "maxValues": {}, "nullCount": {}}
         add: dict[str, Any] = {
             "path": row["path"] if row["tag"] else f"{number}-{row['path']}",
             "partitionValues": {},
             "size": row["bytes"],
             "modificationTime": int(row["written"] * 1000),
             "dataChange": True,
-            "stats": json.dumps(stats),
+            "stats": json.dumps(_statistics(row)),
         }
         if row["tag"]:
             add["tags"] = {TAG: row["tag"]}
         lines.append(json.dumps({"add": add}))
     (path / "_delta_log" / f"{number:020}.json").write_text("\n".join(lines) + "\n")
+
+
+def _statistics(row: dict[str, Any]) -> dict[str, Any]:
+    """Of a fragment that holds the rows of its first and its last key only."""
+    known = json.loads(row["tag"]) if row["tag"] else row
+    types = [events.SCHEMA.field(name).type for name in events.SORT_BY]
+    low, high = (json.loads(row_key.decode(known[end], types)) for end in ("lo", "hi"))
+    if row["tag"]:
+        for one in (low, high):
+            one[-1] = one[-1].replace(" ", "T")[:23] + "Z"  # a time, in milliseconds
+        columns = events.SORT_BY
+    else:
+        columns = events.SORT_BY[:1]  # of these no more is made up
+    return {
+        "numRecords": row["rows"],
+        "minValues": {name: min(low[at], high[at]) for at, name in enumerate(columns)},
+        "maxValues": {name: max(low[at], high[at]) for at, name in enumerate(columns)},
+        "nullCount": dict.fromkeys(columns, 0),
+    }
 
 
 def _middle(seconds: list[float]) -> Result:

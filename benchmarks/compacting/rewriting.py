@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from merging.home import REPOSITORY
+from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, to_one
+from unit.compaction.playground import Keys, Playground, clashes, huffman
 
 from alluvium.compaction.bucket import FINAL, LOCALITY
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.overlap import depth
 from alluvium.compaction.plan import plan
 from compacting import events
-
-# The tests' simulation of a bucket.
-sys.path.append(str(REPOSITORY / "tests"))
-
-from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, to_one
-from unit.compaction.playground import Keys, Playground, clashes, huffman
 
 Result = dict[str, Any]
 HOUR = 3600.0

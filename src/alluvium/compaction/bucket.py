@@ -18,7 +18,7 @@ UNSORTED = -1
 # quiet one, and because they overlap.
 COUNT, AGE, FINAL, LOCALITY = "count", "age", "final", "locality"
 # A fragment of half the target or more is full: a tier merge would gain less than it rewrites.
-_FULL = 0.5
+FULL = 0.5
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,14 @@ class Bucket:
         filled: npt.NDArray[Any] = np.maximum(rows, size)
         return filled
 
+    def filled(self, places: Numbers, layout: Layout) -> float:
+        """Size of one fragment of all these over that of a full one."""
+        rows, size = self.rows[places].sum(), self.bytes[places].sum()
+        return float(max(rows / layout.target_rows, size / layout.target_bytes))
+
     def is_full(self, layout: Layout) -> npt.NDArray[np.bool_]:
         """Whether a fragment is large enough to be left alone by the size tiers."""
-        full: npt.NDArray[np.bool_] = self.fullness(layout) >= _FULL
+        full: npt.NDArray[np.bool_] = self.fullness(layout) >= FULL
         return full
 
     def age(self, now: float) -> float:
@@ -109,7 +114,6 @@ class Group:
     def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> Group:
         inputs = np.sort(inputs)
         rows, size = int(bucket.rows[inputs].sum()), int(bucket.bytes[inputs].sum())
-        filled = max(rows / layout.target_rows, size / layout.target_bytes)
         # The first sorting of a fragment is a size tier's, whoever does it.
         ordered = int(bucket.bytes[inputs][bucket.level[inputs] != UNSORTED].sum())
         local = ordered if reason == LOCALITY else 0
@@ -120,7 +124,7 @@ class Group:
             level=level,
             rows=rows,
             bytes=size,
-            outputs=max(1, round(filled)),
+            outputs=max(1, round(bucket.filled(inputs, layout))),
             arrived=float(bucket.arrived[inputs].max()),
             tier_bytes=int(bucket.tier_bytes[inputs].sum())
             + (0 if reason == FINAL else size - local),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from alluvium.compaction.allowance import Allowance
-from alluvium.compaction.bucket import FINAL, UNSORTED, Bucket, Group, Numbers
+from alluvium.compaction.bucket import FINAL, FULL, UNSORTED, Bucket, Group, Numbers
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.overlap import components
 
@@ -19,9 +19,10 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterat
     """Merges after which no two fragments overlap and none but a last one is small.
 
     Each row is rewritten once at most; sorted, full fragments that overlap nothing stay as they
-    are. What is next to one another in the order of the keys, and needs a rewrite or is small,
-    makes one merge. Of one that this run may not rewrite as a whole it does the beginning; its
-    outputs and what is left are merged by later runs.
+    are, but for one behind what would be a small one without it. What is next to one another in
+    the order of the keys, and needs a rewrite or is small, makes one merge. Of one that this run
+    may not rewrite as a whole it does the beginning; its outputs and what is left are merged by
+    later runs.
     """
     hollow = bucket.deleted > _MANY_DELETED * (bucket.rows + bucket.deleted)
     anew = hollow | (bucket.level == UNSORTED)
@@ -42,6 +43,8 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterat
 
     for component in components(bucket, np.arange(len(bucket))):
         if len(component) == 1 and settled[component[0]]:
+            if run and bucket.filled(np.concatenate(run), layout) < FULL:
+                run.append(component)
             yield from close()
         else:
             run.append(component)

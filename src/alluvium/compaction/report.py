@@ -55,7 +55,7 @@ def done_line(model: str, done: Compacted) -> str:
     if done.relabelled:
         parts.append(counted(done.relabelled, "new label"))
     if done.conflicts:
-        parts.append(f"{counted(done.conflicts, 'merge')} given up for another writer's")
+        parts.append(f"{counted(done.conflicts, 'conflict')} with other writers")
     size = f" ({done.bytes_read / 2**20:,.1f} MiB)" if done.merges else ""
     return f"{model}: compacted {', '.join(parts)}{size}{waiting} in {done.seconds:.1f} s"
 
