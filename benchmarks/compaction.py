@@ -21,6 +21,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from compacting import ingest, planning, rewriting, tables
 from compacting.contenders import Contender, contenders
+from merging import charts
 from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import SparkSession
 
@@ -30,6 +31,7 @@ from alluvium.engine import session as engine
 RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction.json"
 CHART = REPOSITORY / "docs" / "images" / "compaction.svg"
 Result = dict[str, Any]
+OURS = "alluvium"
 # Starts Spark when it is first asked for a session.
 Start = Callable[[], SparkSession]
 
@@ -71,7 +73,7 @@ SMALL = Size(
 MEDIUM = Size(
     rounds=5, fragments=(10_000, 100_000), seeds=5, level_files=4_000, level_rows=5_000,
     ingest_files=1_000, ingest_batch=50, query_files=2_000, query_rows=1_000, query_target=4_000,
-    query_batch=500, asked=3, sweep=(10_000, 100_000, 1_000_000),
+    query_batch=500, asked=3, sweep=(10_000, 100_000, 1_000_000, 10_000_000),
 )  # fmt: skip
 FULL = Size(
     rounds=5, fragments=(10_000, 100_000), seeds=5, level_files=4_000, level_rows=5_000,
@@ -166,8 +168,8 @@ def draw(results: list[Result]) -> None:
         axis = axes[0][0]
         names = [one["contender"] for one in ingested]
         spent = [one["rewrites_per_row"] + one.get("rewrites_last", 0.0) for one in ingested]
-        axis.barh(names, spent, color=_colours(names))
-        axis.axvline(ingested[0]["bound"], color="#c05621", linewidth=1.2)
+        axis.barh(names, spent, color=charts.colours(names, OURS))
+        axis.axvline(ingested[0]["bound"], color=charts.LINE, linewidth=1.2)
         axis.set_xscale("log")
         axis.set_title("rewrites per row (line: the least that makes one file)", fontsize=10)
         axis.invert_yaxis()
@@ -175,7 +177,7 @@ def draw(results: list[Result]) -> None:
         for axis, (name, title) in zip((axes[0][1], axes[1][0]), panels, strict=True):
             for one in ingested:
                 if name in one:
-                    ours = one["contender"] == "alluvium"
+                    ours = one["contender"] == OURS
                     axis.plot(one[name], label=one["contender"], linewidth=2.5 if ours else 1.2)
             axis.set_title(f"{title} after each commit", fontsize=10)
             axis.legend(fontsize=7)
@@ -183,15 +185,14 @@ def draw(results: list[Result]) -> None:
     if asked:
         axis = axes[1][1]
         names = [one["contender"] for one in asked]
-        axis.barh(names, [one["files_kept"] for one in asked], color=_colours(names))
-        axis.axvline(asked[0]["floor"], color="#c05621", linewidth=1.2)
+        axis.barh(names, [one["files_kept"] for one in asked], color=charts.colours(names, OURS))
+        axis.axvline(asked[0]["floor"], color=charts.LINE, linewidth=1.2)
         axis.set_title(
             f"fragments read by 24 queries (line: floor)\n{asked[0]['case']}", fontsize=9
         )
         axis.invert_yaxis()
     figure.tight_layout()
-    CHART.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(CHART, metadata={"Date": None})
+    charts.save(figure, CHART)
 
 
 def _largest(results: list[Result]) -> list[Result]:
@@ -200,10 +201,6 @@ def _largest(results: list[Result]) -> list[Result]:
         return []
     case = max(results, key=lambda one: one.get("rows_total", one["rows"]))["case"]
     return [one for one in results if one["case"] == case]
-
-
-def _colours(names: list[str]) -> list[str]:
-    return ["#2b6cb0" if name == "alluvium" else "#a0aec0" for name in names]
 
 
 def said(result: Result) -> str:

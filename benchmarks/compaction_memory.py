@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from merging import charts
 from merging.home import REPOSITORY, make_home, provenance
 from pyspark.sql import SparkSession
 
@@ -35,6 +36,7 @@ from alluvium.delta import jvm
 from alluvium.engine import session as engine
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction_memory.json"
+CHART = REPOSITORY / "docs" / "images" / "compaction_memory.svg"
 HEAP = "1g"
 # Of about 270 bytes, which do not shrink: once is more than the heap has for sorting.
 ROWS = 1_200_000
@@ -127,6 +129,18 @@ def case(times: int) -> dict[str, Any]:
         }
 
 
+def draw(results: list[dict[str, Any]]) -> None:
+    """The bucket beside the memory that its compaction took."""
+    parts = {"bucket": "bytes", "heap, most": "heap_bytes", "process, most": "peak_bytes"}
+    bars = [
+        {"case": one["case"], "contender": name, "size": one[figure] / 2**30}
+        for one in results
+        for name, figure in parts.items()
+    ]
+    title = f"A final compaction, heap limited to {HEAP}, {results[-1]['machine']}"
+    charts.panels(CHART, bars, "size", "GiB", title, "process")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -144,6 +158,7 @@ def main() -> int:
         results.append(case(times))
         print(json.dumps(results[-1]), flush=True)
     RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    draw(results)
     ratio = results[-1]["peak_bytes"] / results[0]["peak_bytes"]
     print(f"{TIMES[-1] / TIMES[0]:.0f} times the data, {ratio:.2f} times the memory (bar {BAR})")
     return 0 if ratio <= BAR else 1

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-from merging import batches, tables
+from merging import batches, charts, tables
 from merging.contenders import DIGEST, Alluvium, Bench, Contender, DeltaRs, Done, Iceberg, Stock
 from merging.home import REPOSITORY, keep, provenance
 from merging.tables import Table
@@ -203,34 +202,6 @@ def adversary_cases(bench: Bench, data: Path, rounds: int) -> Iterator[Case]:
         yield Case(name, "adversary", table, draw, "id", "created_at", contenders, rounds, op)
 
 
-def draw_chart(results: list[dict[str, Any]]) -> None:
-    """Seconds of the merge alone, a panel for each case of growth."""
-    growth = [one for one in results if one["group"] == "growth"]
-    cases = list(dict.fromkeys(one["case"] for one in growth))
-    if not cases:
-        return
-    columns = 2
-    lines = -(-len(cases) // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(11, 2.4 * lines), sharey=True, squeeze=False
-    )
-    for axis, case in zip(axes.flat, cases, strict=False):
-        rows = [one for one in growth if one["case"] == case]
-        colours = [
-            "#2b6cb0" if one["contender"].startswith("alluvium") else "#a0aec0" for one in rows
-        ]
-        axis.barh(
-            [one["contender"] for one in rows], [one["seconds"] for one in rows], color=colours
-        )
-        axis.set_title(case, fontsize=10)
-        axis.set_xlabel("seconds of the merge alone")
-    axes[0][0].invert_yaxis()
-    figure.suptitle(f"20,000 events, {growth[-1]['machine']}", fontsize=10)
-    figure.tight_layout()
-    CHART.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(CHART, metadata={"Date": None})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     groups = ("soon", "growth", "adversary")
@@ -267,7 +238,10 @@ def main() -> None:
                 keep(RESULTS, list(play(bench, case, warm_up)))
                 warm_up = min(warm_up, 1)
             shutil.rmtree(data)
-        draw_chart(json.loads(RESULTS.read_text()))
+        every = json.loads(RESULTS.read_text())
+        growth = [one for one in every if one["group"] == "growth"]
+        title = f"20,000 events, {every[-1]['machine']}"
+        charts.panels(CHART, growth, "seconds", "seconds of the merge alone", title, "alluvium")
         iceberg.close()
         engine.stop()
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from merging import batches, tables
+from merging import batches, charts, tables
 from merging.home import REPOSITORY, make_home, provenance
 from pyspark.sql import SparkSession
 
@@ -28,6 +28,7 @@ from alluvium.merge import one_commit
 from alluvium.ranges import Term, plan
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "merge_cost.json"
+CHART = REPOSITORY / "docs" / "images" / "merge_cost.svg"
 # Rows of the tables, and of each of their files.
 TABLES = ((1_000_000, 250_000), (4_000_000, 250_000), (4_000_000, 10_000))
 RANGES = 5
@@ -144,6 +145,8 @@ def main() -> None:
         engine.stop()
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    title = f"{batches.ROWS:,} events, {results[-1]['machine']}"
+    charts.panels(CHART, results, "seconds", "seconds of the merge alone", title, "one commit")
 
 
 if __name__ == "__main__":

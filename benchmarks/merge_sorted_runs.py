@@ -10,6 +10,7 @@ what each of them adds to. Writes benchmarks/results/merge_sorted_runs.json.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import statistics
@@ -22,12 +23,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from merging import charts
 from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import session as engine
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "merge_sorted_runs.json"
+CHART = REPOSITORY / "docs" / "images" / "merge_sorted_runs.svg"
 ROWS_PER_OUTPUT = 1_000_000
 ARROW_BATCH = 16_384
 # 200 services and 2,000 hosts, no two alike in their first letters; the rest is of one's own.
@@ -226,6 +229,9 @@ def main() -> None:
                 for measured in measure(session, folder, key, inputs == "sorted", options):
                     keep(RESULTS, measured)
         engine.stop()
+    every = json.loads(RESULTS.read_text())
+    title = f"32 files into sorted ones by one task, {every[-1]['machine']}"
+    charts.panels(CHART, every, "seconds", "seconds", title, "radix sort on")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from merging import charts
 from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import DataFrame
 
@@ -224,15 +225,16 @@ def draw(results: list[dict[str, Any]], cases: list[str]) -> None:
     for axis, case in zip(axes, cases, strict=True):
         rows = [one for one in results if one["case"] == case]
         names = [one["contender"] for one in rows]
-        axis.barh(names, [100 * one["bytes"] / one["bytes_total"] for one in rows], color="#2b6cb0")
+        axis.barh(
+            names, [100 * one["bytes"] / one["bytes_total"] for one in rows], color=charts.OURS
+        )
         floor = 100 * rows[0]["floor_bytes"] / rows[0]["bytes_total"]
-        axis.axvline(floor, color="#c05621", linewidth=1.2)
+        axis.axvline(floor, color=charts.LINE, linewidth=1.2)
         axis.set_title(f"{case}\n(line: floor, {floor:.1f} %)", fontsize=10)
         axis.set_xlabel("% of bytes left to read")
     axes[0].invert_yaxis()
     figure.tight_layout()
-    CHART.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(CHART, metadata={"Date": None})
+    charts.save(figure, CHART)
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+from merging import charts
 from merging.home import provenance
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -102,17 +103,16 @@ def draw(results: list[dict[str, Any]]) -> None:
     cases = [result["case"] for result in results]
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True)
     left.barh(cases, [BARS[case] for case in cases], color="#e5e5e5", label="bar")
-    left.barh(cases, [r["seconds"] for r in results], height=0.5, color="#2b6cb0", label="median")
+    left.barh(cases, [r["seconds"] for r in results], height=0.5, color=charts.OURS, label="median")
     left.set_xlabel("seconds")
     left.legend(frameon=False)
     right.barh(cases, [BAR_BYTES / 2**30] * len(cases), color="#e5e5e5")
-    right.barh(cases, [r["peak_bytes"] / 2**30 for r in results], height=0.5, color="#2b6cb0")
+    right.barh(cases, [r["peak_bytes"] / 2**30 for r in results], height=0.5, color=charts.OURS)
     right.set_xlabel("GiB at the peak, JVM and Python")
     left.invert_yaxis()
     figure.suptitle(f"The reference project on {results[0]['machine']}", fontsize=10)
     figure.tight_layout()
-    CHART.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(CHART)
+    charts.save(figure, CHART)
 
 
 def main() -> None:
