@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
+from alluvium.compaction import tags
 from alluvium.compaction.layout import Layout
+from alluvium.compaction.tags import TAG
 from alluvium.delta import log
 from alluvium.engine import core_seconds
 from alluvium.names import quoted
@@ -39,6 +42,7 @@ class Ingested:
         opened: how often data files have been opened for compaction, at Hadoop's file system.
         requests: data files opened and written for compaction so far, after each batch.
         rows, bytes: rewritten while files landed.
+        levels: fragments of each level of ours when all files had landed, before the end.
     """
 
     ledger: Ledger
@@ -51,6 +55,7 @@ class Ingested:
     requests: list[int] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
+    levels: dict[int, int] = field(default_factory=dict)
 
 
 def ingest(
@@ -98,6 +103,7 @@ def ingest(
         if number == len(batches) // 2:
             half_way()
     done.rows, done.bytes = ledger.rows, ledger.bytes
+    done.levels = _levels(ledger)
     with compacting():
         started = time.perf_counter()
         contender.at_last(session, table, now)
@@ -198,6 +204,7 @@ def figures(source: Source, contender: Contender, done: Ingested, layout: Layout
     }
     if isinstance(contender, Alluvium):
         found["live_limit"] = contender.layout.most_small
+        found["levels"] = done.levels
     return found
 
 
@@ -249,3 +256,10 @@ def measured(
     assert row is not None
     assert spent.cpu_seconds is not None
     return int(row[0]), spent.cpu_seconds, seconds
+
+
+def _levels(ledger: Ledger) -> dict[int, int]:
+    """Live fragments of each level; without those that have none."""
+    texts = [(one.get("tags") or {}).get(TAG) for one in ledger.live.values()]
+    found = tags.read(pa.chunked_array([texts], pa.string()))["level"].drop_null()
+    return dict(sorted(Counter(found.to_pylist()).items()))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import row_key
+from alluvium.compaction import row_key, tags
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import refusals
 from alluvium.compaction.layout import ZORDER, Layout
@@ -177,7 +177,8 @@ def _read(
         if layout.curve == ZORDER:
             # Bounds of one column do not bound a place on the curve.
             layout, first = replace(layout, cuts=files.cuts(layout.sort_by)), None
-        return files, layout, files.fragments(first, layout.bucket_column, layout.window)
+        read = files.fragments(first, layout.bucket_column, layout.window, layout.row_key)
+        return files, layout, read
 
 
 def _carry_out(
@@ -283,15 +284,15 @@ def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
 def _relabel(rewriter: Rewriter, planned: Plan, fragments: pa.Table, model: str) -> int:
     """Fragments that got a new level, all that were to get one; 0 if another writer was faster."""
     old = dict(zip(fragments["path"].to_pylist(), fragments["tag"].to_pylist(), strict=True))
-    tags = {
-        path: {TAG: json.dumps(json.loads(old[path]) | {"level": relabel.level})}
+    labels = {
+        path: {TAG: tags.to_text(json.loads(old[path]) | {"level": relabel.level})}
         for relabel in planned.relabels
         for path in relabel.inputs
     }
-    figures = {"model": model, "reason": "relabel", "relabelled": len(tags)}
+    figures = {"model": model, "reason": "relabel", "relabelled": len(labels)}
     metadata = _metadata([figures])
-    version = _unless_overtaken(model, lambda: rewriter.relabel(tags, metadata))
-    return 0 if version is None else len(tags)
+    version = _unless_overtaken(model, lambda: rewriter.relabel(labels, metadata))
+    return 0 if version is None else len(labels)
 
 
 def _unless_overtaken(model: str, action: Callable[[], Made]) -> Made | None:

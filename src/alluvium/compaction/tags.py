@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 # Name of the tag; its value is JSON.
 TAG = "alluvium.layout"
@@ -33,7 +36,7 @@ class Tag:
     locality_bytes: int
 
     def text(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return to_text(asdict(self))
 
 
 _SCHEMA = pa.schema(
@@ -49,9 +52,55 @@ _SCHEMA = pa.schema(
 )
 
 
+# Tags as `text` writes them, with numbers that fit for sure.
+_WHOLE = r"-?(?:0|[1-9]\d{0,17})"
+_WRITTEN = (
+    r'^\{"row_key":(?P<row_key>"(?:[^"\\]|\\.)*"),'
+    rf'"level":(?P<level>{_WHOLE}),'
+    r'"lo":"(?P<lo>[0-9a-f]*)","hi":"(?P<hi>[0-9a-f]*)",'
+    r'"arrived":(?P<arrived>(?:0|[1-9]\d{0,14})(?:\.\d+)?),'
+    rf'"tier_bytes":(?P<tier_bytes>{_WHOLE}),"locality_bytes":(?P<locality_bytes>{_WHOLE})\}}$'
+)
+
+
+def to_text(values: Mapping[str, Any]) -> str:
+    """A tag of these values: of `Tag`, and whatever else it is to hold."""
+    return json.dumps(values, separators=(",", ":"))
+
+
+def are_of(tags: pa.ChunkedArray, row_key: str) -> pa.ChunkedArray:
+    """Whether each begins as a tag of this row key; it may still be none."""
+    return pc.starts_with(tags, to_text({"row_key": row_key})[:-1] + ",").fill_null(False)
+
+
 def read(tags: pa.ChunkedArray) -> pa.Table:
     """The values of `Tag` for each tag's text; all NULL where there is none or it is not ours."""
-    return pa.Table.from_pylist([_values(text) for text in tags.to_pylist()], schema=_SCHEMA)
+    # A plan may read 100,000 tags, nearly all of them as they were written: those at once.
+    written = pc.extract_regex(tags, _WRITTEN)
+    columns = {field.name: pc.struct_field(written, field.name) for field in _SCHEMA}
+    columns["row_key"] = _unquoted(columns["row_key"])
+    found = pa.table(columns).cast(_SCHEMA)
+    others = pc.and_(pc.is_valid(tags), pc.is_null(found["row_key"])).to_numpy()
+    if not others.any():
+        return found
+    read_singly = [_values(text) for text in tags.filter(pa.array(others)).to_pylist()]
+    places = np.arange(len(tags))
+    places[others] = len(tags) + np.arange(len(read_singly))
+    every = pa.concat_tables([found, pa.Table.from_pylist(read_singly, schema=_SCHEMA)])
+    return every.take(places)
+
+
+def _unquoted(texts: pa.ChunkedArray) -> pa.Array:
+    """The texts that these are in JSON, mostly the same few; NULL for what is none."""
+    encoded = texts.combine_chunks().dictionary_encode()
+    values = []
+    for one in encoded.dictionary.to_pylist():
+        try:
+            value = json.loads(one)
+        except ValueError:
+            value = None
+        values.append(value if _is_text(value) else None)
+    return pa.array(values, pa.string()).take(encoded.indices)
 
 
 def _values(text: str | None) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
-from alluvium.compaction import row_key, zorder
+from alluvium.compaction import row_key, tags, zorder
 from alluvium.compaction.generated import bucket_partition
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import TAG
@@ -44,7 +45,11 @@ class TableFiles(jvm.SessionCopy):
         return int(self._snapshot.version())
 
     def fragments(
-        self, first: str | None, bucket_column: str | None, window: str | None
+        self,
+        first: str | None,
+        bucket_column: str | None,
+        window: str | None,
+        sorted_by: str = "",
     ) -> pa.Table:
         """The data files, a row each, columns as `alluvium.compaction.plan.FRAGMENTS`.
 
@@ -52,6 +57,9 @@ class TableFiles(jvm.SessionCopy):
             where the log does not tell their place.
         bucket_column: partition column whose values stand for a time of one `window`, or the
             timestamp that the table has such a column for.
+        sorted_by: row key of whose files the tags tell the place, so that nothing else has to.
+
+        `lo` and `hi` are NULL where a tag tells them.
 
         Of the versions that this process has read last nothing is read again.
 
@@ -60,11 +68,11 @@ class TableFiles(jvm.SessionCopy):
         """
         zone = self.spark.conf().get("spark.sql.session.timeZone")
         table = (self._log.dataPath().toString(), self._snapshot.metadata().id())
-        key = (*table, self.version, first, bucket_column, window, zone)
+        key = (*table, self.version, first, bucket_column, window, sorted_by, zone)
         with _reading:
             found = _read.get(key)
         if found is None:
-            found = self._read_fragments(first, bucket_column, window)
+            found = self._read_fragments(first, bucket_column, window, sorted_by)
             with _reading:
                 _read[key] = found
                 while len(_read) > _MOST_READ:
@@ -72,7 +80,11 @@ class TableFiles(jvm.SessionCopy):
         return found
 
     def _read_fragments(
-        self, first: str | None, bucket_column: str | None, window: str | None
+        self,
+        first: str | None,
+        bucket_column: str | None,
+        window: str | None,
+        sorted_by: str,
     ) -> pa.Table:
         expr = self._jvm.org.apache.spark.sql.functions.expr
         columns = {
@@ -93,17 +105,17 @@ class TableFiles(jvm.SessionCopy):
         with self.active():
             files = self._snapshot.withStats().select(self._seq(selected))
             found = DataFrame(files, self.session).toArrow()
-        lo: list[str | None] = [None] * found.num_rows
-        hi = lo
+        lo = hi = pa.nulls(found.num_rows, pa.string())
         if first is not None:
-            lo, hi = row_key.bounds_by_first(
-                found["first_lo"].combine_chunks(),
-                found["first_hi"].combine_chunks(),
-                found["first_nulls"].combine_chunks(),
-                found["rows"].combine_chunks(),
+            untold = pc.invert(tags.are_of(found["tag"], sorted_by)).combine_chunks()
+            names = ("first_lo", "first_hi", "first_nulls", "rows")
+            first_of = [one.combine_chunks() for one in found.filter(untold).select(names)]
+            lo, hi = (
+                pc.replace_with_mask(lo, untold, pa.array(ends, pa.string()))
+                for ends in row_key.bounds_by_first(*first_of)
             )
-        found = found.append_column("lo", pa.array(lo, pa.string()))
-        found = found.append_column("hi", pa.array(hi, pa.string()))
+        found = found.append_column("lo", lo)
+        found = found.append_column("hi", hi)
         return found.select(FRAGMENTS.names).cast(FRAGMENTS)
 
     def _ends(self, column: str | None, window: str | None) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alluvium.compaction.tags import Tag, read
+from alluvium.compaction.tags import Tag, are_of, read
 
 LONG = st.integers(-(2**63), 2**63 - 1)
 HEX = st.binary(max_size=6).map(bytes.hex)
@@ -118,6 +118,10 @@ def test_what_is_not_ours_is_unknown_and_hides_no_other(
         json.dumps(asdict(OURS) | {"arrived": math.nan}), json.dumps([asdict(OURS)]),
         json.dumps(asdict(OURS) | {"arrived": 2**63}), json.dumps(asdict(OURS) | {"lo": "\ud800"}),
         json.dumps(asdict(OURS) | {"arrived": 10**400}), "[" * 10**5, "9" * 5000,
+        OURS.text().replace('"level":1', '"level":01'), OURS.text().replace("1.5", "1."),
+        OURS.text().replace("(a)", "(\\x)"), OURS.text().replace("(a)", "(\\ud800)"),
+        OURS.text().replace("(a)", "(\n)"), OURS.text().replace("(a)", '(")'),
+        OURS.text().replace('"hi":"0f"', '"hi":"0f","hi":5'),
         OURS.text()[:-1], OURS.text() + ",", OURS.text() * 2, OURS.text() + "\n" + OURS.text(),
     ],
 )  # fmt: skip
@@ -131,6 +135,15 @@ def test_keys_that_a_later_version_adds_are_passed_over() -> None:
         {"version": 2, **asdict(OURS), "more": {"row_key": [1, {"level": 9}]}}, indent=1
     )
     assert known([later, OURS.text()]) == [asdict(OURS), asdict(OURS)]
+
+
+@given(tag=TAGS, other=st.text(max_size=6))
+@settings(max_examples=50)
+def test_of_which_row_key_a_tag_is(tag: Tag, other: str) -> None:
+    texts = column([tag.text(), None, "", json.dumps(asdict(tag), indent=1)])
+    assert are_of(texts, tag.row_key).to_pylist() == [True, False, False, False]
+    if other != tag.row_key:
+        assert are_of(texts, other).to_pylist() == [False] * 4
 
 
 def test_unicode_is_kept() -> None:
