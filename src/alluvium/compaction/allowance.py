@@ -20,11 +20,16 @@ class Allowance:
     run: float = float("inf")
     ordered: float = float("inf")
 
+    def holds(self, bucket: Bucket, places: Numbers) -> bool:
+        """Whether the bytes of `places` fit in what is left."""
+        every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
+        return every <= self.run and ordered <= self.ordered
+
     def takes(self, bucket: Bucket, places: Numbers) -> bool:
         """Take the bytes of `places` from what is left, if they fit in."""
-        every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
-        if every > self.run or ordered > self.ordered:
+        if not self.holds(bucket, places):
             return False
+        every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
         self.run -= every
         self.ordered -= ordered
         return True

@@ -22,7 +22,7 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterat
     are, but for one behind what would be a small one without it. What is next to one another in
     the order of the keys, and needs a rewrite or is small, makes one merge. Of one that this run
     may not rewrite as a whole it does the beginning; its outputs and what is left are merged by
-    later runs.
+    later runs, as is what such a small one would take with it.
     """
     hollow = bucket.deleted > _MANY_DELETED * (bucket.rows + bucket.deleted)
     anew = hollow | (bucket.level == UNSORTED)
@@ -43,7 +43,8 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterat
 
     for component in components(bucket, np.arange(len(bucket))):
         if len(component) == 1 and settled[component[0]]:
-            if run and bucket.filled(np.concatenate(run), layout) < FULL:
+            small = run and bucket.filled(np.concatenate(run), layout) < FULL
+            if small and allowance.holds(bucket, np.concatenate([*run, component])):
                 run.append(component)
             yield from close()
         else:

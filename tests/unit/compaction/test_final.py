@@ -187,6 +187,17 @@ def test_what_has_lost_many_rows_is_written_anew(rows: int, share: float, writte
     assert [group.inputs for group in found] == ([(hollow, behind)[:written]] if written else [])
 
 
+def test_what_does_not_fit_in_with_its_neighbour_is_written_alone() -> None:
+    bucket = Playground(LAYOUT)
+    hollow = bucket.put(range(20), level=1)
+    bucket.put(range(20, 40), level=1)
+    lost = np.array([18, 0])
+    rows = bucket.bucket().rows - lost
+    without = replace(bucket.bucket(), rows=rows, bytes=rows * ROW_BYTES, deleted=lost)
+    found = list(final_groups(without, LAYOUT, Allowance(run=21 * ROW_BYTES)))
+    assert [group.inputs for group in found] == [(hollow,)]
+
+
 def test_the_level_has_room_for_the_bucket() -> None:
     # Level 1 holds 200 rows, level 2 400, and so on.
     for rows, level in [(1, 1), (200, 1), (201, 2), (400, 2), (1600, 4)]:
