@@ -81,7 +81,7 @@ def _keys(count: int) -> list[str]:
     """So many row keys of events, rising."""
     tables = [events.events(1, file, 1000) for file in range(-(-count // 1000))]
     every = pa.concat_tables(tables).select(events.SORT_BY).slice(0, count)
-    return sorted(row_key.encode([one.combine_chunks() for one in every.columns], up=False))
+    return sorted(row_key.encode([one.combine_chunks() for one in every.columns]))
 
 
 def pure_cases(rounds: int, counts: tuple[int, ...]) -> Iterator[Result]:

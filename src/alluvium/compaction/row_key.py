@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-# Bytes of a key that are written. A longer one is cut off: rounded down, or up.
+# Bytes of a key that are written. A longer one is cut off, as a lower bound and as an upper one:
+# rounded up, what ends and what begins with one long value would overlap for ever.
 LONGEST = 256
 _NULL, _VALUE = b"\x00", b"\x01"
 # As many digits as a decimal has: Python rounds to 28 otherwise.
@@ -45,12 +46,11 @@ def is_sortable(spark_type: str) -> bool:
     return spark_type in _SORTABLE or spark_type.startswith("decimal(")
 
 
-def encode(columns: Sequence[pa.Array], *, up: bool) -> list[str]:
-    """The row key of each row, in hexadecimal.
+def encode(columns: Sequence[pa.Array]) -> list[str]:
+    """The row key of each row, in hexadecimal; those that agree in what is written are one.
 
     Args:
         columns: the key's columns in their order, of one length.
-        up: whether a key that is cut off is rounded up, for an upper bound, or down.
 
     Raises:
         TypeError: a column's type has no order that is known here.
@@ -62,9 +62,7 @@ def encode(columns: Sequence[pa.Array], *, up: bool) -> list[str]:
             _NULL if value is None else _VALUE + encode_one(value)
             for encode_one, value in zip(encoders, row, strict=True)
         )
-        if len(key) > LONGEST:
-            key = _above(key[:LONGEST]) if up else key[:LONGEST]
-        keys.append(key.hex())
+        keys.append(key[:LONGEST].hex())
     return keys
 
 
@@ -128,7 +126,8 @@ def bounds_by_first(
             lows.append(None)
             highs.append(None)
         else:
-            lows.append(_NULL.hex() if lacking else (_VALUE + encode_one(low)).hex())
+            # Not above a key that is cut off.
+            lows.append(_NULL.hex() if lacking else (_VALUE + encode_one(low))[:LONGEST].hex())
             highs.append(_above(_VALUE + encode_one(high)).hex())
     return lows, highs
 

@@ -273,8 +273,8 @@ def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
     return Tag(
         row_key=layout.row_key,
         level=group.level,
-        lo=row_key.encode(_row(one.keys, 0), up=False)[0],
-        hi=row_key.encode(_row(one.keys, 1), up=True)[0],
+        lo=row_key.encode(_row(one.keys, 0))[0],
+        hi=row_key.encode(_row(one.keys, 1))[0],
         arrived=group.arrived,
         tier_bytes=round(group.tier_bytes * share),
         locality_bytes=round(group.locality_bytes * share),

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes
 
+from alluvium.compaction import row_key
 from alluvium.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.plan import FRAGMENTS, Plan, buckets, plan
@@ -219,6 +220,18 @@ def test_files_are_placed_by_their_statistics_until_they_are_tagged() -> None:
         rows[1] = row("1", rows=10, lo="02", hi="04", tag=tag)
         found = plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, NOW)
         assert [group.inputs for group in found.groups] == merged
+
+
+@pytest.mark.parametrize("length", [10, 254, 400])
+def test_sorted_files_whose_keys_begin_alike_for_long_are_in_their_final_form(length: int) -> None:
+    layout = Layout(("url",), target_rows=10, quiet_after=HOUR)
+    rows = []
+    for place in range(4):
+        ends = (f"{'x' * length}{10 * place + end:06}" for end in (0, 9))
+        lo, hi = (row_key.encode([pa.array([end])])[0] for end in ends)
+        tag = Tag(layout.row_key, 1, lo, hi, NOW - DAY, 1000, 0).text()
+        rows.append(row(str(place), rows=10, tag=tag))
+    assert not plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, NOW)
 
 
 def full_bucket(name: str, ends: float, arrived: float, overlapping: int) -> Playground:

@@ -92,7 +92,7 @@ def tables(draw: st.DrawFn, names: list[str], most: int) -> tuple[list[pa.DataTy
 
 
 def check(kinds: list[pa.DataType], rows: Rows) -> None:
-    keys = row_key.encode(arrays(kinds, rows), up=False)
+    keys = row_key.encode(arrays(kinds, rows))
     for (a, left), (b, right) in itertools.product(zip(rows, keys, strict=True), repeat=2):
         assert (left < right, left == right) == (order(a) < order(b), order(a) == order(b)), (a, b)
 
@@ -133,7 +133,7 @@ def test_a_value_sorts_before_those_that_it_begins() -> None:
         "😀",
     ]
     rows = [(one, other) for one in text for other in (None, "", "\x00", "z")]
-    keys = row_key.encode(arrays([pa.string(), pa.string()], rows), up=False)
+    keys = row_key.encode(arrays([pa.string(), pa.string()], rows))
     assert keys == sorted(set(keys))
 
 
@@ -156,48 +156,38 @@ def long_tables(draw: st.DrawFn) -> tuple[list[pa.DataType], Rows]:
     return kinds, draw(st.lists(row, min_size=2, max_size=5))
 
 
-def bounds(columns: list[pa.Array]) -> tuple[list[str], list[str], list[str]]:
-    """Of each row: the key rounded down, the whole key, the key rounded up."""
+def whole(columns: list[pa.Array]) -> list[str]:
+    """The keys, however long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_key, "LONGEST", 10**6)
-        whole_keys = row_key.encode(columns, up=False)
-    return row_key.encode(columns, up=False), whole_keys, row_key.encode(columns, up=True)
+        return row_key.encode(columns)
 
 
 @given(table=long_tables())
 @settings(max_examples=150)
-def test_a_key_that_is_cut_off_stays_between_its_bounds(
+def test_keys_that_agree_in_what_is_written_are_one(table: tuple[list[pa.DataType], Rows]) -> None:
+    kinds, rows = table
+    keys = row_key.encode(arrays(kinds, rows))
+    assert keys == [key[: 2 * row_key.LONGEST] for key in whole(arrays(kinds, rows))]
+    for a, b in itertools.product(range(len(rows)), repeat=2):
+        if order(rows[a]) <= order(rows[b]):
+            assert keys[a] <= keys[b]
+
+
+@given(table=long_tables())
+@settings(max_examples=50)
+def test_bounds_of_the_first_column_are_bounds_of_keys_that_are_cut_off(
     table: tuple[list[pa.DataType], Rows],
 ) -> None:
     kinds, rows = table
-    low, exact, high = bounds(arrays(kinds, rows))
-    for down, key, up in zip(low, exact, high, strict=True):
-        assert down <= key <= up
-        assert max(len(down), len(up)) <= 2 * (row_key.LONGEST + 1)
-        if len(key) <= 2 * row_key.LONGEST:
-            assert down == key == up
-        else:
-            # No farther than what the written bytes leave open.
-            assert down == key[: 2 * row_key.LONGEST]
-    # Keys that differ in what is written are told apart by their bounds.
-    for a, b in itertools.product(range(len(rows)), repeat=2):
-        if order(rows[a]) <= order(rows[b]):
-            assert low[a] <= low[b]
-            assert high[a] <= high[b]
-        if low[a] < low[b] and not low[b].startswith(low[a]):
-            assert high[a] <= low[b]
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [(b"\xff" * 300, None), (b"a" * 253, 2**63 - 1), (b"a" * 254 + b"\x00z", 0)],
-    ids=["all bytes the largest", "the largest number behind the cut", "NUL at the cut"],
-)
-def test_an_upper_bound_is_above_what_goes_on_with_the_largest_byte(
-    first: bytes, second: int | None
-) -> None:
-    [low], [exact], [high] = bounds([pa.array([first]), pa.array([second], pa.int64())])
-    assert low <= exact <= high
+    first = arrays(kinds, rows)[0]
+    in_order = [value for (value, *_) in sorted(rows, key=order)]
+    ends = (pa.array([in_order[place]], first.type) for place in (0, -1))
+    counts = (pa.array([count], pa.int64()) for count in (0, len(rows)))
+    [low], [high] = row_key.bounds_by_first(*ends, *counts)
+    assert low is not None
+    assert high is not None
+    assert all(low <= key <= high for key in row_key.encode(arrays(kinds, rows)))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +201,7 @@ def test_an_upper_bound_is_above_what_goes_on_with_the_largest_byte(
 )  # fmt: skip
 def test_a_type_without_a_known_order_is_refused(kind: pa.DataType) -> None:
     with pytest.raises(TypeError) as caught:
-        row_key.encode([pa.array([1]), pa.nulls(1, kind)], up=False)
+        row_key.encode([pa.array([1]), pa.nulls(1, kind)])
     assert str(kind) in str(caught.value)
     assert "accepted: boolean, tinyint" in str(caught.value)
 
@@ -238,7 +228,7 @@ def test_the_first_column_bounds_whole_keys(rows: list[tuple[str | None, int | N
         pa.array(list(one), kind)
         for one, kind in zip(zip(*rows, strict=True), (pa.string(), pa.int64()), strict=True)
     ]
-    keys = row_key.encode(columns, up=False)
+    keys = row_key.encode(columns)
     present = sorted((one for one, _ in rows if one is not None), key=str.encode)
     ends = [present[0], present[-1]] if present else [None, None]
     counts = [len(rows) - len(present), len(rows)]
@@ -300,7 +290,7 @@ def test_a_key_is_read_as_the_values_it_was_made_of(
 ) -> None:
     names, row = case
     kinds = [READ[name][0] for name in names]
-    [key] = row_key.encode(arrays(kinds, [row]), up=False)
+    [key] = row_key.encode(arrays(kinds, [row]))
     found = json.loads(row_key.decode(key, kinds))
     for name, value, one in zip(names, row, found, strict=True):
         if value is None:
@@ -313,14 +303,14 @@ def test_a_key_is_read_as_the_values_it_was_made_of(
             assert one == READ[name][2](value)
 
 
-@given(table=long_tables(), up=st.booleans())
+@given(table=long_tables())
 @settings(max_examples=150)
 def test_of_a_key_that_is_cut_off_the_beginning_is_read(
-    table: tuple[list[pa.DataType], Rows], up: bool
+    table: tuple[list[pa.DataType], Rows],
 ) -> None:
     kinds, rows = table
-    [whole_key] = bounds(arrays(kinds, rows[:1]))[1]
-    [key] = row_key.encode(arrays(kinds, rows[:1]), up=up)
+    [whole_key] = whole(arrays(kinds, rows[:1]))
+    [key] = row_key.encode(arrays(kinds, rows[:1]))
     if len(whole_key) > 2 * row_key.LONGEST:
         assert "…" in row_key.decode(key, kinds)
 

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 def key(values: tuple[int, str]) -> str:
     columns = [pa.array([value], kind) for value, kind in zip(values, TYPES, strict=True)]
-    return row_key.encode(columns, up=False)[0]
+    return row_key.encode(columns)[0]
 
 
 KEY = st.tuples(st.integers(0, 4), st.sampled_from(["", "x", "y"]))
