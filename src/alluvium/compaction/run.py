@@ -30,6 +30,10 @@ from alluvium.engine.core_seconds import measured
 # writer's commit was faster than is planned anew.
 _ROUNDS = 20
 
+# Merges that one job takes at most for each core: all cores have work, and the first merges of a
+# table of thousands of files are committed soon.
+_MERGES_PER_CORE = 16
+
 _log = logging.getLogger(__name__)
 Files = TypeVar("Files", bound=TableFiles)
 Made = TypeVar("Made")
@@ -198,7 +202,8 @@ def _carry_out(
         done = replace(done, relabelled=done.relabelled + relabelled)
     ahead = len(planned.groups)
     together: list[_Merge] = []
-    for groups, rows_per_file in _jobs(planned.groups, layout):
+    most = _MERGES_PER_CORE * rewriter.session.sparkContext.defaultParallelism
+    for groups, rows_per_file in _jobs(planned.groups, layout, most):
         count = sum(len(group.inputs) for group in groups)
         size = sum(group.bytes for group in groups)
         say(f"{model}: merging {count} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
@@ -223,14 +228,15 @@ def _carry_out(
     return _commit(rewriter, together, layout, model, done) if together else done
 
 
-def _jobs(groups: Sequence[Group], layout: Layout) -> Iterator[tuple[list[Group], int]]:
-    """Groups that one Spark job merges, and the most rows of a file it makes.
+def _jobs(groups: Sequence[Group], layout: Layout, most: int) -> Iterator[tuple[list[Group], int]]:
+    """Groups that one Spark job merges, `most` of them, and the most rows of a file it makes.
 
     Merges into a single file, mostly small ones, go together; any other has files of its own size.
     """
     single = [group for group in groups if group.outputs == 1]
-    if single:
-        yield single, max(group.rows for group in single) or layout.target_rows
+    for first in range(0, len(single), most):
+        together = single[first : first + most]
+        yield together, max(group.rows for group in together) or layout.target_rows
     for group in groups:
         if group.outputs > 1:
             yield [group], math.ceil(group.rows / group.outputs) or layout.target_rows

@@ -105,6 +105,21 @@ class Killed(BaseException):
     pass
 
 
+def test_many_merges_are_several_jobs_and_committed_after_each(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alluvium.compaction.run._MERGES_PER_CORE", 1)
+    cores = spark.sparkContext.defaultParallelism
+    path = tmp_path / "table"
+    table = tables.make(spark, path, 2 * (2 * cores + 1), 10)
+    before = tables.rows_of(spark, table)
+    versions: list[int] = []
+    layout = Layout(tables.SORT_BY, target_rows=40, fan_in=2)
+    compact(spark, table, layout, "m", say=lambda _: versions.append(DeltaTable(path).version()))
+    assert versions[:3] == [1, 1 + cores, 1 + 2 * cores]
+    assert tables.rows_of(spark, table) == before
+
+
 def test_killed_between_its_jobs_it_has_done_nothing(spark: SparkSession, tmp_path: Path) -> None:
     table = two_merges(spark, tmp_path / "table")
     before, version = tables.rows_of(spark, table), DeltaTable(tmp_path / "table").version()

@@ -1,0 +1,46 @@
+"""Who reads a table while it is compacted: queries that have begun, and streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from functional.compaction import tables
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import compact
+
+pytestmark = pytest.mark.spark
+LAYOUT = Layout(tables.SORT_BY, target_rows=1000, fan_in=8)
+
+
+def test_a_query_that_has_begun_reads_its_version_to_the_end(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = tables.make(spark, tmp_path / "table", 8)
+    # A partition at a time is read, as its rows are asked for.
+    rows = spark.table(table).repartition(8).toLocalIterator()
+    begun = spark.sql(f"select count(*), sum(id) from {table}")
+    found = [next(rows)["id"]]
+    assert compact(spark, table, LAYOUT, "logs").merges == 1
+    found += [row["id"] for row in rows]
+    assert sorted(found) == list(range(400))
+    assert tuple(begun.first() or ()) == (400, sum(range(400)))
+
+
+def test_a_stream_gets_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
+    path, sink = tmp_path / "table", tmp_path / "sink"
+    table = tables.make(spark, path, 8)
+
+    def drain() -> list[str]:
+        rows = spark.readStream.format("delta").load(str(path))
+        writer = rows.writeStream.format("delta").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start(str(sink))
+        query.awaitTermination()
+        return tables.rows_of(spark, f"delta.`{sink}`")
+
+    assert drain() == tables.rows_of(spark, table)
+    assert compact(spark, table, LAYOUT, "logs").merges == 1
+    tables.append(spark, path, 1, first=400)
+    assert drain() == tables.rows_of(spark, table)

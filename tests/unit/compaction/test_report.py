@@ -1,0 +1,59 @@
+"""What a dry run and a run print."""
+
+from __future__ import annotations
+
+import pytest
+
+from alluvium.compaction.bucket import COUNT, FINAL, Group, Relabel
+from alluvium.compaction.plan import Plan
+from alluvium.compaction.report import done_line, plan_lines
+from alluvium.compaction.run import Compacted
+
+MIB = 2**20
+
+
+def group(bucket: str, reason: str, number: int, *, inputs: int, outputs: int) -> Group:
+    paths = tuple(f"part-{number}-{place}" for place in range(inputs))
+    rows = 40_000 * inputs
+    return Group(bucket, reason, paths, 0, rows, 2 * inputs * MIB, outputs, 0.0, 0, 0)
+
+
+def test_a_plan_is_a_table() -> None:
+    merges = [group("day=2024-03-02", COUNT, n, inputs=32, outputs=1) for n in range(7)]
+    merges.append(group("day=2024-03-01", FINAL, 7, inputs=520, outputs=21))
+    labels = (Relabel("", ("part-a", "part-b"), 2),)
+    assert list(plan_lines("logs", Plan(labels, tuple(merges), waiting=3), 1746)) == [
+        "logs: would compact (dry run), 1,746 fragments",
+        "  bucket          reason    level  inputs      MiB        rows  outputs",
+        *["  day=2024-03-02  count         0      32     64.0   1,280,000        1"] * 5,
+        "                  … 2 more",
+        "  day=2024-03-01  final         0     520  1,040.0  20,800,000       21",
+        "  -               relabel       2       2      0.0",
+        "  8 merges of 744 fragments, 1,488.0 MiB to read, 2 new labels, 3 merges over the budget",
+    ]
+
+
+def test_a_plan_of_nothing_is_a_line() -> None:
+    assert list(plan_lines("logs", Plan(), 1)) == ["logs: nothing to compact, 1 fragment"]
+    assert list(plan_lines("logs", Plan(waiting=1), 2)) == [
+        "logs: nothing to compact, 2 fragments; 1 merge over the budget"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("done", "line"),
+    [
+        (Compacted(), ""),
+        (Compacted(waiting=2), "logs: nothing compacted, 2 merges over the budget"),
+        (
+            Compacted(1, 32, 1, 64 * MIB, 60 * MIB, 1000, seconds=1.25),
+            "logs: compacted 32 fragments → 1 (64.0 MiB) in 1.2 s",
+        ),
+        (
+            Compacted(relabelled=4, conflicts=1, seconds=0.5),
+            "logs: compacted 4 new labels, 1 conflict with other writers in 0.5 s",
+        ),
+    ],
+)
+def test_a_run_says_what_it_did(done: Compacted, line: str) -> None:
+    assert done_line("logs", done) == line
