@@ -161,9 +161,10 @@ def draw(results: list[Result]) -> None:
     asked = _largest(
         [one for one in events if one["group"] == "queries" and one.get("phase") == "final"]
     )
+    simulated = [one for one in results if "log events" in one["case"] and "levels" in one]
     if not ingested and not asked:
         return
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7))
+    figure, axes = plt.subplots(3, 2, figsize=(11, 10))
     if ingested:
         axis = axes[0][0]
         names = [one["contender"] for one in ingested]
@@ -191,6 +192,15 @@ def draw(results: list[Result]) -> None:
             f"fragments read by 24 queries (line: floor)\n{asked[0]['case']}", fontsize=9
         )
         axis.invert_yaxis()
+        axis = axes[2][1]
+        axis.barh(names, [one["core_seconds"] for one in asked], color=charts.colours(names, OURS))
+        axis.set_title("core-seconds of these queries", fontsize=9)
+        axis.invert_yaxis()
+    axis = axes[2][0]
+    for one in simulated:
+        by_level = {level["level"]: 100 * level["key_width"] for level in one["levels"]}
+        axis.plot(list(by_level), list(by_level.values()), marker=".")
+        axis.set_title(f"% of rows between a fragment's keys, by level\n{one['case']}", fontsize=9)
     figure.tight_layout()
     charts.save(figure, CHART)
 

@@ -38,6 +38,7 @@ class Ingested:
     Attributes:
         seconds: of compaction after each batch, and after the last one.
         live: fragments when each batch was compacted, `landed` when it had landed.
+        small: of `live`, those of less than half of a full one's rows.
         core_seconds: of CPU time in Spark's tasks for it, without the one after the last.
         opened: how often data files have been opened for compaction, at Hadoop's file system.
         requests: data files opened and written for compaction so far, after each batch.
@@ -52,6 +53,7 @@ class Ingested:
     seconds_last: float = 0.0
     live: list[int] = field(default_factory=list)
     landed: list[int] = field(default_factory=list)
+    small: list[int] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
@@ -65,11 +67,13 @@ def ingest(
     table: str,
     ledger: Ledger,
     files_per_batch: int,
+    target_rows: int,
     half_way: Callable[[], None],
     opens: Callable[[], Counter[str]],
 ) -> Ingested:
     """Land all files, and compact after each batch and at the end.
 
+    target_rows: of a full fragment.
     half_way: called when half of the batches are in.
     opens: how often each file has been opened, by its name.
     """
@@ -99,6 +103,8 @@ def ingest(
         done.landed.append(len(ledger.live) + len(adds))
         ledger.follow()
         done.live.append(len(ledger.live))
+        rows = [one["stats"]["numRecords"] for one in ledger.live.values()]
+        done.small.append(sum(2 * count < target_rows for count in rows))
         done.requests.append(done.opened + ledger.written)
         if number == len(batches) // 2:
             half_way()
@@ -145,8 +151,9 @@ def cases(
 
         with sized(session, full_bytes), counting(session) as opens:
             done = ingest(
-                session, source, contender, table, ledger, files_per_batch, half_way, opens
-            )
+                session, source, contender, table, ledger, files_per_batch, layout.target_rows,
+                half_way, opens,
+            )  # fmt: skip
         if ask:
             asked.append(
                 {"phase": "final"}
@@ -203,7 +210,8 @@ def figures(source: Source, contender: Contender, done: Ingested, layout: Layout
         "rows_per_file": round(statistics.mean(rows)),
     }
     if isinstance(contender, Alluvium):
-        found["live_limit"] = contender.layout.most_small
+        found["small_max"] = max(done.small)
+        found["small_limit"] = contender.layout.most_small
         found["levels"] = done.levels
     return found
 
