@@ -5,7 +5,7 @@ its outcome is kept under that seed in benchmarks/results/chaos_compaction.json.
 a round.
 
 In every round a table is compacted while it is appended to, in half of them also merged into, and
-hit by what the kind of the round says:
+hit by what the kind of the round says; where a kill waits for a file, both come right behind it:
 
 kill        a process that compacts is killed with -9, it and its JVM: at a random moment, or
             as soon as it has written a file
@@ -61,6 +61,7 @@ SCHEMA = pa.schema(
 )
 ROWS = 30  # of a file that an append makes
 TRIES = 20  # of a writer that compactions are faster than
+PATIENCE = 120.0  # seconds until a worker has written a file
 DAY = 86400.0
 QUIET = 10.0**11  # seconds since 1970: long after all arrivals
 HOUR_QUIET = 3600.0  # seconds
@@ -325,7 +326,9 @@ class Round:
         worker.start(**task)
         if writing:
             while self._files() == files:
-                time.sleep(0.001)
+                if time.monotonic() > started + PATIENCE:
+                    raise RuntimeError("a worker has written nothing")
+                time.sleep(0.01)
         else:
             others.start()
             time.sleep(max(0.0, started + moment - time.monotonic()))

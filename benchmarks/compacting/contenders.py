@@ -39,11 +39,15 @@ class Contender(Protocol):
 
 @dataclass(frozen=True)
 class Delta:
-    """What Delta has itself; an empty `sql` leaves all to the commit."""
+    """What Delta has itself; an empty `sql` leaves all to the commit.
+
+    last: what is done at the end.
+    """
 
     name: str
     sql: str = ""
     options: str = ""
+    last: str = ""
 
     @property
     def in_commit(self) -> bool:
@@ -54,7 +58,8 @@ class Delta:
             session.sql(self.sql.format(table=table))
 
     def at_last(self, session: SparkSession, table: str, now: float) -> None:
-        pass
+        if self.last:
+            session.sql(self.last.format(table=table))
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,12 @@ def contenders(layout: Layout) -> list[Contender]:
         Delta("OPTIMIZE", "optimize {table}"),
         Delta("OPTIMIZE ZORDER", f"optimize {{table}} zorder by ({columns})"),
         Delta("auto compaction", options="tblproperties ('delta.autoOptimize.autoCompact'='true')"),
-        Delta("liquid clustering", "optimize {table}", f"cluster by ({columns})"),
+        Delta(
+            "liquid clustering",
+            "optimize {table}",
+            f"cluster by ({columns})",
+            "optimize {table} full",
+        ),
     ]
 
 

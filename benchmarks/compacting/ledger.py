@@ -19,14 +19,13 @@ class Ledger:
         folder: of the table.
         live: `add` actions by path, statistics parsed.
         commits: that rewrote something.
-        read, written: files opened for it.
+        written: files made by it.
         rows, bytes, bytes_written: of these files.
     """
 
     folder: Path
     live: dict[str, dict[str, Any]] = field(default_factory=dict)
     commits: int = 0
-    read: int = 0
     written: int = 0
     rows: int = 0
     bytes: int = 0
@@ -44,7 +43,6 @@ class Ledger:
         added = [one["add"] for one in actions if one.get("add")]
         for path in removed:
             old = self.live.pop(path)
-            self.read += 1
             self.rows += old["stats"]["numRecords"]
             self.bytes += old["size"]
         if removed:

@@ -154,6 +154,7 @@ def layout_of(target_rows: int, sort_by: tuple[str, ...] = events.SORT_BY) -> La
     return Layout(
         sort_by,
         target_rows=target_rows,
+        target_bytes=round(Layout.target_bytes * max(1.0, share)),
         quiet_after=6 * HOUR,
         level_rows=max(1, round(Layout.level_rows * share)),
     )

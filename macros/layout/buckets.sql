@@ -5,7 +5,8 @@
   {#- Each client writes an array in its own way: as JSON, or as Python or NumPy print it. -#}
   {%- set partition = modules.re.findall('["\']([^"\']+)["\']', run_query('describe detail ' ~ relation.render()).rows[0]['partitionColumns'] | string) -%}
   {%- set found = [] -%}
-  {%- for wanted in (layout.column, layout.column ~ '_' ~ layout.window) -%}
+  {%- set generated = modules.re.sub('[^A-Za-z0-9_]', '_', layout.column) ~ '_' ~ layout.window -%}
+  {%- for wanted in (layout.column, generated) -%}
     {%- for column in partition if column | lower == wanted | lower -%}{%- do found.append(column) -%}{%- endfor -%}
   {%- endfor -%}
   {%- set column = found[0] if found else none -%}

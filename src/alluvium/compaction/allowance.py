@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from alluvium.compaction.bucket import UNSORTED, Bucket, Numbers
 
@@ -33,6 +34,11 @@ class Allowance:
         self.run -= every
         self.ordered -= ordered
         return True
+
+    def heavy(self, bucket: Bucket) -> npt.NDArray[np.bool_]:
+        """Fragments of which no two have to fit in."""
+        found: npt.NDArray[np.bool_] = 2 * bucket.bytes > self.run
+        return found
 
     def part(self, bucket: Bucket, places: Numbers) -> Numbers:
         """The first of `places` that fit in together; two at least, where there are two."""

@@ -67,6 +67,10 @@ class Bucket:
         rows, size = self.rows[places].sum(), self.bytes[places].sum()
         return float(max(rows / layout.target_rows, size / layout.target_bytes))
 
+    def outputs(self, places: Numbers, layout: Layout) -> int:
+        """Fragments that these make, merged."""
+        return max(1, round(self.filled(places, layout)))
+
     def is_full(self, layout: Layout) -> npt.NDArray[np.bool_]:
         """Whether a fragment is large enough to be left alone by the size tiers."""
         full: npt.NDArray[np.bool_] = self.fullness(layout) >= FULL
@@ -124,7 +128,7 @@ class Group:
             level=level,
             rows=rows,
             bytes=size,
-            outputs=max(1, round(bucket.filled(inputs, layout))),
+            outputs=bucket.outputs(inputs, layout),
             arrived=float(bucket.arrived[inputs].max()),
             tier_bytes=int(bucket.tier_bytes[inputs].sum())
             + (0 if reason == FINAL else size - local),

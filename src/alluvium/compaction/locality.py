@@ -61,11 +61,18 @@ class _Climb:
 
     def flush(self) -> None:
         """Level 0 into level 1."""
+        heavy = self.allowance.heavy(self.bucket)
         entering = self.at(0)
         above = self.rows(np.flatnonzero(self.level > 0))
         limit = max(self.layout.level_rows, above // self.layout.growth)
         if self.rows(entering) <= limit:
             return
+        for alone in entering[heavy[entering] & (self.bucket.level[entering] == UNSORTED), None]:
+            # In pieces it can be merged; until then the others go on without it.
+            if self.allowance.takes(self.bucket, alone):
+                self.taken[alone] = True
+                self.groups.append(Group.of(self.bucket, LOCALITY, alone, 0, self.layout))
+        entering = entering[~heavy[entering]]
         parts = components(self.bucket, entering)
         alone = [part for part in parts if self._is_sorted(part)]
         self._relabel(np.concatenate(alone) if alone else entering[:0], 1)

@@ -148,20 +148,23 @@ def encoder(kind: pa.DataType) -> Callable[[Any], bytes]:
         scale = kind.scale
         # 38 digits take 127 bits and a sign.
         return lambda value: _integer(int(value.scaleb(scale, _EXACT)), 16)
-    if pa.types.is_string(kind):
-        return lambda value: _bytes(value.encode())
-    if pa.types.is_binary(kind):
+    if _is_bytes(kind):
         return _bytes
     raise TypeError(f"rows cannot be sorted by the type {kind}; accepted: {SUPPORTED}")
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Dates and timestamps as the integers underneath: Python's hold fewer years."""
+    """Dates and timestamps as the integers underneath: Python's hold fewer years; strings as their
+    bytes, which need not be UTF-8."""
     if pa.types.is_date32(column.type):
         return column.cast(pa.int32())
     if pa.types.is_timestamp(column.type):
         return column.cast(pa.int64())
-    return column
+    return column.cast(pa.large_binary()) if _is_bytes(column.type) else column
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 def _integer(value: int, width: int) -> bytes:

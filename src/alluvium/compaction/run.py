@@ -236,7 +236,8 @@ def _jobs(groups: Sequence[Group], layout: Layout, most: int) -> Iterator[tuple[
     single = [group for group in groups if group.outputs == 1]
     for first in range(0, len(single), most):
         together = single[first : first + most]
-        yield together, max(group.rows for group in together) or layout.target_rows
+        # A row count that the log does not say is estimated, and must not cut a file.
+        yield together, max(layout.target_rows, *(group.rows for group in together))
     for group in groups:
         if group.outputs > 1:
             yield [group], math.ceil(group.rows / group.outputs) or layout.target_rows

@@ -77,6 +77,10 @@ class Rewriter(TableFiles):
         self.set("spark.sql.unionOutputPartitioning", "false")
         self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
         self.set("spark.databricks.delta.autoCompact.enabled", "false")
+        # Their row counts are what no row is lost by.
+        self.set("spark.databricks.delta.stats.collect", "true")
+        self.set("spark.sql.files.ignoreCorruptFiles", "false")
+        self.set("spark.sql.files.ignoreMissingFiles", "false")
         # AddFile actions of the snapshot, by path, as far as they were asked for.
         self._known: dict[str, Any] = {}
         protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
@@ -310,7 +314,8 @@ class Rewriter(TableFiles):
             parts.insert(0, place)
         key = F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
         found = (
-            frame.groupBy(F.col("_metadata.file_name").alias("name"))
+            # The table may have a column of that name.
+            frame.groupBy(frame.metadataColumn("_metadata").getField("file_name").alias("name"))
             .agg(F.min(key).alias("lo"), F.max(key).alias("hi"))
             .toArrow()
         )

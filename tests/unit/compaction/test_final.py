@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes, overlap
 
@@ -185,6 +185,42 @@ def test_what_has_lost_many_rows_is_written_anew(rows: int, share: float, writte
     found = list(final_groups(with_rows, hundredfold, Allowance()))
     # What has become small takes the next one with it.
     assert [group.inputs for group in found] == ([(hollow, behind)[:written]] if written else [])
+
+
+@given(
+    rows=st.lists(st.integers(1, 40), min_size=1, max_size=12),
+    weights=st.lists(st.integers(1, 60), min_size=12, max_size=12),
+)
+@settings(max_examples=200)
+@example(rows=[4, 4], weights=[18, 140] * 6)
+def test_what_is_in_order_is_merged_only_into_fewer(rows: list[int], weights: list[int]) -> None:
+    """Bytes decide, and no row weighs as much as another."""
+    layout = replace(LAYOUT, target_rows=1000, target_bytes=400)
+    bucket = Playground(layout)
+    for place, count in enumerate(rows):
+        bucket.put(range(100 * place, 100 * place + count), level=1)
+    sizes = np.array(rows) * np.array(weights[: len(rows)])
+    heavy_rows = replace(bucket.bucket(), bytes=sizes)
+    for group in final_groups(heavy_rows, layout, Allowance()):
+        assert group.outputs < len(group.inputs)
+
+
+def test_files_of_which_no_two_fit_into_the_budget_stop_no_others() -> None:
+    bucket = Playground(LAYOUT)
+    rng = np.random.default_rng(0)
+    for size in (60, 60, *[2] * 12):
+        bucket.land(rng.integers(0, 1000, size))
+    too_large = bucket.land(rng.integers(0, 1000, 120))
+    budget, runs = 100 * ROW_BYTES, 0
+    while found := groups(bucket, budget):
+        assert sum(group.bytes for group in found) <= budget
+        bucket.apply(found)
+        runs += 1
+        assert runs < 20
+    untouched = bucket.fragments.pop(too_large)
+    assert len(untouched.keys) == 120
+    assert clashes(bucket.fragments.values()) == 0
+    assert bucket.small() <= 1
 
 
 def test_what_does_not_fit_in_with_its_neighbour_is_written_alone() -> None:

@@ -241,3 +241,16 @@ def test_a_level_over_its_limit_gives_up_what_meets_least() -> None:
     labels = found(bucket).relabels
     assert [label.inputs for label in labels if label.level == 2] == [(free,)]
     assert {meets, other}.isdisjoint(path for label in labels for path in label.inputs)
+
+
+def test_files_of_which_no_two_fit_into_the_budget_stop_no_others() -> None:
+    rng = np.random.default_rng(1)
+    bucket = Playground(layout(2, 200, budget=100_000))
+    for rows in (600, 600, 1200, 100, 100, 100, 100):
+        bucket.land(uniform(rng, rows, 0))
+    found = locality(bucket.bucket(), bucket.layout, Allowance(run=100_000))
+    assert sorted(len(group.inputs) for group in found.groups) == [1, 4]
+    assert sum(group.bytes for group in found.groups) == 100_000
+    assert [group.level for group in found.groups if len(group.inputs) == 1] == [0]
+    bucket.apply(found.groups, found.relabels)
+    assert clashes(bucket.at(1)) == 0

@@ -116,6 +116,16 @@ def test_keys_of_several_columns_are_in_the_order_of_the_rows(
     check(*table)
 
 
+def test_strings_need_not_be_utf8() -> None:
+    texts = [b"", b"a", b"a\xff", b"\xc3", b"\xc3\xa9", b"\xff"]
+    wild = pa.array(texts, pa.binary()).cast(pa.string(), safe=False)
+    keys = row_key.encode([wild])
+    assert keys == row_key.encode([pa.array(texts, pa.binary())]) == sorted(keys)
+    assert keys == row_key.encode([pa.array(texts, pa.large_binary())])
+    nulls, rows = pa.array([0] * 6, pa.int64()), pa.array([1] * 6, pa.int64())
+    assert row_key.bounds_by_first(wild, wild, nulls, rows)[0] == keys
+
+
 def test_a_value_sorts_before_those_that_it_begins() -> None:
     text = [
         None,

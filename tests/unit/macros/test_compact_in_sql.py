@@ -156,6 +156,10 @@ def test_a_generated_partition_stands_for_its_timestamp(macros: Any) -> None:
     Server(macros, [], At_Day="date", region="string")
     bucket = macros.bucket_column(LOGS, {"column": "at", "window": "day"})
     assert bucket["name"] == "`At_Day`"
+    Server(macros, [], logged_at_day="date")
+    for name in ("logged at", "logged-at", "logged.at"):
+        bucket = macros.bucket_column(LOGS, {"column": name, "window": "day"})
+        assert bucket["name"] == "`logged_at_day`"
 
 
 def test_a_column_that_cannot_name_buckets_is_refused(macros: Any, stop: Any) -> None:
