@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,3 +78,63 @@ def test_files_with_different_columns(spark: SparkSession, tmp_path: Path) -> No
     [file] = tables.files_of(tmp_path)
     in_file = pq.read_table(file)["late"].to_pylist()
     assert in_file == [None] * 20 + list(range(20, 40))
+
+
+@contextmanager
+def settings(session: SparkSession, **values: str) -> Iterator[None]:
+    names = {
+        "statistics": "spark.databricks.delta.stats.collect",
+        "pass_over": "spark.sql.files.ignoreCorruptFiles",
+    }
+    for name, value in values.items():
+        session.conf.set(names[name], value)
+    try:
+        yield
+    finally:
+        for name in values:
+            session.conf.unset(names[name])
+
+
+def test_a_column_that_is_called_metadata(spark: SparkSession, tmp_path: Path) -> None:
+    for file in range(FILES):
+        ids = pa.array(range(file, 40, FILES), pa.int64())
+        names = pa.array([{"file_name": f"{one}.json"} for one in ids.to_pylist()])
+        write_deltalake(tmp_path, pa.table({"id": ids, "_metadata": names}), mode="append")
+    compacted(spark, tmp_path, "id")
+
+
+def test_strings_that_are_no_utf8(spark: SparkSession, tmp_path: Path) -> None:
+    table = f"delta.`{tmp_path / 'table'}`"
+    for file in range(FILES):
+        values = f"select cast(x'{file}fff' as string) as name, {file} as id"
+        spark.sql(values).write.format("delta").mode("append").save(str(tmp_path / "table"))
+    done = compact(spark, table, Layout(("name", "id"), fan_in=FILES), "strange")
+    assert (done.inputs, done.outputs) == (FILES, 1)
+    found = spark.sql(f"select hex(name) as name, id from {table} order by id").collect()
+    assert [tuple(row) for row in found] == [(f"{file}FFF", file) for file in range(FILES)]
+
+
+def test_without_statistics(spark: SparkSession, tmp_path: Path) -> None:
+    with settings(spark, statistics="false"):
+        table = tables.make(spark, tmp_path / "table", FILES)
+        before = tables.rows_of(spark, table)
+        done = compact(spark, table, Layout(tables.SORT_BY, fan_in=FILES), "strange")
+    assert (done.inputs, done.outputs, done.rows) == (FILES, 1, 200)
+    assert tables.rows_of(spark, table) == before
+
+
+def test_a_broken_file_stops_it_whatever_spark_passes_over(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "table"
+    with settings(spark, statistics="false", pass_over="true"):
+        table = tables.make(spark, path, FILES)
+        version, broken = DeltaTable(path).version(), tables.files_of(path)[0]
+        # Its footer stays, a page in it does not.
+        content = bytearray(broken.read_bytes())
+        content[20:200] = bytes(180)
+        broken.write_bytes(content)
+        (broken.parent / f".{broken.name}.crc").unlink(missing_ok=True)
+        with pytest.raises(Exception, match=r"(?i)parquet|corrupt|failed"):
+            compact(spark, table, Layout(tables.SORT_BY, fan_in=FILES), "strange")
+    assert DeltaTable(path).version() == version
