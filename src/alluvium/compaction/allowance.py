@@ -14,10 +14,12 @@ from alluvium.compaction.bucket import UNSORTED, Bucket, Numbers
 class Allowance:
     """Bytes that may still be rewritten.
 
+    budget: in a whole run.
     run: in this run.
     ordered: of them, of fragments that are sorted already.
     """
 
+    budget: float = float("inf")
     run: float = float("inf")
     ordered: float = float("inf")
 
@@ -36,8 +38,8 @@ class Allowance:
         return True
 
     def heavy(self, bucket: Bucket) -> npt.NDArray[np.bool_]:
-        """Fragments of which no two have to fit in."""
-        found: npt.NDArray[np.bool_] = 2 * bucket.bytes > self.run
+        """Fragments of which no two of the size fit into a whole run."""
+        found: npt.NDArray[np.bool_] = 2 * bucket.bytes > self.budget
         return found
 
     def part(self, bucket: Bucket, places: Numbers) -> Numbers:

@@ -58,7 +58,7 @@ class Plan:
         return bool(self.relabels or self.groups)
 
 
-def plan(fragments: pa.Table, layout: Layout, now: float) -> Plan:
+def plan(fragments: pa.Table, layout: Layout, now: float, spent: int = 0) -> Plan:
     """What the fragments of a table need.
 
     Open buckets first: their size tiers, which keep the number of fragments down. Then the final
@@ -68,17 +68,19 @@ def plan(fragments: pa.Table, layout: Layout, now: float) -> Plan:
         fragments: a row each, columns as FRAGMENTS.
         layout: the wanted one.
         now: seconds since 1970.
+        spent: bytes of the budget that this run has used up.
     """
     every = sorted(buckets(fragments, layout), key=lambda one: (one.ends or 0.0, one.name))
-    found = _plan(every, layout, now)
+    found = _plan(every, layout, now, spent)
     if layout.budget is None:
         return found
-    whole = _plan(every, replace(layout, budget=None), now)
+    whole = _plan(every, replace(layout, budget=None), now, 0)
     return replace(found, waiting=len(set(whole.groups) - set(found.groups)))
 
 
-def _plan(every: Sequence[Bucket], layout: Layout, now: float) -> Plan:
-    allowance = Allowance(run=float("inf") if layout.budget is None else layout.budget)
+def _plan(every: Sequence[Bucket], layout: Layout, now: float, spent: int) -> Plan:
+    budget = float("inf") if layout.budget is None else layout.budget
+    allowance = Allowance(budget, run=budget - spent)
     relabels: list[Relabel] = []
     groups: list[Group] = []
     still_open = [one for one in every if not is_quiet(one, layout, now)]

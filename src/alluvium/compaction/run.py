@@ -142,12 +142,10 @@ def compact(
     done = Compacted()
     for _ in range(_ROUNDS):
         rewriter, layout, fragments = _read(Rewriter, session, table, layout, model)
-        left = None
-        if layout.budget is not None:
-            left = layout.budget - done.bytes_read - done.bytes_given_up
-            if left <= 0:
-                break
-        planned = plan(fragments, replace(layout, budget=left), clock())
+        spent = done.bytes_read + done.bytes_given_up
+        if layout.budget is not None and spent >= layout.budget:
+            break
+        planned = plan(fragments, layout, clock(), spent)
         done = replace(done, waiting=planned.waiting)
         if not planned:
             break

@@ -52,7 +52,7 @@ _SCHEMA = pa.schema(
 )
 
 
-# Tags as `text` writes them, with numbers that fit for sure.
+# Tags as `to_text` writes them, with numbers that fit for sure.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})"
 _WRITTEN = (
     r'^\{"row_key":(?P<row_key>"(?:[^"\\]|\\.)*"),'

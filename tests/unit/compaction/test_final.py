@@ -40,7 +40,7 @@ def buckets(draw: st.DrawFn) -> Playground:
 
 
 def groups(bucket: Playground, budget: float = float("inf")) -> list[Group]:
-    return list(final_groups(bucket.bucket(), LAYOUT, Allowance(run=budget)))
+    return list(final_groups(bucket.bucket(), LAYOUT, Allowance(budget, budget)))
 
 
 def is_small(one: Fragment) -> bool:

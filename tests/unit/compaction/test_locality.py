@@ -248,7 +248,7 @@ def test_files_of_which_no_two_fit_into_the_budget_stop_no_others() -> None:
     bucket = Playground(layout(2, 200, budget=100_000))
     for rows in (600, 600, 1200, 100, 100, 100, 100):
         bucket.land(uniform(rng, rows, 0))
-    found = locality(bucket.bucket(), bucket.layout, Allowance(run=100_000))
+    found = locality(bucket.bucket(), bucket.layout, Allowance(100_000, 100_000))
     assert sorted(len(group.inputs) for group in found.groups) == [1, 4]
     assert sum(group.bytes for group in found.groups) == 100_000
     assert [group.level for group in found.groups if len(group.inputs) == 1] == [0]

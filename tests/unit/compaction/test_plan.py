@@ -303,13 +303,23 @@ def test_sorting_costs_nothing_of_what_order_may_cost() -> None:
     assert (len(group.inputs), group.reason) == (4, LOCALITY)
 
 
+def test_what_is_left_of_a_budget_is_not_spent_on_files_one_by_one() -> None:
+    size = LAYOUT.target_rows * ROW_BYTES
+    bucket = Playground(replace(LAYOUT, budget=8 * size), "old", NOW - DAY)
+    for _ in range(4):
+        bucket.land(range(LAYOUT.target_rows), NOW - DAY)
+    assert plan(bucket.table(), bucket.layout, NOW).bytes == 4 * size
+    found = plan(bucket.table(), bucket.layout, NOW, spent=7 * size)
+    assert (found.groups, found.waiting) == ((), 1)
+
+
 def run(bucket: Playground, now: float) -> int:
     """As a run carries plans out, until the budget is used up; gives its bytes."""
     budget = bucket.layout.budget
     assert budget is not None
     spent = 0
     for _ in range(20):
-        found = plan(bucket.table(), replace(bucket.layout, budget=budget - spent), now)
+        found = plan(bucket.table(), bucket.layout, now, spent)
         if not found:
             break
         spent += ROW_BYTES * bucket.apply(found.groups, found.relabels)
