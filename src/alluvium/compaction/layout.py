@@ -45,6 +45,8 @@ class Layout:
         partial_progress: whether each merge of a plan is a commit of its own; otherwise all of
             them are one, or none is.
         cuts: of the Z-order. Nobody chooses them: they are in the table's log, once it has some.
+        marks: what tells the columns of `sort_by` from others that had their names. Of the table,
+            too.
     """
 
     sort_by: Sequence[str]
@@ -62,12 +64,13 @@ class Layout:
     curve: str = LEXICAL
     partial_progress: bool = True
     cuts: zorder.Cuts | None = None
+    marks: str = ""
 
     @property
     def row_key(self) -> str:
         """What tells apart row keys that cannot be compared: the order, its columns and cuts."""
         cuts = self.cuts.name if self.cuts else ""
-        return f"{self.curve}{json.dumps(list(self.sort_by))}{cuts}"
+        return f"{self.curve}{json.dumps(list(self.sort_by))}{self.marks}{cuts}"
 
     @property
     def span(self) -> float:

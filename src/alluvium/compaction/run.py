@@ -171,10 +171,12 @@ def look(
 def _read(
     kind: type[Files], session: SparkSession, table: str, layout: Layout, model: str
 ) -> tuple[Files, Layout, pa.Table]:
-    """The table as it is now, the layout with the cuts that it has, and its fragments."""
+    """The table as it is now, the layout with what it has of it, and its fragments."""
     with refusals(model):
         files = kind(session, table)
         files.check_row_key(layout.sort_by)
+        sort_by, marks = files.key_columns(layout.sort_by)
+        layout = replace(layout, sort_by=sort_by, marks=marks)
         first: str | None = layout.sort_by[0]
         if layout.curve == ZORDER:
             # Bounds of one column do not bound a place on the curve.

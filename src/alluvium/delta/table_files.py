@@ -144,6 +144,22 @@ class TableFiles(jvm.SessionCopy):
         if mistakes:
             raise ValueError("sort_by: " + "; ".join(mistakes))
 
+    def key_columns(self, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """A row key's columns as the table spells them, and what marks them.
+
+        Keys of one column cannot be compared with those of another that had its name before, nor,
+        where its type was widened, with those that were made before.
+        """
+        fields = [self._fields[name.lower()] for name in columns]
+        marks = []
+        for field in fields:
+            physical = field.metadata.get("delta.columnMapping.physicalName", field.name)
+            widened = "delta.typeChanges" in field.metadata
+            kind = field.dataType.simpleString() if widened else ""
+            marks.append([physical if physical != field.name else "", kind])
+        names = tuple(field.name for field in fields)
+        return names, json.dumps(marks) if any(any(mark) for mark in marks) else ""
+
     def key_types(self, columns: Sequence[str], cuts: zorder.Cuts | None) -> list[pa.DataType]:
         """Types of what a row key is made of, for `row_key.decode`: with cuts of a Z-order the
         place on the curve comes first."""
