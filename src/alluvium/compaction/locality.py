@@ -62,12 +62,15 @@ class _Climb:
     def flush(self) -> None:
         """Level 0 into level 1."""
         heavy = self.allowance.heavy(self.bucket)
+        raw = self.bucket.level == UNSORTED
         entering = self.at(0)
+        # What is sorted and too heavy for any merge stays here, and is no reason for one.
+        entering = entering[~heavy[entering] | raw[entering]]
         above = self.rows(np.flatnonzero(self.level > 0))
         limit = max(self.layout.level_rows, above // self.layout.growth)
         if self.rows(entering) <= limit:
             return
-        for alone in entering[heavy[entering] & (self.bucket.level[entering] == UNSORTED), None]:
+        for alone in entering[heavy[entering], None]:
             # In pieces it can be merged; until then the others go on without it.
             if self.allowance.takes(self.bucket, alone):
                 self.taken[alone] = True
@@ -92,7 +95,7 @@ class _Climb:
             if self._merge(chosen, 1):
                 continue
             # What is not sorted yet may be, whatever order has cost so far.
-            for piece in components(self.bucket, part[self.bucket.level[part] == UNSORTED]):
+            for piece in components(self.bucket, part[raw[part]]):
                 self._merge(self.allowance.part(self.bucket, piece), 1)
 
     def promote(self) -> None:
@@ -121,12 +124,15 @@ class _Climb:
             if (self.level[together] != self.bucket.level[together]).any():
                 # What has just made way does so by its label, whatever becomes of a merge.
                 continue
+            changed = False
             for part in components(self.bucket, together):
                 if self._is_sorted(part):
+                    changed |= bool(self.level[part[0]] != block[-1])
                     self.level[part] = block[-1]
                 else:
-                    self._merge(part, block[-1])
-            return
+                    changed |= self._merge(part, block[-1])
+            if changed:
+                return
 
     def relabels(self) -> Iterator[Relabel]:
         moved = (self.level != np.maximum(self.bucket.level, 0)) & (self.level > 0) & ~self.taken

@@ -116,6 +116,7 @@ def buckets(fragments: pa.Table, layout: Layout) -> Iterator[Bucket]:
     ours = pc.equal(known["row_key"], layout.row_key).fill_null(False)
     ours = pc.and_(ours, pc.and_(pc.is_valid(known["lo"]), pc.is_valid(known["hi"])))
     ours = pc.and_(ours, pc.less_equal(known["level"], _HIGHEST).fill_null(False))
+    ours = pc.and_(ours, pc.greater_equal(known["level"], 0).fill_null(False))
 
     def tagged(name: str, other: pa.ChunkedArray | int | float) -> npt.NDArray[Any]:
         values: npt.NDArray[Any] = pc.if_else(ours, known[name], other).fill_null(0).to_numpy()

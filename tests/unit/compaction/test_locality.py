@@ -254,3 +254,25 @@ def test_files_of_which_no_two_fit_into_the_budget_stop_no_others() -> None:
     assert [group.level for group in found.groups if len(group.inputs) == 1] == [0]
     bucket.apply(found.groups, found.relabels)
     assert clashes(bucket.at(1)) == 0
+
+
+def test_a_sorted_file_that_is_too_heavy_is_no_reason_to_merge_others() -> None:
+    bucket = Playground(layout(2, 500, budget=100_000))
+    bucket.put(range(0, 6000, 10), level=0)
+    for start in (1, 2):
+        bucket.put(range(start, 1000, 10), level=0)
+    assert not locality(bucket.bucket(), bucket.layout, Allowance(100_000, 100_000)).groups
+    bucket.put(range(3, 6200, 20), level=0)
+    [group] = locality(bucket.bucket(), bucket.layout, Allowance(100_000, 100_000)).groups
+    assert len(group.inputs) == 3
+
+
+def test_levels_that_do_not_fit_into_the_budget_stop_no_others() -> None:
+    bucket = Playground(layout(2, 10_000, budget=40_000))
+    # Each fragment of levels 2 and 4 overlaps two of the level below.
+    for level, first, width in ((1, 0, 400), (2, 200, 400), (3, 0, 1000), (4, 500, 1000)):
+        for start in range(first, first + 2000, width):
+            bucket.put(range(start, start + width, width // 100), level)
+    merged = locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000)).groups
+    inputs = [bucket.fragments[path].level for group in merged for path in group.inputs]
+    assert sorted(inputs) == [3, 3, 4, 4]

@@ -128,6 +128,7 @@ def test_a_tag_counts_for_its_own_row_key() -> None:
             row("more columns", tag=replace(tag, row_key='lexical["a", "b"]').text()),
             row("other curve", tag=replace(tag, row_key='hilbert["a"]').text()),
             row("garbage", tag="{"),
+            row("no level", tag=replace(tag, level=-7).text()),
             row("no bounds", tag='{"row_key": "lexical[\\"a\\"]", "level": 2}'),
         ]
     )
