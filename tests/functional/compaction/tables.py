@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -30,6 +32,18 @@ def append(session: SparkSession, path: Path, files: int, rows: int = 50, first:
     )
     writer = values.coalesce(1).write.format("delta").option("maxRecordsPerFile", rows)
     writer.mode("append").save(str(path))
+
+
+@contextmanager
+def settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Spark settings that hold meanwhile."""
+    for name, value in values.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in values:
+            session.conf.unset(name)
 
 
 def rows_of(session: SparkSession, table: str) -> list[str]:

@@ -6,6 +6,7 @@ import itertools
 
 import pandas as pd
 import pytest
+from functional.compaction import tables
 from functional.sorted_files import files_of, is_sorted
 from pyspark.sql import SparkSession
 
@@ -79,11 +80,8 @@ def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -
 @pytest.mark.parametrize("window", WINDOWS)
 def test_filters_and_compaction_know_the_windows(session: SparkSession, window: str) -> None:
     # Without statistics only the partitions can tell.
-    session.conf.set("spark.databricks.delta.stats.collect", "false")
-    try:
+    with tables.settings(session, {"spark.databricks.delta.stats.collect": "false"}):
         table = create(session, window)
-    finally:
-        session.conf.unset("spark.databricks.delta.stats.collect")
     times = session.sql(EVENTS).toPandas()["at"].dropna()
     files = begins(times, window).nunique() + 1
     for first, last in (

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from functional.compaction import tables
+from functional.compaction.test_compaction import QUIET, live_files
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
@@ -16,7 +17,6 @@ from alluvium.compaction.run import compact
 from alluvium.compaction.tags import TAG
 
 pytestmark = pytest.mark.spark
-QUIET = 10.0**11  # seconds since 1970: long after all arrivals
 
 
 def settle(session: SparkSession, table: str, *sort_by: str) -> int:
@@ -25,16 +25,9 @@ def settle(session: SparkSession, table: str, *sort_by: str) -> int:
     return compact(session, table, layout, "changed", clock=lambda: QUIET).merges
 
 
-def row_keys(path: Path) -> set[str]:
+def row_keys(session: SparkSession, table: str) -> set[str]:
     """Of the live files' tags."""
-    live: dict[str, str] = {}
-    for commit in sorted((path / "_delta_log").glob("0*.json")):
-        for action in map(json.loads, commit.read_text().splitlines()):
-            if file := action.get("add"):
-                live[file["path"]] = file["tags"][TAG] if "tags" in file else "{}"
-            elif file := action.get("remove"):
-                del live[file["path"]]
-    return {json.loads(tag).get("row_key", "") for tag in live.values()}
+    return {json.loads(add["tags"][TAG])["row_key"] for add in live_files(session, table).values()}
 
 
 def test_another_spelling_is_the_same_column(spark: SparkSession, tmp_path: Path) -> None:
@@ -62,7 +55,7 @@ def test_keys_of_a_widened_column_are_not_compared_with_older_ones(
             spark.sql(f"alter table {table} alter column price type decimal(12, 4)")
     assert settle(spark, table, "price") > 0
     assert settle(spark, table, "price") == 0
-    assert len(row_keys(path)) == 1
+    assert len(row_keys(spark, table)) == 1
     found = spark.sql(
         f"select min(price) as lo, max(price) as hi from {table}"
         " group by _metadata.file_name order by lo"
@@ -78,11 +71,11 @@ def test_a_column_that_gets_the_name_of_a_dropped_one_is_another(
     path = tmp_path / "table"
     table = tables.make(spark, path, 8, **{"columnMapping.mode": "name"})
     assert settle(spark, table, "service", "id") > 0
-    [before] = row_keys(path)
+    [before] = row_keys(spark, table)
     spark.sql(f"alter table {table} drop column service")
     spark.sql(f"alter table {table} add column (service string)")
     assert settle(spark, table, "service", "id") > 0
-    [after] = row_keys(path)
+    [after] = row_keys(spark, table)
     assert before != after
     assert settle(spark, table, "service", "id") == 0
     ids = spark.sql(f"select id from {table} where service is null").toArrow()["id"]

@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +27,13 @@ LAYOUT = Layout(tables.SORT_BY, curve="zorder", target_rows=400, fan_in=8)
 # files that it is made of.
 KINDS: dict[str, tuple[str, dict[str, str], dict[str, int]]] = {
     "classic": ("classic", {}, {"*.checkpoint.parquet": 1}),
-    "parts": ("classic", {"checkpoint.partSize": "8"}, {"*.checkpoint.*.*.parquet": 3}),
+    "parts": (
+        "classic",
+        {"spark.databricks.delta.checkpoint.partSize": "8"},
+        {"*.checkpoint.*.*.parquet": 3},
+    ),
     "v2": ("v2", {}, {"*.checkpoint.*.json": 1, "_sidecars/*.parquet": 1}),
 }
-
-
-@contextmanager
-def settings(session: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    names = {f"spark.databricks.delta.{name}": value for name, value in values.items()}
-    for name, value in names.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in names:
-            session.conf.unset(name)
 
 
 def replayed(folder: Path) -> tuple[dict[str, str | None], set[str]]:
@@ -135,7 +125,7 @@ def test_tags_and_cuts_outlive_their_commits(
     spark.sql(f"alter table {table} set tblproperties ('delta.checkpointPolicy' = '{policy}')")
     last = sorted(folder.glob("[0-9]*.json"))[-1]
 
-    with settings(spark, values):
+    with tables.settings(spark, values):
         checkpoint_and_clean_up(spark, table, folder)
 
     # Nothing but the checkpoint has them.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +17,8 @@ from alluvium.compaction.run import Compacted, compact
 
 pytestmark = pytest.mark.spark
 FILES = 4
+STATISTICS = "spark.databricks.delta.stats.collect"
+PASS_OVER = "spark.sql.files.ignoreCorruptFiles"
 
 
 def compacted(session: SparkSession, path: Path, *sort_by: str) -> Compacted:
@@ -80,21 +80,6 @@ def test_files_with_different_columns(spark: SparkSession, tmp_path: Path) -> No
     assert in_file == [None] * 20 + list(range(20, 40))
 
 
-@contextmanager
-def settings(session: SparkSession, **values: str) -> Iterator[None]:
-    names = {
-        "statistics": "spark.databricks.delta.stats.collect",
-        "pass_over": "spark.sql.files.ignoreCorruptFiles",
-    }
-    for name, value in values.items():
-        session.conf.set(names[name], value)
-    try:
-        yield
-    finally:
-        for name in values:
-            session.conf.unset(names[name])
-
-
 def test_a_column_that_is_called_metadata(spark: SparkSession, tmp_path: Path) -> None:
     for file in range(FILES):
         ids = pa.array(range(file, 40, FILES), pa.int64())
@@ -115,7 +100,7 @@ def test_strings_that_are_no_utf8(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_without_statistics(spark: SparkSession, tmp_path: Path) -> None:
-    with settings(spark, statistics="false"):
+    with tables.settings(spark, {STATISTICS: "false"}):
         table = tables.make(spark, tmp_path / "table", FILES)
         before = tables.rows_of(spark, table)
         done = compact(spark, table, Layout(tables.SORT_BY, fan_in=FILES), "strange")
@@ -127,7 +112,7 @@ def test_a_broken_file_stops_it_whatever_spark_passes_over(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "table"
-    with settings(spark, statistics="false", pass_over="true"):
+    with tables.settings(spark, {STATISTICS: "false", PASS_OVER: "true"}):
         table = tables.make(spark, path, FILES)
         version, broken = DeltaTable(path).version(), tables.files_of(path)[0]
         # Its footer stays, a page in it does not.
