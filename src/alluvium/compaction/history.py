@@ -11,7 +11,8 @@ _INSTANT = pa.timestamp("us", tz="UTC")
 # What `run` leaves of each merge in the metadata of its commits.
 _FIGURES = (
     "bucket string, reason string, level bigint, inputs bigint, outputs bigint, relabelled bigint,"
-    " rows bigint, bytes_read bigint, bytes_written bigint, core_seconds double"
+    " rows bigint, bytes_read bigint, bytes_written bigint, files_opened bigint,"
+    " files_written bigint, core_seconds double"
 )
 COMPACTION_ROWS = pa.schema(
     [
@@ -27,6 +28,8 @@ COMPACTION_ROWS = pa.schema(
         ("row_count", pa.int64()),
         ("bytes_read", pa.int64()),
         ("bytes_written", pa.int64()),
+        ("files_opened", pa.int64()),
+        ("files_written", pa.int64()),
         ("core_seconds", pa.float64()),
     ]
 )

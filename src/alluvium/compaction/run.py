@@ -22,7 +22,7 @@ from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
-from alluvium.delta.rewrite import Rewriter, Written
+from alluvium.delta.rewrite import Merged, Rewriter, Written
 from alluvium.delta.table_files import TableFiles
 from alluvium.engine.core_seconds import measured
 
@@ -76,17 +76,17 @@ class _Merge:
     """
 
     group: Group
-    made: Sequence[Written]
+    made: Merged
     core_seconds: float | None
 
     @property
     def bytes(self) -> int:
         """Of the new files."""
-        return sum(one.bytes for one in self.made)
+        return sum(one.bytes for one in self.made.files)
 
     @property
     def rows(self) -> int:
-        return sum(one.rows for one in self.made)
+        return sum(one.rows for one in self.made.files)
 
     def figures(self, model: str) -> dict[str, object]:
         return {
@@ -95,10 +95,12 @@ class _Merge:
             "reason": self.group.reason,
             "level": self.group.level,
             "inputs": len(self.group.inputs),
-            "outputs": len(self.made),
+            "outputs": len(self.made.files),
             "rows": self.rows,
             "bytes_read": self.group.bytes,
             "bytes_written": self.bytes,
+            "files_opened": self.made.opened,
+            "files_written": self.made.written,
             "core_seconds": self.core_seconds,
         }
 
@@ -249,7 +251,9 @@ def _commit(
     """One commit of the merges, or none of them."""
     inputs = [path for merge in merges for path in merge.group.inputs]
     outputs = [
-        (one, {TAG: _tag(merge, one, layout).text()}) for merge in merges for one in merge.made
+        (one, {TAG: _tag(merge, one, layout).text()})
+        for merge in merges
+        for one in merge.made.files
     ]
     metadata = _metadata([merge.figures(model) for merge in merges])
     groups = [merge.group for merge in merges]

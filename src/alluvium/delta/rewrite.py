@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
@@ -23,13 +23,12 @@ from alluvium.compaction.layout import Layout
 from alluvium.delta import footers, jvm, zcurve
 from alluvium.delta.order import in_order
 from alluvium.delta.table_files import TableFiles
+from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import quoted
 
 _DELTA = "org.apache.spark.sql.delta."
 # A task's place among those of its job, as Spark writes it into the names of its files.
 _TASK = re.compile(r"part-(\d+)-")
-# Bytes: no file is split, so that each is opened by one task.
-_WHOLE_FILES = 2**62
 # Column of the place on the Z-curve, while rows are sorted.
 _PLACE = "_alluvium_place"
 # Files that cuts are made from.
@@ -63,6 +62,22 @@ class Written:
     keys: pa.Table
 
 
+@dataclass
+class Merged:
+    """What a group of files became.
+
+    Attributes:
+        files: the new ones.
+        opened, written: how often data files were opened, and how many were written, those that
+            were written again for their column chunks included. Deletion vectors and what tasks
+            that failed did are not in it.
+    """
+
+    files: list[Written] = field(default_factory=list)
+    opened: int = 0
+    written: int = 0
+
+
 class Rewriter(TableFiles):
     """Rewrites files of one version of a table.
 
@@ -72,7 +87,9 @@ class Rewriter(TableFiles):
 
     def __init__(self, session: SparkSession, table: str) -> None:
         super().__init__(session, table)
-        self.set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
+        # Each is opened by one task, once.
+        for name, value in WHOLE_FILES.items():
+            self.set(name, value)
         # Frames of a partition each would else share one task, and their rows its files.
         self.set("spark.sql.unionOutputPartitioning", "false")
         self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
@@ -126,7 +143,7 @@ class Rewriter(TableFiles):
         rows_per_file: int,
         max_memory: int = Layout.max_memory,
         cuts: zorder.Cuts | None = None,
-    ) -> list[list[Written]]:
+    ) -> list[Merged]:
         """Merge the files of each group into sorted ones, in one Spark job, a task a group.
 
         groups: paths of the files, as the log has them, all of one partition.
@@ -145,31 +162,27 @@ class Rewriter(TableFiles):
             together = frames[0]
             for frame in frames[1:]:
                 together = together.union(frame)
-            actions = self._written(together, groups, max_memory)
+            merged = [Merged() for _ in groups]
+            actions = self._written(together, groups, merged, max_memory)
             keys = self._keys(actions, columns, place)
-        made: list[list[Written]] = [[] for _ in groups]
         for action in actions:
-            path = action.path()
-            # Folders before it have the names of partitions, which may be anything.
-            name = path.rsplit("/", 1)[-1]
-            match = _TASK.match(name)
-            if match is None:
-                raise RuntimeError(f"a file without its task's number: {path}")
-            made[int(match[1])].append(
-                Written(
-                    action,
-                    int(action.size()),
-                    int(action.numPhysicalRecords().get()),
-                    keys[name],
-                )
-            )
-        for paths, files in zip(groups, made, strict=True):
-            self._check_rows(paths, sum(one.rows for one in files))
-        return made
+            one = merged[_task(action)]
+            one.opened += 1  # for its keys
+            size, rows = int(action.size()), int(action.numPhysicalRecords().get())
+            one.files.append(Written(action, size, rows, keys[_name(action)]))
+        for paths, one in zip(groups, merged, strict=True):
+            self._check_rows(paths, sum(file.rows for file in one.files))
+        return merged
 
-    def _written(self, frame: Any, groups: Sequence[Sequence[str]], max_memory: int) -> list[Any]:
+    def _written(
+        self,
+        frame: Any,
+        groups: Sequence[Sequence[str]],
+        merged: Sequence[Merged],
+        max_memory: int,
+    ) -> list[Any]:
         """The frame's files, written again while one of their column chunks is too large."""
-        rows = self._rows_per_row_group(groups, max_memory)
+        rows = self._rows_per_row_group(groups, merged, max_memory)
         for left in reversed(range(_TRIES)):
             if rows is None:
                 self.spark.conf().unset(_ROWS_PER_ROW_GROUP)
@@ -177,6 +190,11 @@ class Rewriter(TableFiles):
                 self.set(_ROWS_PER_ROW_GROUP, min(rows, 2**31 - 1))
             transaction = self._transaction()
             actions = jvm.items(transaction.writeFiles(frame, self._none, True, self._seq([])))
+            for paths, one in zip(groups, merged, strict=True):
+                one.opened += len(paths)
+            for action in actions:
+                merged[_task(action)].written += 1
+                merged[_task(action)].opened += 1  # for its footer
             rows = row_groups.rows_to_try(self._footers(actions), max_memory)
             if rows is None:
                 break
@@ -189,14 +207,17 @@ class Rewriter(TableFiles):
                 path.getFileSystem(self._log.newDeltaHadoopConf()).delete(path, False)
         return actions
 
-    def _rows_per_row_group(self, groups: Sequence[Sequence[str]], max_memory: int) -> int | None:
+    def _rows_per_row_group(
+        self, groups: Sequence[Sequence[str]], merged: Sequence[Merged], max_memory: int
+    ) -> int | None:
         """Rows that a row group may have by the footers of the inputs; None for any number."""
         sampled = []
-        for paths in groups:
+        for paths, one in zip(groups, merged, strict=True):
             sizes = [(int(file.size()), file) for file in self._files(paths)]
             if sum(size for size, _ in sizes) > _COMPRESSED * max_memory:
                 largest = heapq.nlargest(_FOOTERS, sizes, key=itemgetter(0))
                 sampled += [file for _, file in largest]
+                one.opened += len(largest)
         return row_groups.rows_at_most(self._footers(sampled), max_memory)
 
     def _footers(self, files: Sequence[Any]) -> list[pq.FileMetaData]:
@@ -332,3 +353,16 @@ class Rewriter(TableFiles):
         every = {**(action["add"].get("tags") or {}), **tags}
         action["add"] |= {"dataChange": False, "tags": every}
         return self._object(_DELTA + "actions.Action$").fromJson(json.dumps(action))
+
+
+def _name(action: Any) -> str:
+    """Of a new file. Folders before it have the names of partitions, which may be anything."""
+    return str(action.path()).rsplit("/", 1)[-1]
+
+
+def _task(action: Any) -> int:
+    """Place of the task that wrote a new file."""
+    match = _TASK.match(_name(action))
+    if match is None:
+        raise RuntimeError(f"a file without its task's number: {action.path()}")
+    return int(match[1])

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import quoted
 from alluvium.stream.files import Files
 from alluvium.stream.spec import LINE_FORMATS, LISTING_OPTIONS, Feed, SpecError, StreamSpec
@@ -31,9 +32,6 @@ _LISTING_DDL = "path string, modificationTime timestamp, length bigint, content 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 # A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
 _ROW_IN_PARTITION = (1 << 33) - 1
-# Larger than any file: a file is never split, and two never share a partition, so the row number
-# in the partition is the row number in the file.
-_WHOLE_FILES = str(1 << 40)
 
 
 @dataclass(frozen=True)
@@ -95,11 +93,12 @@ def list_in_few_tasks(session: SparkSession) -> None:
 def _whole_files(session: SparkSession) -> SparkSession:
     """A new session whose scans give one partition to each file.
 
+    So the row number in a partition is the row number in the file.
     A scan keeps the settings of the session it was made in, wherever its frame is used.
     """
     scan = session.newSession()
-    scan.conf.set("spark.sql.files.maxPartitionBytes", _WHOLE_FILES)
-    scan.conf.set("spark.sql.files.openCostInBytes", _WHOLE_FILES)
+    for name, value in WHOLE_FILES.items():
+        scan.conf.set(name, value)
     scan.conf.unset("spark.sql.files.maxPartitionNum")
     list_in_few_tasks(scan)
     return scan

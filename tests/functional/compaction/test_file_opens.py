@@ -9,10 +9,26 @@ from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
+from alluvium.compaction import history
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import compact
 
 pytestmark = pytest.mark.spark
+
+
+def test_large_ones_too_however_many_cores_there_are(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would split them, among as many tasks as there are cores."""
+    path = tmp_path / "table"
+    table = tables.make(spark, path, 2, rows=200_000)
+    inputs = {file.name for file in tables.files_of(path)}
+    layout = Layout(tables.SORT_BY, fan_in=2)
+    many = tables.settings(spark, {"spark.sql.files.minPartitionNum": "64"})
+    with many, counting(spark) as opens:
+        done = compact(spark, table, layout, "logs")
+        counts = opens()
+    assert (done.inputs, done.outputs) == (2, 1)
+    # For its footer, because the merge is large, and for its rows.
+    assert {counts[name] for name in inputs} == {2}
 
 
 @pytest.mark.parametrize("files", [8, 64])
@@ -29,3 +45,5 @@ def test_each_input_is_opened_once(spark: SparkSession, tmp_path: Path, files: i
     # An output is opened for its footer, and for its first and last row key.
     [output] = {file.name for file in tables.files_of(path)} - inputs
     assert counts[output] == 2
+    [figures] = history.compactions(spark, table).to_pylist()
+    assert (figures["files_opened"], figures["files_written"]) == (files + 2, 1)

@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from functional.compaction import tables
+from functional.opens import counting
 from pyspark.sql import SparkSession
 
+from alluvium.compaction import history
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import Compacted, compact
 
@@ -32,12 +34,20 @@ def make(session: SparkSession, path: Path, files: int, rows: int, message: str)
 
 
 def compacted(session: SparkSession, path: Path, files: int, max_memory: int) -> Compacted:
-    """Merge all files into one, of which nothing is left behind, and no row has changed."""
+    """Merge all files into one, of which nothing is left behind, and no row has changed.
+
+    What the log says of the files that it opened and wrote is what the file system has seen.
+    """
     table = f"delta.`{path}`"
     before = tables.rows_of(session, table)
     data = set(path.glob("*.parquet"))
     layout = Layout(tables.SORT_BY, fan_in=files, target_rows=10**6, max_memory=max_memory)
-    done = compact(session, table, layout, "logs")
+    with counting(session) as opens:
+        done = compact(session, table, layout, "logs")
+        opened = {name: count for name, count in opens().items() if name.startswith("part-")}
+    [figures] = history.compactions(session, table).to_pylist()
+    assert figures["files_opened"] == sum(opened.values())
+    assert figures["files_written"] == len(opened.keys() - {file.name for file in data})
     assert (done.inputs, done.outputs) == (files, 1)
     assert tables.rows_of(session, table) == before
     assert set(path.glob("*.parquet")) == data | set(tables.files_of(path))
@@ -91,6 +101,8 @@ def test_written_again_where_the_estimate_was_wrong(
     with caplog.at_level(logging.INFO):
         compacted(spark, path, 64, max_memory)
     assert AGAIN in caplog.text
+    [figures] = history.compactions(spark, f"delta.`{path}`").to_pylist()
+    assert figures["files_written"] > figures["outputs"] == 1
     assert max(size for _, size in chunks(path)) <= max_memory
 
 
