@@ -4,8 +4,9 @@ Run with `make chaos-compaction ROUNDS=n`. Each round is drawn from one seed, wh
 its outcome is kept under that seed in benchmarks/results/chaos_compaction.json. `--seed s` repeats
 a round.
 
-In every round a table is compacted while it is appended to, in half of them also merged into, and
-hit by what the kind of the round says; where a kill waits for a file, both come right behind it:
+In every round a table is compacted, in half of them along a Z-order, while it is appended to, in
+half of them also merged into, and hit by what the kind of the round says; where a kill waits for a
+file, both come right behind it:
 
 kill        a process that compacts is killed with -9, it and its JVM: at a random moment, or
             as soon as it has written a file
@@ -45,11 +46,12 @@ import pyarrow.parquet as pq
 from chaos import rounds
 from chaos.rounds import LOST, Worker
 from deltalake import DeltaTable, QueryBuilder
+from functional import curve
 from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import Compacted, compact, preview
+from alluvium.compaction.run import Compacted, compact, look, preview
 from alluvium.delta import jvm, log
 from alluvium.engine import session as engine
 
@@ -59,6 +61,7 @@ COLUMNS = "id bigint, service string, value string, day date"
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("service", pa.string()), ("value", pa.string()), ("day", pa.date32())]
 )
+SORT_BY = ("service", "id")
 ROWS = 30  # of a file that an append makes
 TRIES = 20  # of a writer that compactions are faster than
 PATIENCE = 120.0  # seconds until a worker has written a file
@@ -76,6 +79,7 @@ class Outcome:
     deletion_vectors: bool
     partitioned: bool
     v2_checkpoints: bool
+    zorder: bool
     merges: int = 0
     conflicts: int = 0
     others: int = 0
@@ -97,9 +101,10 @@ class Outcome:
         return not (wrong or self.unsorted or self.overlapping or self.unnamed)
 
 
-def layout(partitioned: bool) -> Layout:
+def layout(partitioned: bool, zorder: bool) -> Layout:
     return Layout(
-        ("service", "id"),
+        SORT_BY,
+        curve="zorder" if zorder else "lexical",
         bucket_column="day" if partitioned else None,
         window="day" if partitioned else None,
         target_rows=200,
@@ -118,12 +123,26 @@ def work(home: Path) -> None:
     for _ in range(4):
         frame = session.createDataFrame([(1, "a", "b", None)], COLUMNS)
         frame.write.format("delta").mode("append").save(str(warm))
-    compact(session, f"delta.`{warm}`", layout(False), "warm")
+    compact(session, f"delta.`{warm}`", layout(False, False), "warm")
 
     def answer(task: dict[str, Any]) -> Compacted:
-        return compact(session, task["table"], layout(task["partitioned"]), "chaos")
+        wanted = layout(task["partitioned"], task["zorder"])
+        return compact(session, task["table"], wanted, "chaos")
 
     rounds.serve(answer)
+
+
+def row_keys(rows: pa.Table, axes: list[dict[str, Any]] | None) -> list[tuple[Any, ...]]:
+    """By what rows are sorted: on a curve by their places, which many share, first."""
+    columns = [rows[name] for name in SORT_BY]
+    keys = [
+        (service is not None, service or "", id)
+        for service, id in zip(*(one.to_pylist() for one in columns), strict=True)
+    ]
+    if axes is None:
+        return keys
+    values = zip(*(curve.measured(one, "") for one in columns), strict=True)
+    return [(curve.place(one, axes), *key) for one, key in zip(values, keys, strict=True)]
 
 
 class Replay:
@@ -177,7 +196,7 @@ class Round:
 
     @property
     def layout(self) -> Layout:
-        return layout(self.outcome.partitioned)
+        return layout(self.outcome.partitioned, self.outcome.zorder)
 
     def run(self, worker: Worker) -> bool:
         """Run the round; whether the worker still lives."""
@@ -314,7 +333,11 @@ class Round:
         self.outcome.conflicts += done.conflicts
 
     def _kill(self, worker: Worker, meanwhile: list[Callable[[SparkSession], None]]) -> None:
-        task = {"table": self.table, "partitioned": self.outcome.partitioned}
+        task = {
+            "table": self.table,
+            "partitioned": self.outcome.partitioned,
+            "zorder": self.outcome.zorder,
+        }
         self.outcome.merges += worker.run(**task)["merges"]
         self._append(self.session, files=8)
         before = log.version(self.session, self.table)
@@ -370,11 +393,11 @@ class Round:
         return [unquote(path) for path in actions["path"].to_pylist()]
 
     def _check_form(self) -> None:
-        ends: dict[str, list[tuple[Any, Any]]] = {}
+        cuts = look(self.session, self.table, self.layout, "chaos")[1].cuts
+        axes = curve.axes_of(cuts.text()) if cuts else None
+        ends: dict[str, list[tuple[Any, ...]]] = {}
         for path in self._live():
-            read = pq.ParquetFile(self.folder / path).read(["service", "id"])
-            rows = zip(read["service"].to_pylist(), read["id"].to_pylist(), strict=True)
-            keys = [(service is not None, service or "", id) for service, id in rows]
+            keys = row_keys(pq.ParquetFile(self.folder / path).read(list(SORT_BY)), axes)
             self.outcome.unsorted += keys != sorted(keys)
             ends.setdefault(str(Path(path).parent), []).append((min(keys), max(keys)))
         for bucket in ends.values():
@@ -461,6 +484,8 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
             deletion_vectors=random.random() < 0.5,
             partitioned=random.random() < 0.5,
             v2_checkpoints=random.random() < 0.3,
+            # Apart, so that all else is as it was when every table had one curve.
+            zorder=Random(f"curve of {seed}").random() < 0.5,
         )
         print(f"  {asdict(outcome)}", file=sys.stderr)
         folder = root / str(seed)

@@ -24,7 +24,7 @@ from alluvium.delta import footers, jvm, zcurve
 from alluvium.delta.order import in_order
 from alluvium.delta.table_files import TableFiles
 from alluvium.engine.whole_files import WHOLE_FILES
-from alluvium.names import quoted
+from alluvium.names import among, quoted
 
 _DELTA = "org.apache.spark.sql.delta."
 # A task's place among those of its job, as Spark writes it into the names of its files.
@@ -322,8 +322,11 @@ class Rewriter(TableFiles):
         if place is None:
             return in_order(frame, self._partition, columns)._jdf
         # A column while it sorts: found once a row, not at every comparison.
-        frame = frame.withColumn(_PLACE, place)
-        return in_order(frame, self._partition, [_PLACE, *columns]).drop(_PLACE)._jdf
+        name = _PLACE
+        while among(name, frame.columns):
+            name += "_"
+        frame = frame.withColumn(name, place)
+        return in_order(frame, self._partition, [name, *columns]).drop(name)._jdf
 
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import math
 import random
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from delta.exceptions import ConcurrentTransactionException
 from functional.compaction.test_compaction import QUIET, live_files, log_of, rows_of
+from functional.curve import axes_of, measured, place
 from pyspark.sql import SparkSession
 
 from alluvium.compaction import row_key
@@ -80,49 +79,8 @@ def cuts_of(session: SparkSession, table: str) -> list[list[dict[str, Any]]]:
     for action in itertools.chain(*log_of(session, table)):
         app, _, text = action.get("txn", {}).get("appId", "").partition(":")
         if app == "alluvium.zorder" and text:
-            found.append(json.loads(zlib.decompress(base64.b64decode(text))))
+            found.append(axes_of(text))
     return found
-
-
-def measured(column: pa.ChunkedArray, kind: str) -> list[Any]:
-    """As the cuts are: numbers, or the beginning of texts."""
-    if pa.types.is_timestamp(column.type):
-        whole = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).to_pylist()
-        # Wall clocks in whole seconds, towards 1970.
-        ntz = kind == "timestamp_ntz"
-        return [
-            None if one is None else float(math.trunc(one / 1e6) if ntz else one) for one in whole
-        ]
-    if pa.types.is_date(column.type):
-        return [None if one is None else float(one) for one in column.cast(pa.int32()).to_pylist()]
-    values = column.to_pylist()
-    if pa.types.is_string(column.type):
-        return [None if one is None else one.encode()[:64] for one in values]
-    if pa.types.is_binary(column.type):
-        return [None if one is None else one[:64] for one in values]
-    return [None if one is None else float(one) for one in values]
-
-
-def rank(value: Any, axis: dict[str, Any]) -> int:
-    """By counting cuts below the value, and those that grow above the last one by the formula."""
-    if value is None:
-        return 0
-    numbers = axis["kind"] != "bytes"
-    if value != value:
-        value = math.inf
-    cuts = [cut if numbers else bytes.fromhex(cut) for cut, _ in axis["quantiles"]]
-    found = max([axis["low"], *(one for cut, one in axis["quantiles"] if (
-        cut if numbers else bytes.fromhex(cut)) < value)])  # fmt: skip
-    if not numbers or not cuts:
-        return found
-    span = cuts[-1] - cuts[0] or abs(cuts[-1]) / 1024
-    above = (cuts[-1] + span * ((97 / 96) ** step - 1) for step in range(1, 769))
-    return found + sum(cuts[-1] < cut < min(value, math.inf) for cut in above)
-
-
-def place(row: tuple[Any, ...], axes: list[dict[str, Any]]) -> int:
-    bits = [f"{rank(value, axis):010b}" for value, axis in zip(row, axes, strict=True)]
-    return int("".join(itertools.chain(*zip(*bits, strict=True))), 2)
 
 
 @pytest.mark.parametrize(
@@ -250,6 +208,16 @@ def test_cuts_are_made_once_and_hold_what_comes_later(session: SparkSession) -> 
     for begins, over in (("2024-04-01", "2024-05-01"), ("2025-01-01", "2025-02-01")):
         assert ends.where(f"lo < '{over}' and hi >= '{begins}'").count() <= 11
     assert not compact(session, table, layout, "t", clock=lambda: QUIET).merges
+
+
+def test_a_column_may_have_the_name_of_the_place(session: SparkSession) -> None:
+    table = uniform(session, 100, files=8)
+    session.sql(f"alter table {table} add column (_Alluvium_Place int)")
+    session.sql(f"update {table} set _Alluvium_Place = 7 * a")
+    before = rows_of(session, table)
+    layout = Layout(("a", "_alluvium_place"), curve="zorder", target_rows=100, quiet_after=1.0)
+    assert compact(session, table, layout, "t", clock=lambda: QUIET).rows == 100
+    assert rows_of(session, table) == before
 
 
 def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSession) -> None:
