@@ -89,13 +89,13 @@ class TableFiles(jvm.SessionCopy):
         expr = self._jvm.org.apache.spark.sql.functions.expr
         columns = {
             "path": "path",
-            "bucket": "to_json(partitionValues)" if self._partition else "''",
             "bytes": "size",
             "deleted": "coalesce(deletionVector.cardinality, 0)",
             "written": "modificationTime / 1000d",
             "tag": f"tags['{TAG}']",
         }
         selected = [expr(sql).alias(name) for name, sql in columns.items()]
+        selected.append(self._bucket().alias("bucket"))
         selected.append(self._ends(bucket_column, window).alias("ends"))
         selected.append(log.row_counts(self.session, self._snapshot).alias("rows"))
         if first is not None:
@@ -117,6 +117,17 @@ class TableFiles(jvm.SessionCopy):
         found = found.append_column("lo", lo)
         found = found.append_column("hi", hi)
         return found.select(FRAGMENTS.names).cast(FRAGMENTS)
+
+    def _bucket(self) -> Any:
+        """The partition, in one spelling: writers have several for a time or a decimal."""
+        functions = self._jvm.org.apache.spark.sql.functions
+        parts = []
+        for name in self._partition:
+            field = self._fields[name.lower()]
+            text = log.partition_text(self.session, field)
+            value = text.try_cast(field.dataType.simpleString()).cast("string")
+            parts += [functions.lit(name), functions.coalesce(self._seq([value, text]))]
+        return functions.to_json(functions.map(self._seq(parts))) if parts else functions.lit("")
 
     def _ends(self, column: str | None, window: str | None) -> Any:
         functions = self._jvm.org.apache.spark.sql.functions

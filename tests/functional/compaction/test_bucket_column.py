@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from deltalake import write_deltalake
 from functional.compaction import tables
 from functional.sorted_files import files_of, is_sorted
 from pyspark.sql import SparkSession
@@ -135,3 +138,29 @@ def test_a_table_without_it_is_refused(session: SparkSession) -> None:
     assert "--full-refresh" in str(caught.value)
     with pytest.raises(ValueError, match="neither by 'at' nor by 'at_week'"):
         Rewriter(session, table).fragments("region", "at", "week")
+
+
+def test_a_bucket_may_be_spelled_in_several_ways(session: SparkSession, tmp_path: Path) -> None:
+    """delta-rs writes the microseconds of a time, Spark does not; and a price has few digits."""
+    path = tmp_path / "table"
+    table = f"delta.`{path}`"
+    rows = (
+        "select id, timestamp'2024-03-01 00:00:00' + make_dt_interval(cast(id % 2 as int)) as day,"
+        " cast(if(id % 3 = 0, null, 1.5) as decimal(4, 2)) as price from range(12)"
+    )
+    frame = session.sql(rows).coalesce(1)
+    frame.write.format("delta").partitionBy("day", "price").save(str(path))
+    write_deltalake(path, frame.toArrow(), partition_by=["day", "price"], mode="append")
+    adds = [
+        json.loads(line)["add"]
+        for commit in (path / "_delta_log").glob("*.json")
+        for line in commit.read_text().splitlines()
+        if line.startswith('{"add"')
+    ]
+    spelled = {json.dumps(add["partitionValues"], sort_keys=True) for add in adds}
+    assert (len(adds), len(spelled)) == (8, 8)
+    before = tables.rows_of(session, table)
+    layout = Layout(("id",), "day", "day", quiet_after=1.0)
+    done = compact(session, table, layout, "spelled", clock=lambda: 1e11)
+    assert (done.merges, done.inputs, done.outputs) == (4, 8, 4)
+    assert tables.rows_of(session, table) == before
