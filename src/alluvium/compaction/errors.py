@@ -1,4 +1,4 @@
-"""The error of compaction."""
+"""The errors of compaction."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ class LayoutError(ValueError):
         self.mistakes = list(mistakes)
         lines = "".join(f"\n  - {mistake}" for mistake in mistakes)
         super().__init__(f"{model}: meta.alluvium_layout cannot be had:{lines}")
+
+
+class MergeError(RuntimeError):
+    """Merges that failed. The others of their plan are done, and nothing is lost."""
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -17,22 +17,30 @@ from pyspark.sql import SparkSession
 
 from alluvium.compaction import row_key, tags
 from alluvium.compaction.bucket import Group
-from alluvium.compaction.errors import refusals
+from alluvium.compaction.errors import MergeError, refusals
+from alluvium.compaction.jobs import jobs
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
-from alluvium.delta.rewrite import Merged, Rewriter, Written
+from alluvium.delta.layout_commits import Written
+from alluvium.delta.rewrite import Merged, Rewriter
 from alluvium.delta.table_files import TableFiles
+from alluvium.engine.causes import reason
 from alluvium.engine.core_seconds import measured
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
 # writer's commit was faster than is planned anew.
 _ROUNDS = 20
 
-# Merges that one job takes at most for each core: all cores have work, and the first merges of a
-# table of thousands of files are committed soon.
-_MERGES_PER_CORE = 16
+# Merges that fail before a run gives up: what stops so many stops all.
+_FAILURES = 8
+
+_AUTO_COMPACTION = (
+    "Delta's auto compaction is on for this table or this session. It knows nothing of the layout:"
+    " what it merges is sorted anew, again and again. Better off are the property"
+    " delta.autoOptimize.autoCompact and the setting spark.databricks.delta.autoCompact.enabled"
+)
 
 _log = logging.getLogger(__name__)
 Files = TypeVar("Files", bound=TableFiles)
@@ -139,10 +147,11 @@ def compact(
 
     Raises:
         LayoutError: the table cannot have this layout.
+        MergeError: merges failed; those that did not are committed.
     """
     started = time.monotonic()
     done = Compacted()
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS):
         rewriter, layout, fragments = _read(Rewriter, session, table, layout, model)
         spent = done.bytes_read + done.bytes_given_up
         if layout.budget is not None and spent >= layout.budget:
@@ -151,6 +160,8 @@ def compact(
         done = replace(done, waiting=planned.waiting)
         if not planned:
             break
+        if not number and rewriter.is_compacted_by_writers():
+            say(f"{model}: {_AUTO_COMPACTION}")
         if planned.groups and layout.curve == ZORDER and layout.cuts is None:
             paths = [path for group in planned.groups for path in group.inputs]
             _unless_overtaken(model, partial(rewriter.make_cuts, layout.sort_by, paths))
@@ -204,17 +215,38 @@ def _carry_out(
         done = replace(done, relabelled=done.relabelled + relabelled)
     ahead = len(planned.groups)
     together: list[_Merge] = []
-    most = _MERGES_PER_CORE * rewriter.session.sparkContext.defaultParallelism
-    for groups, rows_per_file in _jobs(planned.groups, layout, most):
+    failed: list[tuple[Group, Exception]] = []
+    due = deque(jobs(planned.groups, layout, rewriter.session.sparkContext.defaultParallelism))
+    while due:
+        job = due.popleft()
+        groups = job.groups
         count = sum(len(group.inputs) for group in groups)
         size = sum(group.bytes for group in groups)
         say(f"{model}: merging {count} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
         inputs = [group.inputs for group in groups]
         write = partial(
-            rewriter.write, inputs, layout.sort_by, rows_per_file, layout.max_memory, layout.cuts
+            rewriter.write,
+            inputs,
+            layout.sort_by,
+            job.rows_per_file,
+            layout.max_memory,
+            layout.cuts,
         )
-        with measured(rewriter.session) as spent:
-            written = _unless_overtaken(model, write)
+        try:
+            with measured(rewriter.session) as spent:
+                written = _unless_overtaken(model, write)
+        except Exception as error:
+            if not layout.partial_progress:
+                raise
+            # One fragment that cannot be read must not stop the merges of all others.
+            if len(groups) > 1:
+                due.extendleft(reversed(job.halves()))
+            else:
+                failed.append((groups[0], error))
+                ahead -= 1
+            if len(failed) == _FAILURES:
+                break
+            continue
         if written is None:
             return _given_up(done, [*(merge.group for merge in together), *groups])
         for group, made in zip(groups, written, strict=True):
@@ -227,22 +259,19 @@ def _carry_out(
             else:
                 together.append(merge)
         ahead -= len(groups)
+    if failed:
+        raise _failure(model, failed) from failed[0][1]
     return _commit(rewriter, together, layout, model, done) if together else done
 
 
-def _jobs(groups: Sequence[Group], layout: Layout, most: int) -> Iterator[tuple[list[Group], int]]:
-    """Groups that one Spark job merges, `most` of them, and the most rows of a file it makes.
-
-    Merges into a single file, mostly small ones, go together; any other has files of its own size.
-    """
-    single = [group for group in groups if group.outputs == 1]
-    for first in range(0, len(single), most):
-        together = single[first : first + most]
-        # A row count that the log does not say is estimated, and must not cut a file.
-        yield together, max(layout.target_rows, *(group.rows for group in together))
-    for group in groups:
-        if group.outputs > 1:
-            yield [group], math.ceil(group.rows / group.outputs) or layout.target_rows
+def _failure(model: str, failed: Sequence[tuple[Group, Exception]]) -> MergeError:
+    lines = [
+        f"\n  - {group.bucket or 'its only bucket'}, {len(group.inputs)} fragments"
+        f" ({group.reason}): {reason(error)}"
+        for group, error in failed
+    ]
+    counted = "a merge" if len(failed) == 1 else f"{len(failed)} merges"
+    return MergeError(f"{model}: {counted} failed, and changed nothing:{''.join(lines)}")
 
 
 def _commit(

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from alluvium.delta import jvm
 from alluvium.ranges import Kept
@@ -287,11 +287,18 @@ def partition_text(session: SparkSession, field: StructField) -> Any:
     return functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
 
 
+def parsed(text: Any, kind: DataType) -> Any:
+    """A column of texts as values; NULL for a text that is none."""
+    name = kind.simpleString()
+    # What "timestamp" alone means is a setting.
+    return text.try_cast("timestamp_ltz" if name == "timestamp" else name)
+
+
 def _from_partition(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
     """Every row of a file has its partition's value, which the log keeps as text."""
     functions = jvm.of(session).org.apache.spark.sql.functions
     text = partition_text(session, field)
-    value = text.try_cast(field.dataType.simpleString())
+    value = parsed(text, field.dataType)
     nulls = functions.when(text.isNull(), row_counts(session, snapshot)).when(value.isNotNull(), 0)
     return {"lo": value, "hi": value, "nulls": nulls.cast("bigint")}
 

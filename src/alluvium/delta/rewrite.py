@@ -1,28 +1,30 @@
-"""Commits that change how rows lie in files, and no row: merges of files, and new tags."""
+"""Files written anew: merges that change how rows lie in files, and no row."""
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import json
 import logging
 import re
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.compaction import row_groups, zorder
 from alluvium.compaction.layout import Layout
 from alluvium.delta import footers, jvm, zcurve
+from alluvium.delta.layout_commits import LayoutCommits, Written
 from alluvium.delta.order import in_order
-from alluvium.delta.table_files import TableFiles
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
 
@@ -47,21 +49,6 @@ _TRIES = 4
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Written:
-    """A new file, not yet part of the table.
-
-    Attributes:
-        bytes, rows: of the file.
-        keys: its smallest and its largest row key, a column for each of its columns and two rows.
-    """
-
-    action: Any
-    bytes: int
-    rows: int
-    keys: pa.Table
-
-
 @dataclass
 class Merged:
     """What a group of files became.
@@ -78,7 +65,7 @@ class Merged:
     written: int = 0
 
 
-class Rewriter(TableFiles):
+class Rewriter(LayoutCommits):
     """Rewrites files of one version of a table.
 
     Raises:
@@ -93,13 +80,17 @@ class Rewriter(TableFiles):
         # Frames of a partition each would else share one task, and their rows its files.
         self.set("spark.sql.unionOutputPartitioning", "false")
         self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
-        self.set("spark.databricks.delta.autoCompact.enabled", "false")
+        # Else what is sorted is sorted by the partition once more, and where that goes to disk rows
+        # lose their order: Spark knows none of a union, nor of texts that Delta reads as NULL. A
+        # task has one partition; with as many open files as are allowed it would sort the rest.
+        self.set("spark.sql.maxConcurrentOutputFileWriters", "2")
+        # Other engines know nothing of the calendar that Spark once had.
+        self.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+        self.set("spark.sql.parquet.int96RebaseModeInWrite", "CORRECTED")
         # Their row counts are what no row is lost by.
         self.set("spark.databricks.delta.stats.collect", "true")
         self.set("spark.sql.files.ignoreCorruptFiles", "false")
         self.set("spark.sql.files.ignoreMissingFiles", "false")
-        # AddFile actions of the snapshot, by path, as far as they were asked for.
-        self._known: dict[str, Any] = {}
         protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
         if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
             raise ValueError(
@@ -107,11 +98,18 @@ class Rewriter(TableFiles):
                 " new ids; accepted: tables without row tracking"
             )
         clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
-        if clustered.isSupported(protocol):
+        columns = clustered.getClusteringColumnsOptional(self._snapshot)
+        if columns.isDefined() and columns.get().nonEmpty():
             raise ValueError(
                 "the table has liquid clustering, which lays out the same files by other columns;"
                 " accepted: tables without CLUSTER BY"
             )
+
+    def is_compacted_by_writers(self) -> bool:
+        """Whether Delta's auto compaction follows the commits of this session to the table."""
+        settings = self.session._jsparkSession.sessionState().conf()
+        auto = self._object(_DELTA + "hooks.AutoCompact$")
+        return bool(auto.getAutoCompactType(settings, self._snapshot.metadata()).isDefined())
 
     def make_cuts(self, columns: Sequence[str], paths: Sequence[str]) -> int:
         """Make cuts for a Z-order of the columns, from some of these files; the new version.
@@ -159,66 +157,92 @@ class Rewriter(TableFiles):
         with self.active():
             self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
             frames = [self._sorted(self._files(paths), columns, place) for paths in groups]
-            together = frames[0]
-            for frame in frames[1:]:
-                together = together.union(frame)
             merged = [Merged() for _ in groups]
-            actions = self._written(together, groups, merged, max_memory)
-            keys = self._keys(actions, columns, place)
-        for action in actions:
-            one = merged[_task(action)]
-            one.opened += 1  # for its keys
-            size, rows = int(action.size()), int(action.numPhysicalRecords().get())
-            one.files.append(Written(action, size, rows, keys[_name(action)]))
-        for paths, one in zip(groups, merged, strict=True):
+            made = self._written(frames, groups, merged, rows_per_file, max_memory)
+            keys = self._keys(list(itertools.chain(*made)), columns, place)
+        for paths, actions, one in zip(groups, made, merged, strict=True):
+            one.opened += len(actions)  # for their keys
+            # As the log has it: Delta makes it from a folder's name, which two hours may share.
+            partition = json.loads(self._files(paths)[0].json())["add"]["partitionValues"]
+            for action in actions:
+                size, rows = int(action.size()), int(action.numPhysicalRecords().get())
+                kept = self._edited(action, partitionValues=partition)
+                one.files.append(Written(kept, size, rows, keys[_name(action)]))
             self._check_rows(paths, sum(file.rows for file in one.files))
         return merged
 
     def _written(
         self,
-        frame: Any,
+        frames: Sequence[Any],
         groups: Sequence[Sequence[str]],
         merged: Sequence[Merged],
+        rows_per_file: int,
         max_memory: int,
-    ) -> list[Any]:
-        """The frame's files, written again while one of their column chunks is too large."""
-        rows = self._rows_per_row_group(groups, merged, max_memory)
+    ) -> list[list[Any]]:
+        """The files of each frame, written again while one of their column chunks is too large."""
+        made: list[list[Any]] = [[] for _ in frames]
+        due = self._rows_per_row_group(groups, merged, rows_per_file, max_memory)
         for left in reversed(range(_TRIES)):
-            if rows is None:
-                self.spark.conf().unset(_ROWS_PER_ROW_GROUP)
-            else:
-                self.set(_ROWS_PER_ROW_GROUP, min(rows, 2**31 - 1))
-            transaction = self._transaction()
-            actions = jvm.items(transaction.writeFiles(frame, self._none, True, self._seq([])))
-            for paths, one in zip(groups, merged, strict=True):
-                one.opened += len(paths)
-            for action in actions:
-                merged[_task(action)].written += 1
-                merged[_task(action)].opened += 1  # for its footer
-            rows = row_groups.rows_to_try(self._footers(actions), max_memory)
-            if rows is None:
-                break
-            if not left:
-                _logger.warning("a column chunk is larger than max_memory (%d)", max_memory)
-                break
-            _logger.info("a column chunk is larger than max_memory: written again")
-            for action in actions:
-                path = action.absolutePath(self._log)
-                path.getFileSystem(self._log.newDeltaHadoopConf()).delete(path, False)
-        return actions
+            again: dict[int, int | None] = {}
+            for limit, together in row_groups.alike(due):
+                written = self._write_once([frames[number] for number in together], limit)
+                footers = iter(self._footers(list(itertools.chain(*written))))
+                for number, actions in zip(together, written, strict=True):
+                    made[number] = actions
+                    merged[number].written += len(actions)
+                    merged[number].opened += len(groups[number]) + len(actions)  # footers
+                    its = itertools.islice(footers, len(actions))
+                    rows = row_groups.rows_to_try(its, max_memory)
+                    if rows is not None and left:
+                        _logger.info("a column chunk is larger than max_memory: written again")
+                        self._delete(actions)
+                        again[number] = rows
+                    elif rows is not None:
+                        _logger.warning("a column chunk is larger than max_memory (%d)", max_memory)
+            due = again
+        return made
+
+    def _write_once(self, frames: Sequence[Any], rows_per_row_group: int | None) -> list[list[Any]]:
+        """The files of each frame, by one Spark job."""
+        if rows_per_row_group is None:
+            self.spark.conf().unset(_ROWS_PER_ROW_GROUP)
+        else:
+            self.set(_ROWS_PER_ROW_GROUP, min(rows_per_row_group, 2**31 - 1))
+        together = functools.reduce(lambda one, two: one.union(two), frames)
+        made: list[list[Any]] = [[] for _ in frames]
+        transaction = self._transaction()
+        for action in jvm.items(transaction.writeFiles(together, self._none, True, self._seq([]))):
+            made[_task(action)].append(action)
+        return made
 
     def _rows_per_row_group(
-        self, groups: Sequence[Sequence[str]], merged: Sequence[Merged], max_memory: int
-    ) -> int | None:
-        """Rows that a row group may have by the footers of the inputs; None for any number."""
-        sampled = []
+        self,
+        groups: Sequence[Sequence[str]],
+        merged: Sequence[Merged],
+        rows_per_file: int,
+        max_memory: int,
+    ) -> dict[int, int | None]:
+        """Rows that a row group of each may have by the footers of its inputs; None for any."""
+        looked_at: list[list[Any]] = []
         for paths, one in zip(groups, merged, strict=True):
             sizes = [(int(file.size()), file) for file in self._files(paths)]
-            if sum(size for size, _ in sizes) > _COMPRESSED * max_memory:
-                largest = heapq.nlargest(_FOOTERS, sizes, key=itemgetter(0))
-                sampled += [file for _, file in largest]
-                one.opened += len(largest)
-        return row_groups.rows_at_most(self._footers(sampled), max_memory)
+            large = sum(size for size, _ in sizes) > _COMPRESSED * max_memory
+            some = heapq.nlargest(_FOOTERS if large else 0, sizes, key=itemgetter(0))
+            looked_at.append([file for _, file in some])
+            one.opened += len(some)
+        footers = iter(self._footers(list(itertools.chain(*looked_at))))
+        found: dict[int, int | None] = {}
+        for number, files in enumerate(looked_at):
+            rows = row_groups.rows_at_most(itertools.islice(footers, len(files)), max_memory)
+            found[number] = rows if rows is not None and rows < rows_per_file else None
+        return found
+
+    def _delete(self, actions: Iterable[Any]) -> None:
+        """Delete new files that no version will have; VACUUM does where that is forbidden."""
+        for action in actions:
+            path = action.absolutePath(self._log)
+            with suppress(Py4JJavaError):
+                path.getFileSystem(self._log.newDeltaHadoopConf()).delete(path, False)
 
     def _footers(self, files: Sequence[Any]) -> list[pq.FileMetaData]:
         paths = [(file.absolutePath(self._log), int(file.size())) for file in files]
@@ -231,87 +255,6 @@ class Rewriter(TableFiles):
             live = sum(int(count.get()) for count in counts)
             if live != written:
                 raise RuntimeError(f"a merge of {live} rows wrote {written}; nothing was committed")
-
-    def commit(
-        self,
-        inputs: Iterable[str],
-        outputs: Iterable[tuple[Written, Mapping[str, str]]],
-        metadata: str,
-    ) -> int:
-        """Put the outputs, with these tags, in the place of the inputs; the new version.
-
-        Raises Delta's concurrency exceptions (delta.exceptions) if one of the inputs was changed
-        or removed since the version that was read; the table is then as it was.
-        """
-        removed = self._files(inputs)
-        now = int(time.time() * 1000)
-        added = [self._edited(one.action, tags) for one, tags in outputs]
-        actions = [*(file.removeWithTimestamp(now, False) for file in removed), *added]
-        figures = {
-            "numRemovedFiles": len(removed),
-            "numRemovedBytes": sum(int(file.size()) for file in removed),
-            "numAddedFiles": len(added),
-            "numAddedBytes": sum(int(file.size()) for file in added),
-        }
-        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
-        return self._commit(removed, actions, optimize, metadata, figures)
-
-    def relabel(self, tags: Mapping[str, Mapping[str, str]], metadata: str) -> int:
-        """Give files other tags, by path; the new version. Raises as `commit` does."""
-        files = self._files(tags)
-        # A commit of nothing but the same files again: Delta counts them once in this operation
-        # alone, and a checksum that counts them twice would stop every later checkpoint.
-        actions = [self._edited(file, tags[file.path()]) for file in files]
-        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        return self._commit(files, actions, operation.ComputeStats(self._seq([])), metadata, {})
-
-    def _transaction(self) -> Any:
-        option = self._jvm.scala.Option
-        return self._log.startTransaction(self._none, option.apply(self._snapshot))
-
-    def _commit(
-        self,
-        read: Sequence[Any],
-        actions: Sequence[Any],
-        operation: Any,
-        metadata: str,
-        figures: Mapping[str, int],
-    ) -> int:
-        self.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
-        with self.active():
-            transaction = self._transaction()
-            transaction.trackFilesRead(self._seq(read))
-            if figures:
-                self._register(transaction, figures)
-            return int(transaction.commit(self._seq(actions), operation))
-
-    def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
-        context = self.session.sparkContext._jsc.sc()
-        metrics = self._jvm.org.apache.spark.sql.execution.metric.SQLMetrics
-        made = self._jvm.java.util.HashMap()
-        for name, value in figures.items():
-            metric = metrics.createMetric(context, name)
-            metric.set(value)
-            made.put(name, metric)
-        scala = self._jvm.scala
-        converters = scala.jdk.javaapi.CollectionConverters
-        immutable = self._object("scala.collection.immutable.Map$")
-        transaction.registerSQLMetrics(
-            self.spark, getattr(immutable, "from")(converters.asScala(made))
-        )
-
-    def _files(self, paths: Iterable[str]) -> list[Any]:
-        """AddFile actions of the version that was read.
-
-        Raises KeyError for a path that it does not have."""
-        wanted = list(paths)
-        unknown = [path for path in wanted if path not in self._known]
-        if unknown:
-            chosen = self._jvm.org.apache.spark.sql.functions.col("path").isin(self._seq(unknown))
-            files = self._snapshot.allFiles().filter(chosen).collect()
-            self._known |= {file.path(): file for file in files}
-        return [self._known[path] for path in wanted]
 
     def _frame(self, files: Sequence[Any]) -> DataFrame:
         frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
@@ -350,12 +293,6 @@ class Rewriter(TableFiles):
             )
             keys[name] = pa.Table.from_struct_array(ends)
         return keys
-
-    def _edited(self, file: Any, tags: Mapping[str, str]) -> Any:
-        action = json.loads(file.json())
-        every = {**(action["add"].get("tags") or {}), **tags}
-        action["add"] |= {"dataChange": False, "tags": every}
-        return self._object(_DELTA + "actions.Action$").fromJson(json.dumps(action))
 
 
 def _name(action: Any) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType, TimestampType
 
 from alluvium.compaction import row_key, tags, zorder
 from alluvium.compaction.generated import bucket_partition
@@ -125,8 +125,14 @@ class TableFiles(jvm.SessionCopy):
         for name in self._partition:
             field = self._fields[name.lower()]
             text = log.partition_text(self.session, field)
-            value = text.try_cast(field.dataType.simpleString()).cast("string")
-            parts += [functions.lit(name), functions.coalesce(self._seq([value, text]))]
+            value = log.parsed(text, field.dataType)
+            if field.dataType == TimestampType():
+                # In the session's zone two hours may have one name.
+                seconds = functions.unix_micros(value).divide(functions.lit(1_000_000))
+                since = functions.make_dt_interval(*[functions.lit(0)] * 3, seconds)
+                value = functions.expr("timestamp_ntz'1970-01-01'").plus(since)
+            texts = [value.cast("string"), text]
+            parts += [functions.lit(name), functions.coalesce(self._seq(texts))]
         return functions.to_json(functions.map(self._seq(parts))) if parts else functions.lit("")
 
     def _ends(self, column: str | None, window: str | None) -> Any:
@@ -135,7 +141,7 @@ class TableFiles(jvm.SessionCopy):
             return functions.lit(None).cast("double")
         name = bucket_partition(column, window, self._partition)
         text = log.partition_text(self.session, self._fields[name.lower()])
-        begins = text.try_cast("timestamp")
+        begins = log.parsed(text, TimestampType())
         return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
 
     def check_row_key(self, columns: Sequence[str]) -> None:

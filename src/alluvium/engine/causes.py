@@ -20,6 +20,14 @@ def causes(error: Any) -> list[str]:
     return list(lines)
 
 
+def reason(error: Exception) -> str:
+    """What an exception says, in one line."""
+    # pyspark keeps the Java exception of those that it knows.
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    lines = causes(java) if java is not None else str(error).strip().splitlines()[:1]
+    return ": ".join(lines) or type(error).__name__
+
+
 def chain(error: Any) -> Iterator[Any]:
     """A Java exception and each of its causes."""
     while error is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -124,6 +125,34 @@ def test_buckets_are_compacted_apart(session: SparkSession) -> None:
     files = files_of(session, table)
     assert len(files) == 5
     assert all(is_sorted(path, ("service", "at")) for path in files)
+
+
+def test_merges_into_several_files_share_jobs(session: SparkSession) -> None:
+    table = create(session, "month")
+    for number in range(3):
+        session.sql(
+            f"insert into {table} (id, service, at)"
+            f" select id + {number}, service, at from ({EVENTS})"
+        )
+    before = sorted(map(tuple, session.table(table).collect()), key=str)
+    layout = Layout(("service", "at"), target_rows=150, bucket_column="at", window="month")
+    said: list[str] = []
+    done = compact(session, table, layout, "events", clock=lambda: 1e11, say=said.append)
+    assert sorted(map(tuple, session.table(table).collect()), key=str) == before
+    # One for December and NULL, which make a file each; one core for each of the others.
+    assert len(said) == 1 + math.ceil(3 / session.sparkContext.defaultParallelism)
+    assert done.merges == 5
+    found: dict[str, list[pd.DataFrame]] = {}
+    for path in files_of(session, table):
+        found.setdefault(path.parent.name, []).append(pd.read_parquet(path))
+    assert sorted(map(len, found.values())) == [1, 1, 2, 3, 3]
+    for files in found.values():
+        sizes = [len(file) for file in files]
+        assert len(files) == max(1, round(sum(sizes) / 150))
+        assert min(sizes) >= 0.75 * max(sizes)
+        files.sort(key=lambda one: tuple(one[["service", "at"]].iloc[0]))
+        rows = pd.concat(files)[["service", "at"]]
+        assert list(rows.itertuples(index=False)) == sorted(rows.itertuples(index=False))
 
 
 def test_a_table_without_it_is_refused(session: SparkSession) -> None:

@@ -108,7 +108,7 @@ class Killed(BaseException):
 def test_many_merges_are_several_jobs_and_committed_after_each(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alluvium.compaction.run._MERGES_PER_CORE", 1)
+    monkeypatch.setattr("alluvium.compaction.jobs._SMALL_PER_CORE", 1)
     cores = spark.sparkContext.defaultParallelism
     path = tmp_path / "table"
     table = tables.make(spark, path, 2 * (2 * cores + 1), 10)

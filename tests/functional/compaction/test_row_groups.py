@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 from alluvium.compaction import history
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import Compacted, compact
+from alluvium.delta.rewrite import Rewriter
 
 pytestmark = pytest.mark.spark
 AGAIN = "written again"
@@ -104,6 +106,41 @@ def test_written_again_where_the_estimate_was_wrong(
     [figures] = history.compactions(spark, f"delta.`{path}`").to_pylist()
     assert figures["files_written"] > figures["outputs"] == 1
     assert max(size for _, size in chunks(path)) <= max_memory
+
+
+def test_only_the_merge_that_has_them_is_written_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And where nothing may be deleted, what is in the way stays for VACUUM."""
+    monkeypatch.setattr(Rewriter, "_delete", lambda *_: None)
+    path = tmp_path / "table"
+    table = f"delta.`{path}`"
+    spark.sql(
+        f"create table {table} (service string, id bigint, message string, kind string)"
+        " using delta partitioned by (kind)"
+    )
+    long = "concat_ws('', transform(sequence(1, 256), n -> sha2(concat(id div 8, '/', n), 512)))"
+    for kind, message in (("heavy", long), ("light", "'m'")):
+        values = spark.range(64 * 8).selectExpr(
+            "concat('s', id % 7) as service",
+            "id",
+            f"{message} as message",
+            f"'{kind}' as kind",
+        )
+        values.coalesce(1).write.format("delta").mode("append").option("maxRecordsPerFile", 8).save(
+            str(path)
+        )
+    before = tables.rows_of(spark, table)
+    layout = Layout(
+        tables.SORT_BY, bucket_column="kind", window="day", fan_in=64, max_memory=512 * 1024
+    )
+    compact(spark, table, layout, "logs")
+    assert tables.rows_of(spark, table) == before
+    written = {
+        json.loads(one["bucket"])["kind"]: one["files_written"]
+        for one in history.compactions(spark, table).to_pylist()
+    }
+    assert written["light"] == 1 < written["heavy"]
 
 
 def test_a_row_that_is_too_large_has_a_row_group_of_its_own(

@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from alluvium.compaction.row_groups import rows_at_most, rows_to_try
+from alluvium.compaction.row_groups import alike, rows_at_most, rows_to_try
 
 
 def footer(rows: int, *, wide: int = 100, per_group: int = 2**20, seed: int = 0) -> pq.FileMetaData:
@@ -44,9 +46,31 @@ def test_as_many_rows_as_fit(max_memory: int) -> None:
 
 
 def test_the_heaviest_column_of_the_heaviest_file_counts() -> None:
-    light, heavy = footer(1000, wide=10), footer(10, wide=1000)
+    light, heavy = footer(1000, wide=10), footer(1000, wide=1000)
     assert rows_at_most([light, heavy], 10**6) == rows_at_most([heavy], 10**6)
     assert rows_at_most([heavy], 10**6) < 1000 < rows_at_most([light], 10**6)
+
+
+def test_a_few_heavy_rows_are_not_taken_for_all() -> None:
+    light, heavy = footer(100_000, wide=10), footer(10, wide=10_000)
+    rows = rows_at_most([light, heavy], 10**6)
+    assert rows is not None
+    # They fit in next to as many others.
+    assert 20_000 < rows < 0.75 * 10**6 / 10
+    alone = rows_at_most([heavy], 10**6)
+    assert alone is not None
+    assert alone < 100
+
+
+@given(st.dictionaries(st.integers(0, 50), st.none() | st.integers(1, 10**9)))
+def test_alike_limits_are_at_least_half(limits: dict[int, int | None]) -> None:
+    found = list(alike(limits))
+    assert sorted(number for _, together in found for number in together) == sorted(limits)
+    for limit, together in found:
+        for own in (limits[number] for number in together):
+            assert own == limit if limit is None or own is None else own / 2 <= limit <= own
+    # Powers of two apart, at most 30 of them, and none.
+    assert len(found) <= 31
 
 
 def test_at_least_a_row() -> None:

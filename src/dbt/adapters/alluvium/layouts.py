@@ -11,7 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.compaction import report, run
-from alluvium.compaction.errors import LayoutError, refusals
+from alluvium.compaction.errors import LayoutError, MergeError, refusals
 from alluvium.compaction.generated import GeneratedColumn, generated_column
 from alluvium.compaction.generated import batch_query as generated_sql
 from alluvium.compaction.layout import Layout, parse_layout
@@ -99,8 +99,8 @@ def compact(session: SparkSession, table: str, model: str, block: Any) -> str:
 
 @contextmanager
 def layout_errors() -> Iterator[None]:
-    """Let a layout that a table cannot have pass as dbt's own error."""
+    """Let a layout that a table cannot have, and merges that failed, pass as dbt's own error."""
     try:
         yield
-    except LayoutError as error:
+    except (LayoutError, MergeError) as error:
         raise DbtRuntimeError(str(error)) from error

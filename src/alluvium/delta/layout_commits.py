@@ -1,0 +1,168 @@
+"""Commits that put other files with the same rows in the place of files, or give them tags."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from alluvium.delta.table_files import TableFiles
+
+# Commits behind a version by which it is so old that the newest one is worth a look.
+_LONG_AGO = 32
+
+
+@dataclass(frozen=True)
+class Written:
+    """A new file, not yet part of the table.
+
+    Attributes:
+        bytes, rows: of the file.
+        keys: its smallest and its largest row key, a column for each of its columns and two rows.
+    """
+
+    action: Any
+    bytes: int
+    rows: int
+    keys: pa.Table
+
+
+class LayoutCommits(TableFiles):
+    """Commits to a table of which one version was read."""
+
+    def __init__(self, session: SparkSession, table: str) -> None:
+        super().__init__(session, table)
+        # AddFile actions of the snapshot, by path, as far as they were asked for.
+        self._known: dict[str, Any] = {}
+        # The version that was read, or a later one with nothing but our commits between.
+        self._base = self._snapshot
+
+    def commit(
+        self,
+        inputs: Iterable[str],
+        outputs: Iterable[tuple[Written, Mapping[str, str]]],
+        metadata: str,
+    ) -> int:
+        """Put the outputs, with these tags, in the place of the inputs; the new version.
+
+        Raises Delta's concurrency exceptions (delta.exceptions) if one of the inputs was changed
+        or removed since the version that was read; the table is then as it was.
+        """
+        removed = self._files(inputs)
+        now = int(time.time() * 1000)
+        added = [self._tagged(one.action, tags) for one, tags in outputs]
+        actions = [*(file.removeWithTimestamp(now, False) for file in removed), *added]
+        figures = {
+            "numRemovedFiles": len(removed),
+            "numRemovedBytes": sum(int(file.size()) for file in removed),
+            "numAddedFiles": len(added),
+            "numAddedBytes": sum(int(file.size()) for file in added),
+        }
+        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
+        optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
+        return self._commit(removed, actions, optimize, metadata, figures)
+
+    def relabel(self, tags: Mapping[str, Mapping[str, str]], metadata: str) -> int:
+        """Give files other tags, by path; the new version. Raises as `commit` does."""
+        files = self._files(tags)
+        # A commit of nothing but the same files again: Delta counts them once in this operation
+        # alone, and a checksum that counts them twice would stop every later checkpoint.
+        actions = [self._tagged(file, tags[file.path()]) for file in files]
+        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
+        return self._commit(files, actions, operation.ComputeStats(self._seq([])), metadata, {})
+
+    def _transaction(self, snapshot: Any = None) -> Any:
+        option = self._jvm.scala.Option
+        return self._log.startTransaction(self._none, option.apply(snapshot or self._snapshot))
+
+    def _commit(
+        self,
+        read: Sequence[Any],
+        actions: Sequence[Any],
+        operation: Any,
+        metadata: str,
+        figures: Mapping[str, int],
+    ) -> int:
+        self.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
+        with self.active():
+            transaction = self._transaction(self._newest(read))
+            transaction.trackFilesRead(self._seq(read))
+            if figures:
+                self._register(transaction, figures)
+            version = int(transaction.commit(self._seq(actions), operation))
+            newest = self._log.unsafeVolatileSnapshot()
+            if version == newest.version() == self._base.version() + 1:
+                self._base = newest
+            return version
+
+    def _newest(self, read: Sequence[Any]) -> Any:
+        """A version to begin a commit at: Delta looks at all commits since then, one by one.
+
+        That is `_base`. Where others have committed since, and it is long ago, it is the newest
+        one, if the files are in it as they were.
+        """
+        newest = self._log.unsafeVolatileSnapshot()
+        if newest.version() - self._base.version() < _LONG_AGO:
+            return self._base
+        if not newest.metadata().equals(self._base.metadata()):
+            return self._base
+        if not newest.protocol().equals(self._base.protocol()):
+            return self._base
+        paths = [file.path() for file in read]
+        now = {file.path(): _state(file) for file in self._found(newest, paths)}
+        same = all(now.get(file.path()) == _state(file) for file in read)
+        return newest if same else self._base
+
+    def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
+        context = self.session.sparkContext._jsc.sc()
+        metrics = self._jvm.org.apache.spark.sql.execution.metric.SQLMetrics
+        made = self._jvm.java.util.HashMap()
+        for name, value in figures.items():
+            metric = metrics.createMetric(context, name)
+            metric.set(value)
+            made.put(name, metric)
+        scala = self._jvm.scala
+        converters = scala.jdk.javaapi.CollectionConverters
+        immutable = self._object("scala.collection.immutable.Map$")
+        transaction.registerSQLMetrics(
+            self.spark, getattr(immutable, "from")(converters.asScala(made))
+        )
+
+    def _files(self, paths: Iterable[str]) -> list[Any]:
+        """AddFile actions of the version that was read.
+
+        Raises KeyError for a path that it does not have."""
+        wanted = list(paths)
+        unknown = [path for path in wanted if path not in self._known]
+        if unknown:
+            files = self._found(self._snapshot, unknown)
+            self._known |= {file.path(): file for file in files}
+        return [self._known[path] for path in wanted]
+
+    def _found(self, snapshot: Any, paths: Iterable[str]) -> Sequence[Any]:
+        """Those of the files that a version has."""
+        chosen = self._jvm.org.apache.spark.sql.functions.col("path").isin(self._seq(paths))
+        found: Sequence[Any] = snapshot.allFiles().filter(chosen).collect()
+        return found
+
+    def _tagged(self, file: Any, tags: Mapping[str, str]) -> Any:
+        old = json.loads(file.json())["add"].get("tags") or {}
+        return self._edited(file, dataChange=False, tags={**old, **tags})
+
+    def _edited(self, file: Any, **fields: object) -> Any:
+        action = json.loads(file.json())
+        action["add"] |= fields
+        return self._object("org.apache.spark.sql.delta.actions.Action$").fromJson(
+            json.dumps(action)
+        )
+
+
+def _state(file: Any) -> tuple[Any, ...]:
+    """What other writers may change of a file."""
+    action = json.loads(file.json())["add"]
+    return action.get("deletionVector"), action.get("tags")

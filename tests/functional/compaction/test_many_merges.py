@@ -1,0 +1,131 @@
+"""Many merges in one plan: what their commits cost, and what one of them that fails stops."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functional.compaction import tables
+from functional.opens import counting
+from pyspark.sql import SparkSession
+
+from alluvium.compaction.errors import MergeError
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.run import compact
+from alluvium.delta import layout_commits
+from alluvium.delta.conflicts import OTHER_ROWS
+from alluvium.delta.rewrite import Rewriter
+
+pytestmark = pytest.mark.spark
+LAYOUT = Layout(tables.SORT_BY, fan_in=2, bucket_column="kind", window="day")
+
+
+def make(session: SparkSession, path: Path, kinds: int) -> str:
+    """A table of so many partitions with two small files each."""
+    table = f"delta.`{path}`"
+    session.sql(
+        f"create table {table} (id bigint, service string, message string, kind string)"
+        " using delta partitioned by (kind)"
+    )
+    for first in range(2):
+        session.sql(
+            f"insert into {table} select /*+ coalesce(1) */ id * 2 + {first}, 'a', 'm',"
+            f" concat('k', id % {kinds}) from range({kinds * 3})"
+        )
+    return table
+
+
+def test_commits_do_not_look_at_one_another(spark: SparkSession, tmp_path: Path) -> None:
+    table = make(spark, tmp_path / "table", 40)
+    before = tables.rows_of(spark, table)
+    with counting(spark) as opens:
+        assert compact(spark, table, LAYOUT, "logs").merges == 40
+        commits = [n for name, n in opens().items() if re.fullmatch(r"\d{20}\.json", name)]
+    # Each merge beginning at the version that was planned for, it would be 40 * 39 / 2.
+    assert sum(commits) < 200
+    assert tables.rows_of(spark, table) == before
+
+
+@pytest.mark.parametrize("long_ago", [0, 10**6])
+def test_others_that_commit_meanwhile_are_seen(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long_ago: int
+) -> None:
+    """However long ago the version was that was planned for."""
+    monkeypatch.setattr(layout_commits, "_LONG_AGO", long_ago)
+    table = make(spark, tmp_path / "table", 4)
+    rewriter = Rewriter(spark, table)
+    fragments = rewriter.fragments("service", "kind", "day").to_pylist()
+    inputs: dict[str, list[str]] = {}
+    for one in fragments:
+        inputs.setdefault(json.loads(one["bucket"])["kind"], []).append(one["path"])
+    made = {
+        kind: rewriter.write([paths], tables.SORT_BY, 1000)[0] for kind, paths in inputs.items()
+    }
+    other = spark.newSession()
+
+    def commit(kind: str) -> int:
+        return rewriter.commit(inputs[kind], [(one, {}) for one in made[kind].files], "{}")
+
+    begun: list[int] = []
+    transaction = Rewriter._transaction
+
+    def noted(self: Rewriter, snapshot: Any = None) -> Any:
+        begun.append(int((snapshot or self._snapshot).version()))
+        return transaction(self, snapshot)
+
+    monkeypatch.setattr(Rewriter, "_transaction", noted)
+    first = commit("k0")
+    other.sql(f"insert into {table} values (1000, 'a', 'm', 'k1')")
+    other.sql(f"delete from {table} where kind = 'k2' and id < 10")
+    rows = tables.rows_of(spark, table)
+    spark.sql(f"refresh table {table}")
+    Rewriter(spark, table)  # reads the newest version
+    assert commit("k1") == first + 3
+    with pytest.raises(OTHER_ROWS):
+        commit("k2")
+    assert commit("k3") == first + 4
+    assert tables.rows_of(spark, table) == rows
+    # The version after the first merge, or the newest where nothing that it takes has changed.
+    newest = [first + 2, first, first + 3]
+    assert begun[1:] == (newest if long_ago == 0 else [first] * 3)
+
+
+def test_a_merge_that_fails_stops_no_other(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    table = make(spark, path, 20)
+    gone = next(one for one in tables.files_of(path) if one.parent.name == "kind=k7")
+    kept = gone.read_bytes()
+    before = tables.rows_of(spark, table)
+    gone.unlink()
+    with pytest.raises(MergeError) as raised:
+        compact(spark, table, LAYOUT, "logs")
+    assert 'logs: a merge failed, and changed nothing:\n  - {"kind":"k7"}, 2 fragments' in str(
+        raised.value
+    )
+    assert gone.name in str(raised.value)
+    assert len(tables.files_of(path)) == 19 + 2
+    gone.write_bytes(kept)
+    assert tables.rows_of(spark, table) == before
+    assert compact(spark, table, LAYOUT, "logs").merges == 1
+    assert tables.rows_of(spark, table) == before
+
+
+def test_what_stops_all_merges_is_not_tried_for_each(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(spark, tmp_path / "table", 40)
+    tried: list[int] = []
+
+    def fail(_: Rewriter, groups: Sequence[Any], *__: Any) -> Any:
+        tried.append(len(groups))
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(Rewriter, "write", fail)
+    with pytest.raises(MergeError, match="8 merges failed") as raised:
+        compact(spark, table, LAYOUT, "logs")
+    assert str(raised.value).count("the disk is full") == 8
+    assert len(tried) <= 20

@@ -1,0 +1,61 @@
+"""Merges share jobs, and each makes the files that its plan says all the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alluvium.compaction.bucket import FINAL, Group
+from alluvium.compaction.jobs import Job, jobs
+from alluvium.compaction.layout import Layout
+
+LAYOUT = Layout(("a",), target_rows=1000)
+
+
+def group(number: int, rows: int, outputs: int) -> Group:
+    return Group(str(number), FINAL, (f"{number}a", f"{number}b"), 1, rows, rows, outputs, 0, 0, 0)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> list[Group]:
+    sizes = draw(st.lists(st.tuples(st.integers(1, 30), st.floats(0.5, 1.5)), max_size=40))
+    # As many outputs as by rows, or more because of their bytes.
+    every = [
+        (outputs, round(LAYOUT.target_rows * (outputs - 1 + share))) for outputs, share in sizes
+    ]
+    by_bytes = draw(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 3000)), max_size=5))
+    return [group(place, rows, outputs) for place, (outputs, rows) in enumerate(every + by_bytes)]
+
+
+def files(one: Group, job: Job) -> list[int]:
+    """Rows of the files that a task makes which cuts its rows at the limit."""
+    full, last = divmod(one.rows, job.rows_per_file)
+    return [job.rows_per_file] * full + [last] * (last > 0)
+
+
+@given(plans(), st.integers(1, 8))
+def test_each_merge_is_in_one_job_and_makes_its_files(plan: list[Group], cores: int) -> None:
+    found = list(jobs(plan, LAYOUT, cores))
+    assert Counter(one for job in found for one in job.groups) == Counter(plan)
+    for job in found:
+        assert len(job.groups) <= (16 if job.groups[0].outputs == 1 else 1) * cores
+        assert len({one.outputs == 1 for one in job.groups}) == 1
+        for one in job.groups:
+            made = files(one, job)
+            if one.rows >= one.outputs * one.outputs:  # rows enough to be spread
+                assert len(made) == one.outputs
+                # As even as rows can be, or nearly so.
+                least = min(0.75 * made[0], made[0] - one.outputs)
+                assert made[-1] >= least
+                if one.outputs > 1 and one.rows / one.outputs >= 500:
+                    assert made[-1] >= 500 - one.outputs
+
+
+def test_final_forms_of_many_buckets_share_their_jobs() -> None:
+    """Thirty days of 2 to 5 fragments each."""
+    plan = [group(day, 2000 + 100 * day, round(2 + day / 10)) for day in range(30)]
+    assert len(list(jobs(plan, LAYOUT, 64))) <= 5
+    # A task a core: none of them waits for a second one.
+    assert [len(job.groups) for job in jobs([group(0, 4000, 4)] * 5, LAYOUT, 2)] == [2, 2, 1]
