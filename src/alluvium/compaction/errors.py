@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from alluvium.compaction.run import Compacted
 
 
 class LayoutError(ValueError):
@@ -17,7 +21,11 @@ class LayoutError(ValueError):
 
 
 class MergeError(RuntimeError):
-    """Merges that failed. The others of their plan are done, and nothing is lost."""
+    """Merges that failed, and changed nothing; `done` is what the run did beside them."""
+
+    def __init__(self, message: str, done: Compacted) -> None:
+        self.done = done
+        super().__init__(message)
 
 
 @contextmanager

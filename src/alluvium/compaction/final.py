@@ -62,8 +62,8 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterat
 def _helps(bucket: Bucket, places: Numbers, layout: Layout) -> bool:
     """Whether merging these makes fewer of them, or full ones for sure.
 
-    Outputs have as many rows as one another. Where bytes decide, one of them may be small again,
-    and a next run would merge it again.
+    Outputs have nearly as many rows as one another. Where bytes decide, one of them may be small
+    again, and a next run would merge it again.
     """
     outputs = bucket.outputs(places, layout)
     rows = bucket.rows[places].sum() / outputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from operator import itemgetter
 
 from alluvium.compaction.bucket import FULL, Group
@@ -27,7 +28,7 @@ Limits = tuple[int, int, Group]
 class Job:
     """Merges that run together.
 
-    rows_per_file: most rows of a file, of all of them: Spark has one limit a job.
+    rows_per_file: most rows of a new file; Spark has one limit for a whole job.
     """
 
     groups: tuple[Group, ...]
@@ -42,8 +43,8 @@ def jobs(groups: Sequence[Group], layout: Layout, cores: int) -> Iterator[Job]:
     """All of the groups, each in one job; first those that make one file each.
 
     Merges that make several files share a job where one limit gives each of them the files that
-    were planned, and even ones; no more than there are cores, for nothing of a job is committed
-    before its last task is done.
+    were planned, and even ones. They are alike in size and no more than there are cores, for
+    nothing of a job is committed before its last task is done.
     """
     single = [group for group in groups if group.outputs == 1]
     most = min(_SMALL_PER_CORE * cores, _MOST)
@@ -51,12 +52,19 @@ def jobs(groups: Sequence[Group], layout: Layout, cores: int) -> Iterator[Job]:
         together = tuple(single[first : first + most])
         # A row count that the log does not say is estimated, and must not cut a file.
         yield Job(together, max(layout.target_rows, *(group.rows for group in together)))
-    several = [_limits(group, layout) for group in groups if group.outputs > 1]
-    several.sort(key=itemgetter(0))
-    while several:
-        fit = list(_with_one_limit(several[: min(cores, _MOST)]))
-        del several[: len(fit)]
-        yield Job(tuple(group for _, _, group in fit), fit[-1][0])
+    several = [group for group in groups if group.outputs > 1]
+    # Of those that take like times.
+    for _, band in groupby(sorted(several, key=_magnitude), key=_magnitude):
+        limits = sorted((_limits(group, layout) for group in band), key=itemgetter(0))
+        while limits:
+            fit = list(_with_one_limit(limits[: min(cores, _MOST)]))
+            del limits[: len(fit)]
+            yield Job(tuple(group for _, _, group in fit), fit[-1][0])
+
+
+def _magnitude(group: Group) -> int:
+    """The same for numbers of files of which none is four times another."""
+    return group.outputs.bit_length() // 2
 
 
 def _with_one_limit(found: Iterable[Limits]) -> Iterator[Limits]:

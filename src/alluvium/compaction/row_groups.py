@@ -52,10 +52,10 @@ def _rows_within(room: float, chunks: Sequence[tuple[int, int]]) -> int:
 def alike(limits: Mapping[int, int | None]) -> Iterator[tuple[int | None, list[int]]]:
     """Merges whose row groups may have one limit: none, or each at least half of its own."""
 
-    def half(number: int) -> int:
+    def magnitude(number: int) -> int:
         return (limits[number] or 0).bit_length()
 
-    for _, same in groupby(sorted(limits, key=half), half):
+    for _, same in groupby(sorted(limits, key=magnitude), magnitude):
         together = list(same)
         yield min((limits[number] for number in together), key=lambda one: one or 0), together
 

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from alluvium.compaction import row_key, tags
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import MergeError, refusals
+from alluvium.compaction.failures import Failures
 from alluvium.compaction.jobs import jobs
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
@@ -26,20 +27,17 @@ from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
 from alluvium.delta.layout_commits import Written
 from alluvium.delta.rewrite import Merged, Rewriter
 from alluvium.delta.table_files import TableFiles
-from alluvium.engine.causes import reason
+from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
 # writer's commit was faster than is planned anew.
 _ROUNDS = 20
 
-# Merges that fail before a run gives up: what stops so many stops all.
-_FAILURES = 8
-
 _AUTO_COMPACTION = (
     "Delta's auto compaction is on for this table or this session. It knows nothing of the layout:"
-    " what it merges is sorted anew, again and again. Better off are the property"
-    " delta.autoOptimize.autoCompact and the setting spark.databricks.delta.autoCompact.enabled"
+    " what it merges is sorted anew, again and again. Turn it off: false for the setting"
+    " spark.databricks.delta.autoCompact.enabled, which goes before the table's properties"
 )
 
 _log = logging.getLogger(__name__)
@@ -58,7 +56,7 @@ class Compacted:
         relabelled: fragments that got a new level.
         conflicts: merges that were given up because another writer changed an input of theirs, or
             of one that was to be committed with them; and new levels for the same reason.
-        bytes_given_up: that were read for merges which were given up.
+        bytes_given_up: that were read for merges which were given up, or failed.
         waiting: merges that the budget leaves for later runs.
         seconds: that it took.
     """
@@ -147,10 +145,10 @@ def compact(
 
     Raises:
         LayoutError: the table cannot have this layout.
-        MergeError: merges failed; those that did not are committed.
+        MergeError: merges failed; what the others did is committed, and in the error.
     """
     started = time.monotonic()
-    done = Compacted()
+    done, failures = Compacted(), Failures()
     for number in range(_ROUNDS):
         rewriter, layout, fragments = _read(Rewriter, session, table, layout, model)
         spent = done.bytes_read + done.bytes_given_up
@@ -158,6 +156,8 @@ def compact(
             break
         planned = plan(fragments, layout, clock(), spent)
         done = replace(done, waiting=planned.waiting)
+        sound = tuple(group for group in planned.groups if not failures.touch(group))
+        planned = replace(planned, groups=sound)
         if not planned:
             break
         if not number and rewriter.is_compacted_by_writers():
@@ -166,8 +166,13 @@ def compact(
             paths = [path for group in planned.groups for path in group.inputs]
             _unless_overtaken(model, partial(rewriter.make_cuts, layout.sort_by, paths))
             continue
-        done = _carry_out(rewriter, planned, fragments, layout, model, done, say)
-    return replace(done, seconds=time.monotonic() - started)
+        done = _carry_out(rewriter, planned, fragments, layout, model, done, failures, say)
+        if failures.are_hopeless:
+            break
+    done = replace(done, seconds=time.monotonic() - started)
+    if failures:
+        raise MergeError(failures.text(model), done)
+    return done
 
 
 def look(
@@ -205,6 +210,7 @@ def _carry_out(
     layout: Layout,
     model: str,
     done: Compacted,
+    failures: Failures,
     say: Callable[[str], None],
 ) -> Compacted:
     if planned.relabels:
@@ -215,9 +221,8 @@ def _carry_out(
         done = replace(done, relabelled=done.relabelled + relabelled)
     ahead = len(planned.groups)
     together: list[_Merge] = []
-    failed: list[tuple[Group, Exception]] = []
     due = deque(jobs(planned.groups, layout, rewriter.session.sparkContext.defaultParallelism))
-    while due:
+    while due and not failures.are_hopeless:
         job = due.popleft()
         groups = job.groups
         count = sum(len(group.inputs) for group in groups)
@@ -236,16 +241,15 @@ def _carry_out(
             with measured(rewriter.session) as spent:
                 written = _unless_overtaken(model, write)
         except Exception as error:
-            if not layout.partial_progress:
+            if not layout.partial_progress or is_cancelled(rewriter.session, error):
                 raise
+            done = replace(done, bytes_given_up=done.bytes_given_up + size)
             # One fragment that cannot be read must not stop the merges of all others.
             if len(groups) > 1:
                 due.extendleft(reversed(job.halves()))
             else:
-                failed.append((groups[0], error))
+                failures.add(groups[0], reason(error))
                 ahead -= 1
-            if len(failed) == _FAILURES:
-                break
             continue
         if written is None:
             return _given_up(done, [*(merge.group for merge in together), *groups])
@@ -259,19 +263,7 @@ def _carry_out(
             else:
                 together.append(merge)
         ahead -= len(groups)
-    if failed:
-        raise _failure(model, failed) from failed[0][1]
     return _commit(rewriter, together, layout, model, done) if together else done
-
-
-def _failure(model: str, failed: Sequence[tuple[Group, Exception]]) -> MergeError:
-    lines = [
-        f"\n  - {group.bucket or 'its only bucket'}, {len(group.inputs)} fragments"
-        f" ({group.reason}): {reason(error)}"
-        for group, error in failed
-    ]
-    counted = "a merge" if len(failed) == 1 else f"{len(failed)} merges"
-    return MergeError(f"{model}: {counted} failed, and changed nothing:{''.join(lines)}")
 
 
 def _commit(

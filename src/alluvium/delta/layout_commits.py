@@ -39,8 +39,10 @@ class LayoutCommits(TableFiles):
         super().__init__(session, table)
         # AddFile actions of the snapshot, by path, as far as they were asked for.
         self._known: dict[str, Any] = {}
-        # The version that was read, or a later one with nothing but our commits between.
-        self._base = self._snapshot
+        # Versions to begin commits at: that which was read, or a later one with nothing but our
+        # commits between; and a newer one, for those files that are in it as they were.
+        self._base = self._later = self._snapshot
+        self._same: set[str] = set()
 
     def commit(
         self,
@@ -90,33 +92,34 @@ class LayoutCommits(TableFiles):
     ) -> int:
         self.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
         with self.active():
-            transaction = self._transaction(self._newest(read))
+            transaction = self._transaction(self._begin_at({file.path() for file in read}))
             transaction.trackFilesRead(self._seq(read))
             if figures:
                 self._register(transaction, figures)
             version = int(transaction.commit(self._seq(actions), operation))
-            newest = self._log.unsafeVolatileSnapshot()
-            if version == newest.version() == self._base.version() + 1:
-                self._base = newest
+            self._base, self._later = self._after(self._base), self._after(self._later)
             return version
 
-    def _newest(self, read: Sequence[Any]) -> Any:
-        """A version to begin a commit at: Delta looks at all commits since then, one by one.
-
-        That is `_base`. Where others have committed since, and it is long ago, it is the newest
-        one, if the files are in it as they were.
-        """
+    def _begin_at(self, paths: set[str]) -> Any:
+        """A version for a commit to begin at: Delta looks at all commits since then, one by one."""
         newest = self._log.unsafeVolatileSnapshot()
-        if newest.version() - self._base.version() < _LONG_AGO:
-            return self._base
-        if not newest.metadata().equals(self._base.metadata()):
-            return self._base
-        if not newest.protocol().equals(self._base.protocol()):
-            return self._base
-        paths = [file.path() for file in read]
-        now = {file.path(): _state(file) for file in self._found(newest, paths)}
-        same = all(now.get(file.path()) == _state(file) for file in read)
-        return newest if same else self._base
+        start = self._later if paths <= self._same else self._base
+        if newest.version() - start.version() < _LONG_AGO:
+            return start
+        if not newest.metadata().equals(start.metadata()):
+            return start
+        if not newest.protocol().equals(start.protocol()):
+            return start
+        now = {file.path(): _state(file) for file in self._found(newest, self._known)}
+        known = self._known.items()
+        self._same = {path for path, file in known if now.get(path) == _state(file)}
+        self._later = newest
+        return newest if paths <= self._same else self._base
+
+    def _after(self, start: Any) -> Any:
+        """The version that our commit has made, where nobody else's is between; else `start`."""
+        newest = self._log.unsafeVolatileSnapshot()
+        return newest if newest.version() == start.version() + 1 else start
 
     def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
         context = self.session.sparkContext._jsc.sc()

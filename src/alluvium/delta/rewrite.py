@@ -37,7 +37,9 @@ _PLACE = "_alluvium_place"
 _CUT_FROM = 64
 # Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
 _NEVER = 253_402_300_799_000
-_ROWS_PER_ROW_GROUP = "parquet.block.row.count.limit"
+# Parquet's settings for the size of a row group, and how often its size is looked at.
+_OFTEN = {"parquet.page.size.row.check.min": 1, "parquet.page.size.row.check.max": 10}
+_ROW_GROUP = ("parquet.block.row.count.limit", "parquet.block.size", *_OFTEN)
 # Footers that are read of the inputs of a merge: those of its largest files.
 _FOOTERS = 8
 # Compressed bytes of a merge under which its inputs are not looked at, over `max_memory`: pages
@@ -162,11 +164,12 @@ class Rewriter(LayoutCommits):
             keys = self._keys(list(itertools.chain(*made)), columns, place)
         for paths, actions, one in zip(groups, made, merged, strict=True):
             one.opened += len(actions)  # for their keys
-            # As the log has it: Delta makes it from a folder's name, which two hours may share.
-            partition = json.loads(self._files(paths)[0].json())["add"]["partitionValues"]
+            partitions = [_partition(file) for file in self._files(paths)]
             for action in actions:
                 size, rows = int(action.size()), int(action.numPhysicalRecords().get())
-                kept = self._edited(action, partitionValues=partition)
+                # Delta makes it from a folder's name, which two hours may share.
+                made_up = _partition(action) not in partitions
+                kept = self._edited(action, partitionValues=partitions[0]) if made_up else action
                 one.files.append(Written(kept, size, rows, keys[_name(action)]))
             self._check_rows(paths, sum(file.rows for file in one.files))
         return merged
@@ -182,10 +185,11 @@ class Rewriter(LayoutCommits):
         """The files of each frame, written again while one of their column chunks is too large."""
         made: list[list[Any]] = [[] for _ in frames]
         due = self._rows_per_row_group(groups, merged, rows_per_file, max_memory)
-        for left in reversed(range(_TRIES)):
+        for number_of_try in range(_TRIES):
             again: dict[int, int | None] = {}
             for limit, together in row_groups.alike(due):
-                written = self._write_once([frames[number] for number in together], limit)
+                some = [frames[number] for number in together]
+                written = self._write_once(some, limit, max_memory if number_of_try else None)
                 footers = iter(self._footers(list(itertools.chain(*written))))
                 for number, actions in zip(together, written, strict=True):
                     made[number] = actions
@@ -193,21 +197,35 @@ class Rewriter(LayoutCommits):
                     merged[number].opened += len(groups[number]) + len(actions)  # footers
                     its = itertools.islice(footers, len(actions))
                     rows = row_groups.rows_to_try(its, max_memory)
-                    if rows is not None and left:
-                        _logger.info("a column chunk is larger than max_memory: written again")
-                        self._delete(actions)
-                        again[number] = rows
-                    elif rows is not None:
+                    if rows is None:
+                        continue
+                    if number_of_try == _TRIES - 1:
                         _logger.warning("a column chunk is larger than max_memory (%d)", max_memory)
+                        continue
+                    _logger.info("a column chunk is larger than max_memory: written again")
+                    self._delete(actions)
+                    # First by bytes, which are looked at often: rows that are heavy may be few.
+                    again[number] = rows if number_of_try else due[number]
             due = again
         return made
 
-    def _write_once(self, frames: Sequence[Any], rows_per_row_group: int | None) -> list[list[Any]]:
-        """The files of each frame, by one Spark job."""
-        if rows_per_row_group is None:
-            self.spark.conf().unset(_ROWS_PER_ROW_GROUP)
-        else:
-            self.set(_ROWS_PER_ROW_GROUP, min(rows_per_row_group, 2**31 - 1))
+    def _write_once(
+        self, frames: Sequence[Any], rows: int | None, max_memory: int | None
+    ) -> list[list[Any]]:
+        """The files of each frame, by one Spark job.
+
+        rows, max_memory: most rows and bytes of a row group; None for as many as Parquet takes.
+        """
+        limits: dict[str, int | None] = dict.fromkeys(_ROW_GROUP)
+        if rows is not None:
+            limits["parquet.block.row.count.limit"] = min(rows, 2**31 - 1)
+        if max_memory is not None:
+            limits |= {"parquet.block.size": max(1, max_memory // 2), **_OFTEN}
+        for name, value in limits.items():
+            if value is None:
+                self.spark.conf().unset(name)
+            else:
+                self.set(name, value)
         together = functools.reduce(lambda one, two: one.union(two), frames)
         made: list[list[Any]] = [[] for _ in frames]
         transaction = self._transaction()
@@ -293,6 +311,11 @@ class Rewriter(LayoutCommits):
             )
             keys[name] = pa.Table.from_struct_array(ends)
         return keys
+
+
+def _partition(action: Any) -> Any:
+    """Its values as the log has them: writers spell a time in several ways."""
+    return json.loads(action.json())["add"]["partitionValues"]
 
 
 def _name(action: Any) -> str:

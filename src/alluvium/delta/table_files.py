@@ -128,7 +128,8 @@ class TableFiles(jvm.SessionCopy):
             value = log.parsed(text, field.dataType)
             if field.dataType == TimestampType():
                 # In the session's zone two hours may have one name.
-                seconds = functions.unix_micros(value).divide(functions.lit(1_000_000))
+                micros = functions.unix_micros(value).cast("decimal(20)")
+                seconds = micros.divide(functions.lit(1_000_000)).cast("decimal(18, 6)")
                 since = functions.make_dt_interval(*[functions.lit(0)] * 3, seconds)
                 value = functions.expr("timestamp_ntz'1970-01-01'").plus(since)
             texts = [value.cast("string"), text]

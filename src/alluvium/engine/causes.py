@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 
 def causes(error: Any) -> list[str]:
     """One line of a Java exception (through py4j) and of each of its causes, none twice.
@@ -22,10 +24,22 @@ def causes(error: Any) -> list[str]:
 
 def reason(error: Exception) -> str:
     """What an exception says, in one line."""
-    # pyspark keeps the Java exception of those that it knows.
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    lines = causes(java) if java is not None else str(error).strip().splitlines()[:1]
-    return ": ".join(lines) or type(error).__name__
+    java = _java(error)
+    if java is not None:
+        return ": ".join(causes(java))
+    return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
+
+
+def is_cancelled(session: SparkSession, error: Exception) -> bool:
+    """Whether somebody cancelled the job that failed, or stopped Spark."""
+    if session.sparkContext._jsc.sc().isStopped():
+        return True
+    return any("SPARK_JOB_CANCELLED" in str(one.getMessage()) for one in chain(_java(error)))
+
+
+def _java(error: Exception) -> Any:
+    """The Java exception behind an exception; pyspark keeps that of those that it knows."""
+    return getattr(error, "java_exception", None) or getattr(error, "_origin", None)
 
 
 def chain(error: Any) -> Iterator[Any]:

@@ -169,6 +169,25 @@ def test_a_table_without_it_is_refused(session: SparkSession) -> None:
         Rewriter(session, table).fragments("region", "at", "week")
 
 
+def test_a_time_keeps_its_spelling(session: SparkSession, tmp_path: Path) -> None:
+    """Without a zone it would be another time to a reader in Berlin."""
+    table = f"delta.`{tmp_path / 'table'}`"
+    session.sql(f"create table {table} (id bigint, at timestamp) using delta partitioned by (at)")
+    times = {"at": [pd.Timestamp("2024-03-01 05:00", tz="UTC")]}
+    for number in range(4):
+        session.sql(f"insert into {table} values ({number}, timestamp'2024-03-01 05:00:00Z')")
+        rows = pd.DataFrame({"id": [10 + number], **times})
+        write_deltalake(tmp_path / "table", rows, mode="append")
+    layout = Layout(("id",), fan_in=8, bucket_column="at", window="hour")
+    assert compact(session, table, layout, "logs", clock=lambda: 1e11).outputs == 1
+    [add] = [
+        json.loads(line)["add"]
+        for line in max((tmp_path / "table" / "_delta_log").glob("*.json")).read_text().splitlines()
+        if "add" in json.loads(line)
+    ]
+    assert add["partitionValues"] == {"at": "2024-03-01T05:00:00.000000Z"}
+
+
 def test_a_bucket_may_be_spelled_in_several_ways(session: SparkSession, tmp_path: Path) -> None:
     """delta-rs writes the microseconds of a time, Spark does not; and a price has few digits."""
     path = tmp_path / "table"

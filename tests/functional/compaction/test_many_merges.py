@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -94,24 +95,47 @@ def test_others_that_commit_meanwhile_are_seen(
     assert begun[1:] == (newest if long_ago == 0 else [first] * 3)
 
 
-def test_a_merge_that_fails_stops_no_other(spark: SparkSession, tmp_path: Path) -> None:
+def test_merges_that_fail_stop_no_others(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "table"
     table = make(spark, path, 20)
-    gone = next(one for one in tables.files_of(path) if one.parent.name == "kind=k7")
-    kept = gone.read_bytes()
     before = tables.rows_of(spark, table)
-    gone.unlink()
-    with pytest.raises(MergeError) as raised:
+    broken = {f"kind=k{number}" for number in range(0, 18, 2)}
+    gone: dict[Path, bytes] = {}
+    for one in tables.files_of(path):
+        if one.parent.name in broken - {kept.parent.name for kept in gone}:
+            gone[one] = one.read_bytes()
+            one.unlink()
+    with pytest.raises(MergeError, match="9 merges failed, the others are done") as raised:
         compact(spark, table, LAYOUT, "logs")
-    assert 'logs: a merge failed, and changed nothing:\n  - {"kind":"k7"}, 2 fragments' in str(
-        raised.value
-    )
-    assert gone.name in str(raised.value)
-    assert len(tables.files_of(path)) == 19 + 2
-    gone.write_bytes(kept)
+    assert raised.value.done.merges == 11
+    for one in gone:
+        assert f'- {{"kind":"{one.parent.name.removeprefix("kind=")}"}}, 2 fragments' in str(
+            raised.value
+        )
+        assert one.name in str(raised.value)
+    assert len(tables.files_of(path)) == 11 + 9 * 2
+    for one, content in gone.items():
+        one.write_bytes(content)
     assert tables.rows_of(spark, table) == before
-    assert compact(spark, table, LAYOUT, "logs").merges == 1
+    assert compact(spark, table, LAYOUT, "logs").merges == 9
     assert tables.rows_of(spark, table) == before
+
+
+def test_a_cancelled_run_ends(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(spark, tmp_path / "table", 4)
+    tried: list[int] = []
+
+    def slow(_: Rewriter, groups: Sequence[Any], *__: Any) -> None:
+        tried.append(len(groups))
+        threading.Timer(1, spark.sparkContext.cancelAllJobs).start()
+        spark.range(1).selectExpr("reflect('java.lang.Thread', 'sleep', 60000L)").collect()
+
+    monkeypatch.setattr(Rewriter, "write", slow)
+    with pytest.raises(Exception, match="SPARK_JOB_CANCELLED"):
+        compact(spark, table, LAYOUT, "logs")
+    assert tried == [4]
 
 
 def test_what_stops_all_merges_is_not_tried_for_each(
@@ -125,7 +149,7 @@ def test_what_stops_all_merges_is_not_tried_for_each(
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr(Rewriter, "write", fail)
-    with pytest.raises(MergeError, match="8 merges failed") as raised:
+    with pytest.raises(MergeError, match="8 merges failed, the run was given up") as raised:
         compact(spark, table, LAYOUT, "logs")
     assert str(raised.value).count("the disk is full") == 8
     assert len(tried) <= 20

@@ -108,6 +108,28 @@ def test_written_again_where_the_estimate_was_wrong(
     assert max(size for _, size in chunks(path)) <= max_memory
 
 
+def test_heavy_rows_that_come_to_lie_together(spark: SparkSession, tmp_path: Path) -> None:
+    """Few of them do not make small row groups of all."""
+    path = tmp_path / "table"
+    table = f"delta.`{path}`"
+    spark.sql(f"create table {table} (service string, id bigint, message string) using delta")
+    long = "concat_ws('', transform(sequence(1, 80), n -> sha2(concat(id, '/', n), 512)))"
+    values = spark.range(64 * 500).selectExpr(
+        "if(id % 500 < 8, 'z', 'a') as service",
+        "id",
+        f"if(id % 500 < 8, {long}, sha1(string(id))) as message",
+    )
+    values.coalesce(1).write.format("delta").mode("append").option("maxRecordsPerFile", 500).save(
+        str(path)
+    )
+    max_memory = 256 * 1024
+    compacted(spark, path, 64, max_memory)
+    made = chunks(path)
+    assert max(size for _, size in made) <= max_memory
+    # 512 rows of 10 KiB, and 31,488 of 44 bytes.
+    assert len(made) < 80
+
+
 def test_only_the_merge_that_has_them_is_written_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,5 +57,7 @@ def test_final_forms_of_many_buckets_share_their_jobs() -> None:
     """Thirty days of 2 to 5 fragments each."""
     plan = [group(day, 2000 + 100 * day, round(2 + day / 10)) for day in range(30)]
     assert len(list(jobs(plan, LAYOUT, 64))) <= 5
+    # What takes a hundred times as long is not waited for.
+    assert len(list(jobs([group(0, 2000, 2), group(1, 200_000, 200)], LAYOUT, 64))) == 2
     # A task a core: none of them waits for a second one.
     assert [len(job.groups) for job in jobs([group(0, 4000, 4)] * 5, LAYOUT, 2)] == [2, 2, 1]

@@ -93,7 +93,11 @@ def preview(session: SparkSession, table: str, model: str, block: Any) -> list[s
 
 def compact(session: SparkSession, table: str, model: str, block: Any) -> str:
     with layout_errors():
-        done = run.compact(session, table, parse_layout(model, block), model, say=_log.info)
+        try:
+            done = run.compact(session, table, parse_layout(model, block), model, say=_log.info)
+        except MergeError as error:
+            _log.info(report.done_line(model, error.done))
+            raise
     return report.done_line(model, done)
 
 
