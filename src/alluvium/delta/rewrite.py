@@ -214,9 +214,9 @@ class Rewriter(LayoutCommits):
     ) -> list[list[Any]]:
         """The files of each frame, by one Spark job.
 
-        rows, max_memory: most rows and bytes of a row group; None for as many as Parquet takes.
+        rows, max_memory: most rows and bytes of a row group; None for as many as else.
         """
-        limits: dict[str, int | None] = dict.fromkeys(_ROW_GROUP)
+        limits: dict[str, Any] = {name: self.session.conf.get(name, None) for name in _ROW_GROUP}
         if rows is not None:
             limits["parquet.block.row.count.limit"] = min(rows, 2**31 - 1)
         if max_memory is not None:
