@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -50,6 +51,16 @@ def create(session: SparkSession, window: str, rows: str = EVENTS, name: str = "
         " as select * from bucketing_rows"
     )
     return name
+
+
+def adds(path: Path) -> list[Any]:
+    """Of all commits of a table."""
+    actions = [
+        json.loads(line)
+        for commit in sorted((path / "_delta_log").glob("*.json"))
+        for line in commit.read_text().splitlines()
+    ]
+    return [action["add"] for action in actions if "add" in action]
 
 
 def begins(times: pd.Series, window: str) -> pd.Series:
@@ -178,14 +189,16 @@ def test_a_time_keeps_its_spelling(session: SparkSession, tmp_path: Path) -> Non
         session.sql(f"insert into {table} values ({number}, timestamp'2024-03-01 05:00:00Z')")
         rows = pd.DataFrame({"id": [10 + number], **times})
         write_deltalake(tmp_path / "table", rows, mode="append")
-    layout = Layout(("id",), fan_in=8, bucket_column="at", window="hour")
-    assert compact(session, table, layout, "logs", clock=lambda: 1e11).outputs == 1
-    [add] = [
-        json.loads(line)["add"]
-        for line in max((tmp_path / "table" / "_delta_log").glob("*.json")).read_text().splitlines()
-        if "add" in json.loads(line)
-    ]
-    assert add["partitionValues"] == {"at": "2024-03-01T05:00:00.000000Z"}
+    rewriter = Rewriter(session, table)
+    fragments = rewriter.fragments("id", "at", "hour", "")
+    files = {add["path"]: add["partitionValues"]["at"] for add in adds(tmp_path / "table")}
+    with_zone = "2024-03-01T05:00:00.000000Z"
+    assert sorted(spelled == with_zone for spelled in files.values()) == [False] * 4 + [True] * 4
+    assert set(fragments["path"].to_pylist()) == set(files)
+    for first in (False, True):
+        inputs = sorted(files, key=lambda path: (files[path] == with_zone) is not first)
+        [[made]] = [one.files for one in rewriter.write([inputs], ["id"], 100)]
+        assert json.loads(made.action.json())["add"]["partitionValues"] == {"at": with_zone}
 
 
 def test_a_bucket_may_be_spelled_in_several_ways(session: SparkSession, tmp_path: Path) -> None:
@@ -199,14 +212,9 @@ def test_a_bucket_may_be_spelled_in_several_ways(session: SparkSession, tmp_path
     frame = session.sql(rows).coalesce(1)
     frame.write.format("delta").partitionBy("day", "price").save(str(path))
     write_deltalake(path, frame.toArrow(), partition_by=["day", "price"], mode="append")
-    adds = [
-        json.loads(line)["add"]
-        for commit in (path / "_delta_log").glob("*.json")
-        for line in commit.read_text().splitlines()
-        if line.startswith('{"add"')
-    ]
-    spelled = {json.dumps(add["partitionValues"], sort_keys=True) for add in adds}
-    assert (len(adds), len(spelled)) == (8, 8)
+    written = adds(path)
+    spelled = {json.dumps(add["partitionValues"], sort_keys=True) for add in written}
+    assert (len(written), len(spelled)) == (8, 8)
     before = tables.rows_of(session, table)
     layout = Layout(("id",), "day", "day", quiet_after=1.0)
     done = compact(session, table, layout, "spelled", clock=lambda: 1e11)
