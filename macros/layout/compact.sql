@@ -13,20 +13,25 @@
         {%- do exceptions.raise_compiler_error('alluvium.compact: ' ~ relation ~ ' has no meta.alluvium_layout;'
             ~ ' accepted: sort_by, a column or a list of columns, and what docs/compaction.md lists') -%}
       {%- endif -%}
-      {%- do alluvium.compact_table(relation, relation.identifier, block) -%}
+      {%- set failed = alluvium.compact_table(relation, relation.identifier, block) -%}
+      {%- if failed -%}{%- do exceptions.raise_database_error(failed) -%}{%- endif -%}
     {%- endif -%}
     {{ return('') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}
+  {%- set failed = [] -%}
   {%- for node in alluvium.models_with_layout(model, tier) -%}
     {%- set table = alluvium.existing_relation(node) -%}
     {%- if table is none -%}
       {%- do log(node.name ~ ': no table yet', info=true) -%}
     {%- else -%}
-      {%- do alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run) -%}
+      {#- One table that fails must not stop the others of its tier. -#}
+      {%- do failed.append(alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run)) -%}
     {%- endif -%}
   {%- endfor -%}
+  {%- set failed = failed | select | join('\n') -%}
+  {%- if failed -%}{%- do exceptions.raise_database_error(failed) -%}{%- endif -%}
 {% endmacro %}
 
 
@@ -53,18 +58,15 @@
 {% endmacro %}
 
 
-{#- Compacts, and says so. -#}
+{#- Compacts, and says so; what failed, if anything did. -#}
 {% macro compact_table(relation, name, block, dry_run=false) %}
   {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run)) }}
 {% endmacro %}
 
 {% macro alluvium__compact_table(relation, name, block, dry_run) %}
-  {%- if dry_run -%}
-    {%- for line in adapter.compaction_plan(relation.render(), name, block) -%}
-      {%- do log(line, info=true) -%}
-    {%- endfor -%}
-  {%- else -%}
-    {%- set line = adapter.compact(relation.render(), name, block) -%}
-    {%- if line -%}{%- do log(line, info=true) -%}{%- endif -%}
-  {%- endif -%}
+  {%- set lines, failed = adapter.compact(relation.render(), name, block, dry_run) -%}
+  {%- for line in lines -%}
+    {%- do log(line, info=true) -%}
+  {%- endfor -%}
+  {{ return(failed) }}
 {% endmacro %}

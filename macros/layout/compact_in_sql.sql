@@ -21,6 +21,7 @@
   {%- do alluvium.optimize_small_files(sql, layout.target_bytes) -%}
   {%- set seconds = (modules.datetime.datetime.now() - started).total_seconds() -%}
   {%- do log(name ~ ': optimized ' ~ small ~ ' in %.1f s' | format(seconds), info=true) -%}
+  {{ return(none) }}
 {% endmacro %}
 
 

@@ -7,9 +7,9 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
@@ -19,7 +19,7 @@ from alluvium.compaction import row_key, tags
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import MergeError, refusals
 from alluvium.compaction.failures import Failures
-from alluvium.compaction.jobs import jobs
+from alluvium.compaction.jobs import Job, jobs
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
@@ -56,7 +56,7 @@ class Compacted:
         relabelled: fragments that got a new level.
         conflicts: merges that were given up because another writer changed an input of theirs, or
             of one that was to be committed with them; and new levels for the same reason.
-        bytes_given_up: that were read for merges which were given up, or failed.
+        bytes_given_up: that were read for merges which were given up.
         waiting: merges that the budget leaves for later runs.
         seconds: that it took.
     """
@@ -147,32 +147,8 @@ def compact(
         LayoutError: the table cannot have this layout.
         MergeError: merges failed; what the others did is committed, and in the error.
     """
-    started = time.monotonic()
-    done, failures = Compacted(), Failures()
-    for number in range(_ROUNDS):
-        rewriter, layout, fragments = _read(Rewriter, session, table, layout, model)
-        spent = done.bytes_read + done.bytes_given_up
-        if layout.budget is not None and spent >= layout.budget:
-            break
-        planned = plan(fragments, layout, clock(), spent)
-        done = replace(done, waiting=planned.waiting)
-        sound = tuple(group for group in planned.groups if not failures.touch(group))
-        planned = replace(planned, groups=sound)
-        if not planned:
-            break
-        if not number and rewriter.is_compacted_by_writers():
-            say(f"{model}: {_AUTO_COMPACTION}")
-        if planned.groups and layout.curve == ZORDER and layout.cuts is None:
-            paths = [path for group in planned.groups for path in group.inputs]
-            _unless_overtaken(model, partial(rewriter.make_cuts, layout.sort_by, paths))
-            continue
-        done = _carry_out(rewriter, planned, fragments, layout, model, done, failures, say)
-        if failures.are_hopeless:
-            break
-    done = replace(done, seconds=time.monotonic() - started)
-    if failures:
-        raise MergeError(failures.text(model), done)
-    return done
+    run = _Run(session, table, layout, model, clock, say)
+    return run.to_its_end()
 
 
 def look(
@@ -203,101 +179,171 @@ def _read(
         return files, layout, read
 
 
-def _carry_out(
-    rewriter: Rewriter,
-    planned: Plan,
-    fragments: pa.Table,
-    layout: Layout,
-    model: str,
-    done: Compacted,
-    failures: Failures,
-    say: Callable[[str], None],
-) -> Compacted:
-    if planned.relabels:
-        relabelled = _relabel(rewriter, planned, fragments, model)
-        if not relabelled:
+@dataclass
+class _Run:
+    """One run of `compact`, whose arguments these are, and what it has done so far."""
+
+    session: SparkSession
+    table: str
+    layout: Layout
+    model: str
+    clock: Callable[[], float]
+    say: Callable[[str], None]
+    done: Compacted = Compacted()
+    failures: Failures = field(default_factory=Failures)
+
+    def to_its_end(self) -> Compacted:
+        started = time.monotonic()
+        try:
+            for number in range(_ROUNDS):
+                if not self._round(first=not number) or self.failures.are_hopeless:
+                    break
+        except Exception as error:
+            if not self.failures:
+                raise
+            self._has_done(seconds=time.monotonic() - started)
+            raise MergeError(self.failures.text(self.model, reason(error)), self.done) from error
+        self._has_done(seconds=time.monotonic() - started)
+        if self.failures:
+            raise MergeError(self.failures.text(self.model), self.done)
+        return self.done
+
+    def _round(self, first: bool) -> bool:
+        """Carry out one plan; False where there was nothing to do."""
+        model, failures = self.model, self.failures
+        rewriter, layout, fragments = _read(Rewriter, self.session, self.table, self.layout, model)
+        # A merge that fails takes nothing of the budget: it would in every run.
+        spent = self.done.bytes_read + self.done.bytes_given_up
+        if layout.budget is not None and spent >= layout.budget:
+            return False
+        fragments = failures.left_out(fragments)
+        planned = plan(fragments, layout, self.clock(), spent)
+        self._has_done(waiting=planned.waiting)
+        if not planned:
+            return False
+        if first and rewriter.is_compacted_by_writers():
+            self.say(f"{model}: {_AUTO_COMPACTION}")
+        if planned.groups and layout.curve == ZORDER and layout.cuts is None:
+            paths = [path for group in planned.groups for path in group.inputs]
+            _unless_overtaken(model, partial(rewriter.make_cuts, layout.sort_by, paths))
+        elif self._relabel(rewriter, planned, fragments):
+            self._merge(rewriter, planned, layout)
+        return True
+
+    def _relabel(self, rewriter: Rewriter, planned: Plan, fragments: pa.Table) -> bool:
+        """Give fragments new levels; False if another writer was faster."""
+        if not planned.relabels:
+            return True
+        old = dict(zip(fragments["path"].to_pylist(), fragments["tag"].to_pylist(), strict=True))
+        labels = {
+            path: {TAG: tags.to_text(json.loads(old[path]) | {"level": relabel.level})}
+            for relabel in planned.relabels
+            for path in relabel.inputs
+        }
+        figures = {"model": self.model, "reason": "relabel", "relabelled": len(labels)}
+        commit = partial(rewriter.relabel, labels, _metadata([figures]))
+        if _unless_overtaken(self.model, commit) is None:
             # The merges may rest on it that these fragments have left their level.
-            return replace(done, conflicts=done.conflicts + 1)
-        done = replace(done, relabelled=done.relabelled + relabelled)
-    ahead = len(planned.groups)
-    together: list[_Merge] = []
-    due = deque(jobs(planned.groups, layout, rewriter.session.sparkContext.defaultParallelism))
-    while due and not failures.are_hopeless:
-        job = due.popleft()
-        groups = job.groups
-        count = sum(len(group.inputs) for group in groups)
-        size = sum(group.bytes for group in groups)
-        say(f"{model}: merging {count} fragments ({size / 2**20:,.1f} MiB), {ahead} merges ahead")
-        inputs = [group.inputs for group in groups]
+            self._has_done(conflicts=self.done.conflicts + 1)
+            return False
+        self._has_done(relabelled=self.done.relabelled + len(labels))
+        return True
+
+    def _merge(self, rewriter: Rewriter, planned: Plan, layout: Layout) -> None:
+        """Write and commit the merges of a plan, until another writer is faster."""
+        ahead = len(planned.groups)
+        together: list[_Merge] = []
+        cores = self.session.sparkContext.defaultParallelism
+        due = deque(jobs(planned.groups, layout, cores))
+        while due and not self.failures.are_hopeless:
+            job = due.popleft()
+            groups = job.groups
+            count = sum(len(group.inputs) for group in groups)
+            size = sum(group.bytes for group in groups) / 2**20
+            self.say(
+                f"{self.model}: merging {count} fragments ({size:,.1f} MiB), {ahead} merges ahead"
+            )
+            try:
+                written = self._write(rewriter, job, layout)
+            except Exception as error:
+                if not layout.partial_progress or is_cancelled(self.session, error):
+                    raise
+                # One fragment that cannot be read must not stop the merges of all others.
+                if len(groups) > 1:
+                    due.extendleft(reversed(job.halves()))
+                else:
+                    self.failures.add(groups[0], reason(error))
+                    ahead -= 1
+                continue
+            if written is None:
+                self._given_up([*(merge.group for merge in together), *groups])
+                return
+            self.failures.end_a_row()
+            if layout.partial_progress:
+                for merge in written:
+                    self._commit(rewriter, [merge], layout)
+            else:
+                together += written
+            ahead -= len(groups)
+        if together:
+            self._commit(rewriter, together, layout)
+
+    def _write(self, rewriter: Rewriter, job: Job, layout: Layout) -> list[_Merge] | None:
+        """The merges of a job, written; None if another writer was faster."""
         write = partial(
             rewriter.write,
-            inputs,
+            [group.inputs for group in job.groups],
             layout.sort_by,
             job.rows_per_file,
             layout.max_memory,
             layout.cuts,
         )
-        try:
-            with measured(rewriter.session) as spent:
-                written = _unless_overtaken(model, write)
-        except Exception as error:
-            if not layout.partial_progress or is_cancelled(rewriter.session, error):
-                raise
-            done = replace(done, bytes_given_up=done.bytes_given_up + size)
-            # One fragment that cannot be read must not stop the merges of all others.
-            if len(groups) > 1:
-                due.extendleft(reversed(job.halves()))
-            else:
-                failures.add(groups[0], reason(error))
-                ahead -= 1
-            continue
+        with measured(rewriter.session) as spent:
+            written = _unless_overtaken(self.model, write)
         if written is None:
-            return _given_up(done, [*(merge.group for merge in together), *groups])
-        for group, made in zip(groups, written, strict=True):
+            return None
+        size = sum(group.bytes for group in job.groups)
+        merges = []
+        for group, made in zip(job.groups, written, strict=True):
             # The tasks of a job share its cores: what each merge cost goes by its bytes.
-            share = group.bytes / size if size else 1 / len(groups)
+            share = group.bytes / size if size else 1 / len(job.groups)
             seconds = None if spent.seconds is None else round(spent.seconds * share, 3)
-            merge = _Merge(group, made, seconds)
-            if layout.partial_progress:
-                done = _commit(rewriter, [merge], layout, model, done)
-            else:
-                together.append(merge)
-        ahead -= len(groups)
-    return _commit(rewriter, together, layout, model, done) if together else done
+            merges.append(_Merge(group, made, seconds))
+        return merges
 
+    def _commit(self, rewriter: Rewriter, merges: Sequence[_Merge], layout: Layout) -> None:
+        """One commit of the merges, or none of them."""
+        inputs = [path for merge in merges for path in merge.group.inputs]
+        outputs = [
+            (one, {TAG: _tag(merge, one, layout).text()})
+            for merge in merges
+            for one in merge.made.files
+        ]
+        metadata = _metadata([merge.figures(self.model) for merge in merges])
+        groups = [merge.group for merge in merges]
+        commit = partial(rewriter.commit, inputs, outputs, metadata)
+        if _unless_overtaken(self.model, commit) is None:
+            self._given_up(groups)
+            return
+        done = self.done
+        self._has_done(
+            merges=done.merges + len(merges),
+            inputs=done.inputs + len(inputs),
+            outputs=done.outputs + len(outputs),
+            bytes_read=done.bytes_read + sum(group.bytes for group in groups),
+            bytes_written=done.bytes_written + sum(merge.bytes for merge in merges),
+            rows=done.rows + sum(merge.rows for merge in merges),
+        )
 
-def _commit(
-    rewriter: Rewriter, merges: Sequence[_Merge], layout: Layout, model: str, done: Compacted
-) -> Compacted:
-    """One commit of the merges, or none of them."""
-    inputs = [path for merge in merges for path in merge.group.inputs]
-    outputs = [
-        (one, {TAG: _tag(merge, one, layout).text()})
-        for merge in merges
-        for one in merge.made.files
-    ]
-    metadata = _metadata([merge.figures(model) for merge in merges])
-    groups = [merge.group for merge in merges]
-    if _unless_overtaken(model, lambda: rewriter.commit(inputs, outputs, metadata)) is None:
-        return _given_up(done, groups)
-    return replace(
-        done,
-        merges=done.merges + len(merges),
-        inputs=done.inputs + len(inputs),
-        outputs=done.outputs + len(outputs),
-        bytes_read=done.bytes_read + sum(group.bytes for group in groups),
-        bytes_written=done.bytes_written + sum(merge.bytes for merge in merges),
-        rows=done.rows + sum(merge.rows for merge in merges),
-    )
+    def _given_up(self, groups: Sequence[Group]) -> None:
+        size = sum(group.bytes for group in groups)
+        self._has_done(
+            conflicts=self.done.conflicts + len(groups),
+            bytes_given_up=self.done.bytes_given_up + size,
+        )
 
-
-def _given_up(done: Compacted, groups: Sequence[Group]) -> Compacted:
-    size = sum(group.bytes for group in groups)
-    return replace(
-        done,
-        conflicts=done.conflicts + len(groups),
-        bytes_given_up=done.bytes_given_up + size,
-    )
+    def _has_done(self, **figures: Any) -> None:
+        self.done = replace(self.done, **figures)
 
 
 def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
@@ -311,20 +357,6 @@ def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
         tier_bytes=round(group.tier_bytes * share),
         locality_bytes=round(group.locality_bytes * share),
     )
-
-
-def _relabel(rewriter: Rewriter, planned: Plan, fragments: pa.Table, model: str) -> int:
-    """Fragments that got a new level, all that were to get one; 0 if another writer was faster."""
-    old = dict(zip(fragments["path"].to_pylist(), fragments["tag"].to_pylist(), strict=True))
-    labels = {
-        path: {TAG: tags.to_text(json.loads(old[path]) | {"level": relabel.level})}
-        for relabel in planned.relabels
-        for path in relabel.inputs
-    }
-    figures = {"model": model, "reason": "relabel", "relabelled": len(labels)}
-    metadata = _metadata([figures])
-    version = _unless_overtaken(model, lambda: rewriter.relabel(labels, metadata))
-    return 0 if version is None else len(labels)
 
 
 def _unless_overtaken(model: str, action: Callable[[], Made]) -> Made | None:

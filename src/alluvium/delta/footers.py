@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +14,13 @@ import pyarrow.parquet as pq
 _TAIL = 2**16
 # The length of the footer, and the magic number: the last bytes of a file.
 _END = 8
-_THREADS = 8
+_THREADS, _AHEAD = 8, 64
 
 
-def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> list[pq.FileMetaData]:
-    """The footer of each file; each is opened once.
+def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.FileMetaData]:
+    """The footer of each file, in their order; each is opened once.
+
+    Of wide tables one takes megabytes: a few are in memory at a time.
 
     Args:
         java: the gateway's view of the JVM.
@@ -40,5 +43,7 @@ def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> list[pq.File
         finally:
             stream.close()
 
+    left = iter(files)
     with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(one, files))
+        while some := list(islice(left, _AHEAD)):
+            yield from threads.map(one, some)

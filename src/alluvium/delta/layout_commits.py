@@ -37,7 +37,7 @@ class LayoutCommits(TableFiles):
 
     def __init__(self, session: SparkSession, table: str) -> None:
         super().__init__(session, table)
-        # AddFile actions of the snapshot, by path, as far as they were asked for.
+        # AddFile actions of the snapshot, by path, that were asked for and are not yet replaced.
         self._known: dict[str, Any] = {}
         # Versions to begin commits at: that which was read, or a later one with nothing but our
         # commits between; and a newer one, for those files that are in it as they were.
@@ -98,6 +98,8 @@ class LayoutCommits(TableFiles):
                 self._register(transaction, figures)
             version = int(transaction.commit(self._seq(actions), operation))
             self._base, self._later = self._after(self._base), self._after(self._later)
+            for file in read:
+                self._known.pop(file.path(), None)
             return version
 
     def _begin_at(self, paths: set[str]) -> Any:
@@ -154,18 +156,21 @@ class LayoutCommits(TableFiles):
         return found
 
     def _tagged(self, file: Any, tags: Mapping[str, str]) -> Any:
-        old = json.loads(file.json())["add"].get("tags") or {}
+        old = fields(file).get("tags") or {}
         return self._edited(file, dataChange=False, tags={**old, **tags})
 
-    def _edited(self, file: Any, **fields: object) -> Any:
-        action = json.loads(file.json())
-        action["add"] |= fields
-        return self._object("org.apache.spark.sql.delta.actions.Action$").fromJson(
-            json.dumps(action)
-        )
+    def _edited(self, file: Any, **changes: object) -> Any:
+        action = json.dumps({"add": fields(file) | changes})
+        return self._object("org.apache.spark.sql.delta.actions.Action$").fromJson(action)
+
+
+def fields(file: Any) -> dict[str, Any]:
+    """Of an AddFile action, as the log has them."""
+    found: dict[str, Any] = json.loads(file.json())["add"]
+    return found
 
 
 def _state(file: Any) -> tuple[Any, ...]:
     """What other writers may change of a file."""
-    action = json.loads(file.json())["add"]
+    action = fields(file)
     return action.get("deletionVector"), action.get("tags")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-import json
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -17,13 +16,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.compaction import row_groups, zorder
 from alluvium.compaction.layout import Layout
 from alluvium.delta import footers, jvm, zcurve
-from alluvium.delta.layout_commits import LayoutCommits, Written
+from alluvium.delta.layout_commits import LayoutCommits, Written, fields
 from alluvium.delta.order import in_order
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
@@ -33,6 +33,8 @@ _DELTA = "org.apache.spark.sql.delta."
 _TASK = re.compile(r"part-(\d+)-")
 # Column of the place on the Z-curve, while rows are sorted.
 _PLACE = "_alluvium_place"
+# Whether Spark leaves out files that cannot be read.
+_UNREADABLE = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 # Files that cuts are made from.
 _CUT_FROM = 64
 # Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
@@ -91,8 +93,8 @@ class Rewriter(LayoutCommits):
         self.set("spark.sql.parquet.int96RebaseModeInWrite", "CORRECTED")
         # Their row counts are what no row is lost by.
         self.set("spark.databricks.delta.stats.collect", "true")
-        self.set("spark.sql.files.ignoreCorruptFiles", "false")
-        self.set("spark.sql.files.ignoreMissingFiles", "false")
+        for name in _UNREADABLE:
+            self.set(name, "false")
         protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
         if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
             raise ValueError(
@@ -123,8 +125,7 @@ class Rewriter(LayoutCommits):
         some = [paths[place * len(paths) // _CUT_FROM] for place in range(_CUT_FROM)]
         option = self._jvm.scala.Option
         with self.active():
-            axes = zcurve.sample(self._frame(self._files(dict.fromkeys(some))), kinds)
-            cuts = zorder.Cuts(tuple(axes))
+            cuts = zorder.Cuts(tuple(self._sample(some, kinds)))
             transaction = self._transaction()
             # Having read the number, two that make cuts at a time cannot both commit.
             number = transaction.txnVersion(zorder.APP) + 1
@@ -135,6 +136,23 @@ class Rewriter(LayoutCommits):
                 for app in (zorder.APP, f"{zorder.APP}:{cuts.text()}")
             ]
             return int(transaction.commit(self._seq(made), manual))
+
+    def _sample(
+        self, paths: Iterable[str], kinds: Sequence[tuple[str, str]]
+    ) -> Sequence[zorder.Axis]:
+        """The axes by those of the files that can be read: the others fail in their merges."""
+        files = self._files(dict.fromkeys(paths))
+        try:
+            for name in _UNREADABLE:
+                self.set(name, "true")
+            axes = zcurve.sample(self._frame(files), kinds)
+        finally:
+            for name in _UNREADABLE:
+                self.set(name, "false")
+        if any(axis.quantiles for axis in axes):
+            return axes
+        # Of no value: there is none, or what stops all files is to be told.
+        return zcurve.sample(self._frame(files), kinds)
 
     def write(
         self,
@@ -190,7 +208,7 @@ class Rewriter(LayoutCommits):
             for limit, together in row_groups.alike(due):
                 some = [frames[number] for number in together]
                 written = self._write_once(some, limit, max_memory if number_of_try else None)
-                footers = iter(self._footers(list(itertools.chain(*written))))
+                footers = self._footers(itertools.chain(*written))
                 for number, actions in zip(together, written, strict=True):
                     made[number] = actions
                     merged[number].written += len(actions)
@@ -248,7 +266,7 @@ class Rewriter(LayoutCommits):
             some = heapq.nlargest(_FOOTERS if large else 0, sizes, key=itemgetter(0))
             looked_at.append([file for _, file in some])
             one.opened += len(some)
-        footers = iter(self._footers(list(itertools.chain(*looked_at))))
+        footers = self._footers(itertools.chain(*looked_at))
         found: dict[int, int | None] = {}
         for number, files in enumerate(looked_at):
             rows = row_groups.rows_at_most(itertools.islice(footers, len(files)), max_memory)
@@ -259,11 +277,11 @@ class Rewriter(LayoutCommits):
         """Delete new files that no version will have; VACUUM does where that is forbidden."""
         for action in actions:
             path = action.absolutePath(self._log)
-            with suppress(Py4JJavaError):
+            with suppress(Py4JJavaError, PySparkException):
                 path.getFileSystem(self._log.newDeltaHadoopConf()).delete(path, False)
 
-    def _footers(self, files: Sequence[Any]) -> list[pq.FileMetaData]:
-        paths = [(file.absolutePath(self._log), int(file.size())) for file in files]
+    def _footers(self, files: Iterable[Any]) -> Iterator[pq.FileMetaData]:
+        paths = ((file.absolutePath(self._log), int(file.size())) for file in files)
         return footers.read(self._jvm, self._log.newDeltaHadoopConf(), paths)
 
     def _check_rows(self, paths: Sequence[str], written: int) -> None:
@@ -315,7 +333,7 @@ class Rewriter(LayoutCommits):
 
 def _partition(action: Any) -> Any:
     """Its values as the log has them: writers spell a time in several ways."""
-    return json.loads(action.json())["add"]["partitionValues"]
+    return fields(action)["partitionValues"]
 
 
 def _name(action: Any) -> str:

@@ -32,7 +32,8 @@ def reason(error: Exception) -> str:
 
 def is_cancelled(session: SparkSession, error: Exception) -> bool:
     """Whether somebody cancelled the job that failed, or stopped Spark."""
-    if session.sparkContext._jsc.sc().isStopped():
+    context = session.sparkContext._jsc  # None after SparkSession.stop
+    if context is None or context.sc().isStopped():
         return True
     return any("SPARK_JOB_CANCELLED" in str(one.getMessage()) for one in chain(_java(error)))
 

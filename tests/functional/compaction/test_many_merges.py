@@ -6,10 +6,12 @@ import json
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from delta.exceptions import MetadataChangedException
 from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
@@ -93,6 +95,54 @@ def test_others_that_commit_meanwhile_are_seen(
     # The version after the first merge, or the newest where nothing that it takes has changed.
     newest = [first + 2, first, first + 3]
     assert begun[1:] == (newest if long_ago == 0 else [first] * 3)
+    assert set(rewriter._known) == set(inputs["k2"])
+
+
+@pytest.mark.parametrize("altered", [False, True])
+def test_a_later_version_to_begin_at_hides_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, altered: bool
+) -> None:
+    """What others did after the version that was looked at last is seen all the same."""
+    monkeypatch.setattr(layout_commits, "_LONG_AGO", 2)
+    table = make(spark, tmp_path / "table", 4)
+    rewriter = Rewriter(spark, table)
+    inputs: dict[str, list[str]] = {}
+    for one in rewriter.fragments("service", "kind", "day").to_pylist():
+        inputs.setdefault(json.loads(one["bucket"])["kind"], []).append(one["path"])
+    made = dict(
+        zip(inputs, rewriter.write(list(inputs.values()), tables.SORT_BY, 1000), strict=True)
+    )
+
+    def commit(kind: str) -> int:
+        return rewriter.commit(inputs[kind], [(one, {}) for one in made[kind].files], "{}")
+
+    def other(statement: str) -> None:
+        spark.newSession().sql(statement)
+        spark.sql(f"refresh table {table}")
+        Rewriter(spark, table)  # reads the newest version
+
+    first = commit("k0")
+    for value in range(3):
+        other(f"insert into {table} values ({value}, 'a', 'm', 'k9')")
+    # It looks, and the next one need not.
+    assert commit("k1") == first + 4
+    assert rewriter._later.version() == first + 4
+    assert rewriter._base.version() == first
+    if altered:
+        other(f"alter table {table} set tblproperties ('some' = 'thing')")
+    other(f"delete from {table} where kind = 'k3' and id < 10")
+    rows = tables.rows_of(spark, table)
+    changed = MetadataChangedException if altered else OTHER_ROWS
+    with pytest.raises(changed):
+        commit("k3")  # without a look, two versions being no long time
+    if altered:
+        with pytest.raises(changed):
+            commit("k2")
+    else:
+        assert commit("k2") == first + 6
+        with pytest.raises(changed):
+            commit("k3")  # after a look
+    assert tables.rows_of(spark, table) == rows
 
 
 def test_merges_that_fail_stop_no_others(spark: SparkSession, tmp_path: Path) -> None:
@@ -105,7 +155,7 @@ def test_merges_that_fail_stop_no_others(spark: SparkSession, tmp_path: Path) ->
         if one.parent.name in broken - {kept.parent.name for kept in gone}:
             gone[one] = one.read_bytes()
             one.unlink()
-    with pytest.raises(MergeError, match="9 merges failed, the others are done") as raised:
+    with pytest.raises(MergeError, match="9 merges failed, the others went on") as raised:
         compact(spark, table, LAYOUT, "logs")
     assert raised.value.done.merges == 11
     for one in gone:
@@ -119,6 +169,43 @@ def test_merges_that_fail_stop_no_others(spark: SparkSession, tmp_path: Path) ->
     assert tables.rows_of(spark, table) == before
     assert compact(spark, table, LAYOUT, "logs").merges == 9
     assert tables.rows_of(spark, table) == before
+
+
+def test_what_is_broken_keeps_the_budget_from_no_other(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    table = make(spark, path, 3)
+    sizes = {one: one.stat().st_size for one in tables.files_of(path)}
+    # The first that is planned, in every run; and room for one merge a run.
+    next(one for one in sizes if one.parent.name == "kind=k0").unlink()
+    layout = replace(LAYOUT, budget=max(sizes.values()) * 2)
+    for _ in range(2):
+        with pytest.raises(MergeError, match="a merge failed, the others went on") as raised:
+            compact(spark, table, layout, "logs")
+        assert raised.value.done.merges == 1
+    folders = [one.parent.name for one in tables.files_of(path)]
+    assert sorted(folders) == ["kind=k0", "kind=k0", "kind=k1", "kind=k2"]
+
+
+def test_what_stops_a_run_hides_no_merge_that_failed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table"
+    table = make(spark, path, 4)
+    gone = next(one for one in tables.files_of(path) if one.parent.name == "kind=k0")
+    gone.unlink()
+    commit, committed = Rewriter.commit, []
+
+    def full(self: Rewriter, *args: Any) -> int:
+        if len(committed) == 2:
+            raise RuntimeError("the disk is full")
+        committed.append(commit(self, *args))
+        return committed[-1]
+
+    monkeypatch.setattr(Rewriter, "commit", full)
+    with pytest.raises(MergeError, match="stopped by RuntimeError: the disk is full") as raised:
+        compact(spark, table, LAYOUT, "logs")
+    assert gone.name in str(raised.value)
+    assert raised.value.done.merges == len(committed) == 2
 
 
 def test_a_cancelled_run_ends(
@@ -153,3 +240,16 @@ def test_what_stops_all_merges_is_not_tried_for_each(
         compact(spark, table, LAYOUT, "logs")
     assert str(raised.value).count("the disk is full") == 8
     assert len(tried) <= 20
+
+
+def test_nor_where_each_has_a_reason_of_its_own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(spark, tmp_path / "table", 40)
+
+    def fail(_: Rewriter, groups: Sequence[Any], *__: Any) -> Any:
+        raise RuntimeError(f"no access to {groups[0][0]}")
+
+    monkeypatch.setattr(Rewriter, "write", fail)
+    with pytest.raises(MergeError, match="32 merges failed, the run was given up"):
+        compact(spark, table, LAYOUT, "logs")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -128,6 +129,15 @@ def test_heavy_rows_that_come_to_lie_together(spark: SparkSession, tmp_path: Pat
     assert max(size for _, size in made) <= max_memory
     # 512 rows of 10 KiB, and 31,488 of 44 bytes.
     assert len(made) < 80
+
+
+def test_a_storage_that_refuses_to_delete_stops_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rewriter = Rewriter(spark, tables.make(spark, tmp_path / "table", 1))
+    path = rewriter._jvm.org.apache.hadoop.fs.Path("http://127.0.0.1/part-0.parquet")
+    # Hadoop cannot delete over HTTP, and says so by an exception that pyspark knows.
+    rewriter._delete([SimpleNamespace(absolutePath=lambda _: path)])
 
 
 def test_only_the_merge_that_has_them_is_written_again(

@@ -19,6 +19,7 @@ from functional.curve import axes_of, measured, place
 from pyspark.sql import SparkSession
 
 from alluvium.compaction import row_key
+from alluvium.compaction.errors import MergeError
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import compact, preview
 from alluvium.compaction.tags import TAG
@@ -233,6 +234,28 @@ def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSe
     assert again.cuts(("a", "at")) is not None
     assert again.cuts(("at", "a")) is None
     assert len(cuts_of(session, table)) == 1
+
+
+def test_a_file_that_is_gone_stops_no_cuts(session: SparkSession) -> None:
+    table = uniform(session, 1_000, files=4)
+    root = folder(session, table)
+    layout = Layout(("a", "at"), curve="zorder", target_rows=250, fan_in=2, quiet_after=1.0)
+    files = {root / path: (root / path).read_bytes() for path in live_files(session, table)}
+    gone = next(iter(files))
+    gone.unlink()
+    with pytest.raises(MergeError, match=gone.name):
+        compact(session, table, layout, "t", clock=lambda: QUIET)
+    assert len(cuts_of(session, table)) == 1
+    gone.write_bytes(files[gone])
+    assert compact(session, table, layout, "t", clock=lambda: QUIET).inputs == 4
+    # Cuts of nothing would be kept, and divide nothing.
+    table = uniform(session, 1_000, files=4)
+    root = folder(session, table)
+    for path in live_files(session, table):
+        (root / path).unlink()
+    with pytest.raises(Exception, match="FAILED_READ_FILE"):
+        compact(session, table, layout, "t", clock=lambda: QUIET)
+    assert not cuts_of(session, table)
 
 
 def test_a_clone_goes_on_with_the_cuts(session: SparkSession) -> None:

@@ -85,6 +85,28 @@ def test_the_log_says_what_was_done(project: Any) -> None:
     assert any(TAG in commit.read_text() for commit in commits)
 
 
+def test_a_table_that_fails_stops_no_other_of_its_tier(project: Any) -> None:
+    query = (
+        "{{ config(materialized='incremental', meta={'alluvium_tier': 'hourly',"
+        " 'alluvium_layout': {'sort_by': 'id', 'fan_in': 2}}) }}\nselect 1 as id"
+    )
+    models = {f"models/aside_{number}.sql": query for number in range(3)}
+    project.write(models)
+    for _ in range(2):
+        project.dbt("run", "--select", "aside_0 aside_1 aside_2")
+    location = project.sql("describe detail {s}.aside_1")["location"].iloc[0]
+    broken = next(Path(location.removeprefix("file:")).glob("*.parquet"))
+    broken.unlink()
+    done = project.try_dbt("run-operation", "alluvium.compact", "--args", "{tier: hourly}")
+    assert not done.success
+    assert project.said("aside_0: compacted 2 fragments")
+    assert project.said("aside_2: compacted 2 fragments")
+    assert project.said("aside_1: a merge failed")
+    assert project.said(broken.name)
+    for model in models:
+        (project.root / model).unlink()
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
-from alluvium.engine.causes import causes
+from alluvium.engine.causes import causes, is_cancelled
 
 
 def thrown(message: str | None, cause: SimpleNamespace | None = None) -> SimpleNamespace:
@@ -31,3 +32,8 @@ def test_an_empty_message_is_the_class() -> None:
 
 def test_no_exception_no_line() -> None:
     assert causes(None) == []
+
+
+def test_what_fails_after_spark_was_stopped_is_cancelled() -> None:
+    stopped: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=None))
+    assert is_cancelled(stopped, ConnectionError())

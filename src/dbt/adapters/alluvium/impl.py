@@ -320,12 +320,6 @@ class AlluviumAdapter(SparkAdapter):
         return layouts.mistakes(models)
 
     @available.parse_list
-    def compaction_plan(self, table: str, model: str, block: Any) -> list[str]:
-        """Lines that say what `compact` would do now."""
-        with spark_errors():
-            return layouts.preview(self._handle.session, table, model, block)
-
-    @available.parse_list
     def layout_suggestions(
         self, tables: list[dict[str, Any]], nodes: list[dict[str, Any]]
     ) -> list[str]:
@@ -372,12 +366,15 @@ class AlluviumAdapter(SparkAdapter):
         layout = layouts.layout_of(model, block)
         return layouts.batch_query(statements(sql)[-1], layout, partition_by, in_order)
 
-    @available.parse(lambda *a, **k: "")
-    def compact(self, table: str, model: str, block: Any) -> str:
-        """Compact a table by `meta.alluvium_layout`; a line that says what was done, or nothing."""
+    @available.parse(lambda *a, **k: ([], ""))
+    def compact(
+        self, table: str, model: str, block: Any, dry_run: bool = False
+    ) -> tuple[list[str], str]:
+        """Compact a table by `meta.alluvium_layout`: lines that say what was done, or in a dry run
+        would be, and what failed. Nothing is raised for that: other tables are to be compacted."""
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the compaction
         with spark_errors():
-            return layouts.compact(self._handle.session, table, model, block)
+            return layouts.compact(self._handle.session, table, model, block, dry_run)
 
     @available.parse(lambda *a, **k: "")
     def storage(self, kind: str, tables: list[dict[str, Any]]) -> str:

@@ -85,26 +85,28 @@ def check_table(session: SparkSession, table: str, model: str, column: Generated
         bucket_column.check_table(session, table, column)
 
 
-def preview(session: SparkSession, table: str, model: str, block: Any) -> list[str]:
-    with layout_errors():
-        plan, fragments = run.preview(session, table, parse_layout(model, block), model)
-    return list(report.plan_lines(model, plan, fragments.num_rows))
-
-
-def compact(session: SparkSession, table: str, model: str, block: Any) -> str:
-    with layout_errors():
-        try:
-            done = run.compact(session, table, parse_layout(model, block), model, say=_log.info)
-        except MergeError as error:
-            _log.info(report.done_line(model, error.done))
-            raise
-    return report.done_line(model, done)
+def compact(
+    session: SparkSession, table: str, model: str, block: Any, dry_run: bool
+) -> tuple[list[str], str]:
+    """Lines that say what was done, or would be; and what failed, if anything did."""
+    try:
+        layout = parse_layout(model, block)
+        if dry_run:
+            plan, fragments = run.preview(session, table, layout, model)
+            return list(report.plan_lines(model, plan, fragments.num_rows)), ""
+        done, failed = run.compact(session, table, layout, model, say=_log.info), ""
+    except LayoutError as error:
+        return [], str(error)
+    except MergeError as error:
+        done, failed = error.done, str(error)
+    line = report.done_line(model, done)
+    return [line] if line else [], failed
 
 
 @contextmanager
 def layout_errors() -> Iterator[None]:
-    """Let a layout that a table cannot have, and merges that failed, pass as dbt's own error."""
+    """Let a layout that a table cannot have pass as dbt's own error."""
     try:
         yield
-    except (LayoutError, MergeError) as error:
+    except LayoutError as error:
         raise DbtRuntimeError(str(error)) from error
