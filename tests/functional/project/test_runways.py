@@ -17,7 +17,8 @@ pytestmark = pytest.mark.spark
 FOLDER = Path(__file__).with_name("runways")
 
 
-@pytest.mark.parametrize("number", [3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [3, 12])
 def test_the_last_version(home: Path, tmp_path: Path, number: int) -> None:
     schema = f"runways{number}"
     project = Project(tmp_path / "runways", home, schema)
