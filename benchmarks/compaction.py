@@ -77,7 +77,7 @@ MEDIUM = Size(
 )  # fmt: skip
 FULL = Size(
     rounds=5, fragments=(10_000, 100_000), seeds=5, level_files=4_000, level_rows=5_000,
-    ingest_files=1_000, ingest_batch=20, query_files=4_000, query_rows=5_000, query_target=20_000,
+    ingest_files=1_000, ingest_batch=50, query_files=4_000, query_rows=5_000, query_target=20_000,
     query_batch=200, asked=1, sweep=(10_000, 100_000, 1_000_000, 10_000_000),
 )  # fmt: skip
 

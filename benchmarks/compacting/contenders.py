@@ -39,19 +39,16 @@ class Contender(Protocol):
 
 @dataclass(frozen=True)
 class Delta:
-    """What Delta has itself; an empty `sql` leaves all to the commit.
+    """What Delta has itself.
 
-    last: what is done at the end.
+    sql, last: what is done after each commit, and at the end.
     """
 
     name: str
     sql: str = ""
     options: str = ""
     last: str = ""
-
-    @property
-    def in_commit(self) -> bool:
-        return not self.sql
+    in_commit: bool = False
 
     def after_batch(self, session: SparkSession, table: str, now: float) -> None:
         if self.sql:
@@ -90,7 +87,12 @@ def contenders(layout: Layout) -> list[Contender]:
         size_tiers(layout),
         Delta("OPTIMIZE", "optimize {table}"),
         Delta("OPTIMIZE ZORDER", f"optimize {{table}} zorder by ({columns})"),
-        Delta("auto compaction", options="tblproperties ('delta.autoOptimize.autoCompact'='true')"),
+        Delta("ZORDER at last", last=f"optimize {{table}} zorder by ({columns})"),
+        Delta(
+            "auto compaction",
+            options="tblproperties ('delta.autoOptimize.autoCompact'='true')",
+            in_commit=True,
+        ),
         Delta(
             "liquid clustering",
             "optimize {table}",

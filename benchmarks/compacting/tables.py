@@ -108,7 +108,7 @@ def wikiticker(folder: Path, files: int) -> Source:
         f"wikiticker, {files:,} files of {len(every) // files:,} rows",
         folder,
         every.schema,
-        ("channel", "namespace", "page", "time"),
+        ("channel", "namespace"),
         _write(folder, parts, lambda place: arrived[place]),
         [len(part) for part in parts],
         mix,
