@@ -113,8 +113,8 @@ def main(
         players: from an empty folder and that of the jars, what plays the round of a seed.
     """
     parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seed", type=int, help="the first round's; by default the next new one")
+    parser.add_argument("--rounds", type=int, default=3, help="how many new ones (3)")
+    parser.add_argument("--seed", type=int, nargs="+", help="these rounds instead of new ones")
     parser.add_argument("--jars", type=Path, default=JARS)
     parser.add_argument("--results", type=Path, default=results)
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
@@ -122,12 +122,13 @@ def main(
     if asked.worker:
         work(asked.worker)
         return 0
-    first = asked.seed if asked.seed is not None else max(_kept(asked.results), default=-1) + 1
+    new = max(_kept(asked.results), default=-1) + 1
+    seeds = asked.seed or range(new, new + asked.rounds)
     bad = 0
     with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as root:
         try:
             with players(Path(root), asked.jars) as play:
-                for seed in range(first, first + asked.rounds):
+                for seed in seeds:
                     print(f"seed {seed}", flush=True)
                     outcome = play(seed)
                     _keep(asked.results, outcome, totals)
@@ -135,7 +136,7 @@ def main(
                     bad += not outcome.clean
         finally:
             engine.stop()
-    print(f"{asked.rounds} rounds, {bad} of them with a table that was not right")
+    print(f"{len(seeds)} rounds, {bad} of them with a table that was not right")
     return 1 if bad else 0
 
 

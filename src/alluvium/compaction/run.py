@@ -199,7 +199,7 @@ class _Run:
                 if not self._round(first=not number) or self.failures.are_hopeless:
                     break
         except Exception as error:
-            if not self.failures:
+            if not self.failures or is_cancelled(self.session, error):
                 raise
             self._has_done(seconds=time.monotonic() - started)
             raise MergeError(self.failures.text(self.model, reason(error)), self.done) from error

@@ -225,6 +225,24 @@ def test_a_cancelled_run_ends(
     assert tried == [4]
 
 
+def test_a_cancelled_run_is_no_failed_merge(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever cancels does not want the next table of the tier."""
+    path = tmp_path / "table"
+    table = make(spark, path, 2)
+    next(one for one in tables.files_of(path) if one.parent.name == "kind=k0").unlink()
+
+    def slow(*_: Any) -> None:
+        threading.Timer(1, spark.sparkContext.cancelAllJobs).start()
+        spark.range(1).selectExpr("reflect('java.lang.Thread', 'sleep', 60000L)").collect()
+
+    monkeypatch.setattr(Rewriter, "commit", slow)
+    with pytest.raises(Exception, match="SPARK_JOB_CANCELLED") as raised:
+        compact(spark, table, LAYOUT, "logs")
+    assert not isinstance(raised.value, MergeError)
+
+
 def test_what_stops_all_merges_is_not_tried_for_each(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
