@@ -40,7 +40,7 @@ def fragments(count: int, state: str) -> pa.Table:
     rng = np.random.default_rng(count)
     bounds = _keys(2 * count)
     fresh = np.zeros(count, dtype=bool)
-    level = np.full(count, _roomy(count * LAYOUT.target_rows))
+    level = np.full(count, _roomy(count))
     if state == "open":
         fresh[rng.choice(count, count // 20, replace=False)] = True
         level[rng.choice(count, count // 20, replace=False)] = 0
@@ -72,9 +72,9 @@ def fragments(count: int, state: str) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=FRAGMENTS)
 
 
-def _roomy(rows: int) -> int:
-    """The lowest level above 0 that has room for so many rows."""
-    return next(level for level in range(1, 99) if LAYOUT.rows_of(level) >= rows)
+def _roomy(count: int) -> int:
+    """The lowest level above 0 that has room for so many full fragments: level 0 has for 16."""
+    return next(level for level in range(1, 99) if 16 * LAYOUT.growth**level >= count)
 
 
 def _keys(count: int) -> list[str]:

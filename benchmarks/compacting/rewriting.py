@@ -149,14 +149,13 @@ def level_cases(files: int, rows_per_file: int, target_rows: int) -> Iterator[Re
 
 
 def layout_of(target_rows: int, sort_by: tuple[str, ...] = events.SORT_BY) -> Layout:
-    """The defaults, at another size of a full fragment: level 0 holds as many of them."""
+    """The defaults, at another size of a full fragment."""
     share = target_rows / Layout.target_rows
     return Layout(
         sort_by,
         target_rows=target_rows,
         target_bytes=round(Layout.target_bytes * max(1.0, share)),
         quiet_after=6 * HOUR,
-        level_rows=max(1, round(Layout.level_rows * share)),
     )
 
 

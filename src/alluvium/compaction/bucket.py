@@ -19,6 +19,8 @@ UNSORTED = -1
 COUNT, AGE, FINAL, LOCALITY = "count", "age", "final", "locality"
 # A fragment of half the target or more is full: a tier merge would gain less than it rewrites.
 FULL = 0.5
+# Full fragments that level 0 holds at most, unless the layout says how many rows.
+_LEVEL_0 = 16
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,13 @@ class Bucket:
         """Whether a fragment is large enough to be left alone by the size tiers."""
         full: npt.NDArray[np.bool_] = self.fullness(layout) >= FULL
         return full
+
+    def rows_of(self, level: int, layout: Layout) -> int:
+        """Rows that a level holds at most."""
+        every = self.filled(np.arange(len(self)), layout)
+        full = self.rows.sum() / every if every else layout.target_rows
+        lowest = _LEVEL_0 * full if layout.level_rows is None else layout.level_rows
+        return int(lowest * layout.growth**level)
 
     def age(self, now: float) -> float:
         """Seconds since the last arrival, or since the end of the bucket's time if that is later;

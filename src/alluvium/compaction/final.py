@@ -73,6 +73,6 @@ def _helps(bucket: Bucket, places: Numbers, layout: Layout) -> bool:
 def final_level(bucket: Bucket, layout: Layout) -> int:
     """The lowest level above 0 that has room for all rows of the bucket."""
     level = 1
-    while layout.rows_of(level) < bucket.rows.sum():
+    while bucket.rows_of(level, layout) < bucket.rows.sum():
         level += 1
     return level

@@ -38,7 +38,8 @@ class Layout:
         quiet_after: seconds without an arrival after which a bucket is quiet; None: by the
             lateness that the bucket has seen, and never where it stands for no time.
         growth: rows of a level over those of the level below it.
-        level_rows: rows that level 0 holds at most, before more than a `growth`th of the bucket's.
+        level_rows: rows that level 0 holds at most, before more than a `growth`th of what is above
+            it; None for as many as 16 full fragments have.
         budget: bytes that one run rewrites at most; None for any number.
         max_memory: bytes of a column chunk at most, encoded and not compressed.
         curve: how rows are ordered: LEXICAL, column by column, or ZORDER.
@@ -58,7 +59,7 @@ class Layout:
     tiers: int = 8
     quiet_after: float | None = None
     growth: int = 8
-    level_rows: int = 16_000_000
+    level_rows: int | None = None
     budget: int | None = None
     max_memory: int = 128 * MIB
     curve: str = LEXICAL
@@ -95,10 +96,6 @@ class Layout:
     def most_small(self) -> int:
         """Fragments of a bucket that are not full, at most, once its tiers have been merged."""
         return self.tiers * (self.fan_in_of_mixed - 1)
-
-    def rows_of(self, level: int) -> int:
-        """Rows that a level holds at most."""
-        return int(self.level_rows * self.growth**level)
 
     def quiet_time(self, lateness: float) -> float:
         """Seconds without an arrival after which a bucket is quiet, that saw data so late (in

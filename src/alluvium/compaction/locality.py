@@ -9,6 +9,7 @@ the rewriting stays within what the size tiers have cost.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -67,7 +68,7 @@ class _Climb:
         # What is sorted and too heavy for any merge stays here, and is no reason for one.
         entering = entering[~heavy[entering] | raw[entering]]
         above = self.rows(np.flatnonzero(self.level > 0))
-        limit = max(self.layout.level_rows, above // self.layout.growth)
+        limit = max(self.bucket.rows_of(0, self.layout), above // self.layout.growth)
         if self.rows(entering) <= limit:
             return
         for alone in entering[heavy[entering], None]:
@@ -102,7 +103,7 @@ class _Climb:
         """Fragments of a level over its limit to the next one, those first that meet least."""
         for level in range(1, int(self.level.max(initial=0)) + 1):
             here = self.at(level)
-            over = self.rows(here) - self.layout.rows_of(level)
+            over = self.rows(here) - self.bucket.rows_of(level, self.layout)
             if over <= 0:
                 continue
             here = here[np.argsort(self._rows_met(here, self.at(level + 1)), kind="stable")]
@@ -111,6 +112,7 @@ class _Climb:
 
     def consolidate(self) -> None:
         """Runs that are alike in size, next to one another, into the highest one's level."""
+        heavy = self.allowance.heavy(self.bucket)
         levels = [
             level for level in range(1, int(self.level.max(initial=0)) + 1) if len(self.at(level))
         ]
@@ -121,18 +123,37 @@ class _Climb:
             if max(sizes) >= count * min(sizes):
                 continue
             together = np.concatenate([self.at(level) for level in block])
+            together = together[~heavy[together]]
             if (self.level[together] != self.bucket.level[together]).any():
                 # What has just made way does so by its label, whatever becomes of a merge.
                 continue
-            changed = False
-            for part in components(self.bucket, together):
-                if self._is_sorted(part):
-                    changed |= bool(self.level[part[0]] != block[-1])
-                    self.level[part] = block[-1]
-                else:
-                    changed |= self._merge(part, block[-1])
-            if changed:
+            parts = components(self.bucket, together)
+            overlap = [part for part in parts if not self._is_sorted(part)]
+            pieces = [self._piece(part, block[-1]) for part in overlap]
+            merged = [len(piece) > 1 and self._merge(piece, block[-1]) for piece in pieces]
+            if any(merged) or not overlap:
+                # Labels alone would only move what overlaps elsewhere.
+                for part in parts:
+                    if self._is_sorted(part) and self.level[part[0]] != block[-1]:
+                        self._relabel(part, block[-1])
                 return
+
+    def _piece(self, part: Numbers, level: int) -> Numbers:
+        """All of a component, or where no run's budget holds it as much of its beginning as this
+        one's does, with what of `level` that meets."""
+        there = part[self.level[part] == level]
+
+        def beginning(count: int) -> Numbers:
+            first = part[:count]
+            return np.union1d(first, overlapping(self.bucket, first, there))
+
+        def weight(count: int) -> int:
+            return int(self.bucket.bytes[beginning(count)].sum())
+
+        if weight(len(part)) <= self.allowance.budget:
+            return part
+        counts = range(len(part))
+        return beginning(bisect_right(counts, self.allowance.run, key=weight) - 1)
 
     def relabels(self) -> Iterator[Relabel]:
         moved = (self.level != np.maximum(self.bucket.level, 0)) & (self.level > 0) & ~self.taken

@@ -36,7 +36,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         tiers=8,
         quiet_after=None,
         growth=8,
-        level_rows=16_000_000,
+        level_rows=None,
         budget=None,
         max_memory=128 * 1024 * 1024,
         curve="lexical",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
-from unit.compaction.playground import Fragment, Keys, Playground, clashes
+from unit.compaction.playground import ROW_BYTES, Fragment, Keys, Playground, clashes
 
 from alluvium.compaction.allowance import Allowance
 from alluvium.compaction.bucket import LOCALITY, UNSORTED, Group
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.locality import Locality, locality
+from alluvium.compaction.overlap import depth
 from alluvium.compaction.plan import plan
 
 Draw = Callable[[np.random.Generator, int, int], Keys]
@@ -267,12 +269,45 @@ def test_a_sorted_file_that_is_too_heavy_is_no_reason_to_merge_others() -> None:
     assert len(group.inputs) == 3
 
 
-def test_levels_that_do_not_fit_into_the_budget_stop_no_others() -> None:
+def test_levels_that_no_budget_holds_are_merged_piece_by_piece() -> None:
     bucket = Playground(layout(2, 10_000, budget=40_000))
-    # Each fragment of levels 2 and 4 overlaps two of the level below.
+    # Each fragment of levels 2 and 4 overlaps two of the level below, so that each pair of levels
+    # is one component, of 100,000 and of 40,000 bytes.
     for level, first, width in ((1, 0, 400), (2, 200, 400), (3, 0, 1000), (4, 500, 1000)):
         for start in range(first, first + 2000, width):
             bucket.put(range(start, start + width, width // 100), level)
-    merged = locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000)).groups
-    inputs = [bucket.fragments[path].level for group in merged for path in group.inputs]
-    assert sorted(inputs) == [3, 3, 4, 4]
+    rows, before, plans = bucket.rows(), clashes(bucket.fragments.values()), 0
+    while (merged := locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000))).groups:
+        assert sum(group.bytes for group in merged.groups) <= 40_000
+        carry_out(bucket, merged)
+        now = clashes(bucket.fragments.values())
+        assert now < before
+        before, plans = now, plans + 1
+    assert bucket.rows().tolist() == rows.tolist()
+    assert plans > 2
+    sizes = [len(bucket.at(level)) for level in sorted(bucket.levels())]
+    assert all(max(pair) >= 2 * min(pair) for pair in itertools.pairwise(sizes))
+
+
+def test_a_sorted_file_that_is_too_heavy_keeps_no_levels_from_being_merged() -> None:
+    bucket = Playground(layout(2, 10_000, budget=40_000))
+    heavy = bucket.put(range(0, 2500, 10), level=2)
+    for level in (1, 2):
+        for start in (3000, 4000):
+            bucket.put(rows_of(start, start + 1000), level)
+    bucket.put(rows_of(0, 1000), level=1)
+    merged = locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000))
+    assert [len(group.inputs) for group in merged.groups] == [2, 2]
+    carry_out(bucket, merged)
+    assert heavy in bucket.fragments
+
+
+@pytest.mark.parametrize("full", [{"target_rows": 100}, {"target_bytes": 100 * ROW_BYTES}])
+def test_level_0_has_room_for_16_full_fragments_whatever_fills_them(full: dict[str, int]) -> None:
+    bucket = Playground(Layout(("a",), **full))
+    rng = np.random.default_rng(3)
+    for landed in range(1, 126):
+        bucket.land(rng.integers(0, 10**6, 100))
+        while found := plan(bucket.table(), bucket.layout, 0.0):
+            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+        assert depth(bucket.bucket(), np.arange(len(bucket.fragments))) <= min(landed, 24)

@@ -329,24 +329,61 @@ def run(bucket: Playground, now: float) -> int:
     return spent
 
 
-def test_a_table_of_many_files_is_adopted_run_by_run() -> None:
-    layout = Layout(("a",), target_rows=8, target_bytes=10**12, level_rows=800, budget=10**6)
+@pytest.mark.parametrize(
+    ("rows", "quiet", "budget", "runs", "rewrites"),
+    [
+        # Full files are sorted once, and once more for order at most; of some 1,250 a run.
+        (8, False, 10**6, 15, 2.0),
+        # 10,000 small ones are merged into 1,250 full ones by their tier, all in one run.
+        (1, False, 10**6, 2, 2.0),
+        # The least budget that a layout may have is 16 full files.
+        (1, False, 12_800, 157, 2.0),
+        # The final form, of a budget that holds it in two parts and of one that holds it.
+        (1, True, 600_000, 4, 2.6),
+        (1, True, 10**6, 1, 1.0),
+    ],
+)
+def test_a_table_of_many_files_is_adopted_run_by_run(
+    rows: int, quiet: bool, budget: int, runs: int, rewrites: float
+) -> None:
+    layout = Layout(
+        ("a",), target_rows=8, target_bytes=10**12, budget=budget,
+        quiet_after=HOUR if quiet else None,
+    )  # fmt: skip
     bucket = Playground(layout)
     rng = np.random.default_rng(7)
     for _ in range(10_000):
-        bucket.land(rng.integers(0, 10**6, 8), NOW)
-    rows = bucket.rows()
+        bucket.land(rng.integers(0, 10**6, rows), NOW - DAY)
+    before = bucket.rows()
     spent = []
-    while new := run(bucket, NOW):
+    while new := run(bucket, NOW if quiet else NOW - DAY):
         spent.append(new)
-        assert new <= layout.budget
-    # A run takes 1,250 files; each row is rewritten once. The last files stay in level 0, which
-    # may hold an eighth of what is above it.
-    assert len(spent) == 8
-    assert sum(spent) <= len(rows) * ROW_BYTES
-    assert bucket.rows().tolist() == rows.tolist()
-    above = sum(len(one.keys) for one in bucket.fragments.values() if one.level > 0)
-    assert len(rows) - above <= above / layout.growth
+        assert new <= budget
+    assert len(spent) <= runs
+    assert sum(spent) <= rewrites * len(before) * ROW_BYTES
+    assert bucket.rows().tolist() == before.tolist()
+    if quiet:
+        assert clashes(bucket.fragments.values()) == 0
+    else:
+        # The last full files stay in level 0, which may hold an eighth of what is above it.
+        above = sum(len(one.keys) for one in bucket.fragments.values() if one.level > 0)
+        full = sum(len(one.keys) for one in bucket.fragments.values() if 2 * len(one.keys) >= 8)
+        assert full - above <= max(above / layout.growth, 16 * 8)
     for level in bucket.levels() - {0, UNSORTED}:
         assert clashes(bucket.at(level)) == 0
-    assert not plan(bucket.table(), layout, NOW).relabels
+    assert plan(bucket.table(), layout, NOW if quiet else NOW - DAY) == Plan()
+
+
+@pytest.mark.parametrize(("fits", "most"), [(1000, 2), (200, 5), (80, 11)])
+def test_how_much_order_a_small_budget_brings(fits: int, most: float) -> None:
+    # Full fragments of a bucket's whole range; measured: sorted ones that hold a key, on average.
+    layout = Layout(("a",), target_rows=8, target_bytes=10**12, budget=fits * 8 * ROW_BYTES)
+    bucket = Playground(layout)
+    rng = np.random.default_rng(7)
+    for _ in range(2000):
+        bucket.land(rng.integers(0, 10**6, 8), NOW)
+    while run(bucket, NOW):
+        pass
+    sorted_ones = [one.bounds for one in bucket.fragments.values() if one.level != UNSORTED]
+    keys = rng.integers(0, 10**6, 1000)
+    assert sum(((lo <= keys) & (keys <= hi)).mean() for lo, hi in sorted_ones) <= most
