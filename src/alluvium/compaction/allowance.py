@@ -24,12 +24,14 @@ class Allowance:
     ordered: float = float("inf")
 
     def holds(self, bucket: Bucket, places: Numbers) -> bool:
-        """Whether the bytes of `places` fit in what is left."""
+        """Whether the bytes of `places` fit in what is left, and none of them is stuck."""
+        if bucket.stuck[places].any():
+            return False
         every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
         return every <= self.run and ordered <= self.ordered
 
     def takes(self, bucket: Bucket, places: Numbers) -> bool:
-        """Take the bytes of `places` from what is left, if they fit in."""
+        """Take the bytes of `places` from what is left, if it holds them."""
         if not self.holds(bucket, places):
             return False
         every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
@@ -38,8 +40,8 @@ class Allowance:
         return True
 
     def heavy(self, bucket: Bucket) -> npt.NDArray[np.bool_]:
-        """Fragments of which no two of the size fit into a whole run."""
-        found: npt.NDArray[np.bool_] = 2 * bucket.bytes > self.budget
+        """Fragments of which no two of the size fit into a whole run, and those that are stuck."""
+        found: npt.NDArray[np.bool_] = (2 * bucket.bytes > self.budget) | bucket.stuck
         return found
 
     def part(self, bucket: Bucket, places: Numbers) -> Numbers:

@@ -38,6 +38,7 @@ class Bucket:
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that have been rewritten for its rows so far, by size
             tiers and by locality.
+        stuck: whether no merge can take it.
         ends: when the time that the bucket stands for is over, in seconds since 1970; None where
             it stands for none.
     """
@@ -53,6 +54,7 @@ class Bucket:
     arrived: npt.NDArray[np.float64]
     tier_bytes: Numbers
     locality_bytes: Numbers
+    stuck: npt.NDArray[np.bool_]
     ends: float | None = None
 
     def __len__(self) -> int:

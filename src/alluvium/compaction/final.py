@@ -30,7 +30,7 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterat
     heavy = allowance.heavy(bucket)
     # What is left out may overlap what is merged.
     level = 0 if heavy.any() else final_level(bucket, layout)
-    for alone in np.flatnonzero(heavy & anew)[:, None]:
+    for alone in np.flatnonzero(heavy & anew & ~bucket.stuck)[:, None]:
         # In pieces it can be merged; until then the others go on without it.
         if allowance.takes(bucket, alone):
             yield Group.of(bucket, FINAL, alone, 0, layout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -34,9 +34,16 @@ class Job:
     groups: tuple[Group, ...]
     rows_per_file: int
 
-    def halves(self) -> list[Job]:
+    def parts(self, suspect: Set[str]) -> list[Job]:
+        """Smaller ones, where this one failed: merges that take suspect fragments each alone, and
+        the others together; halves where there is no suspect."""
         half = len(self.groups) // 2
-        return [replace(self, groups=some) for some in (self.groups[:half], self.groups[half:])]
+        parts = [self.groups[:half], self.groups[half:]]
+        alone = [group for group in self.groups if not suspect.isdisjoint(group.inputs)]
+        if alone:
+            others = tuple(group for group in self.groups if group not in alone)
+            parts = [*((group,) for group in alone), *([others] if others else [])]
+        return [replace(self, groups=part) for part in parts]
 
 
 def jobs(groups: Sequence[Group], layout: Layout, cores: int) -> Iterator[Job]:

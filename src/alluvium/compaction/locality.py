@@ -65,8 +65,8 @@ class _Climb:
         heavy = self.allowance.heavy(self.bucket)
         raw = self.bucket.level == UNSORTED
         entering = self.at(0)
-        # What is sorted and too heavy for any merge stays here, and is no reason for one.
-        entering = entering[~heavy[entering] | raw[entering]]
+        # What no merge can take stays here, and is no reason for one.
+        entering = entering[~heavy[entering] | (raw & ~self.bucket.stuck)[entering]]
         above = self.rows(np.flatnonzero(self.level > 0))
         limit = max(self.bucket.rows_of(0, self.layout), above // self.layout.growth)
         if self.rows(entering) <= limit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,7 +58,13 @@ class Plan:
         return bool(self.relabels or self.groups)
 
 
-def plan(fragments: pa.Table, layout: Layout, now: float, spent: int = 0) -> Plan:
+def plan(
+    fragments: pa.Table,
+    layout: Layout,
+    now: float,
+    spent: int = 0,
+    stuck: Collection[str] = frozenset(),
+) -> Plan:
     """What the fragments of a table need.
 
     Open buckets first: their size tiers, which keep the number of fragments down. Then the final
@@ -69,8 +75,9 @@ def plan(fragments: pa.Table, layout: Layout, now: float, spent: int = 0) -> Pla
         layout: the wanted one.
         now: seconds since 1970.
         spent: bytes of the budget that this run has used up.
+        stuck: paths of fragments that no merge can take.
     """
-    every = sorted(buckets(fragments, layout), key=lambda one: (one.ends or 0.0, one.name))
+    every = sorted(buckets(fragments, layout, stuck), key=lambda one: (one.ends or 0.0, one.name))
     found = _plan(every, layout, now, spent)
     if layout.budget is None:
         return found
@@ -106,7 +113,9 @@ def is_quiet(bucket: Bucket, layout: Layout, now: float) -> bool:
     return bucket.age(now) >= layout.quiet_time(bucket.lateness())
 
 
-def buckets(fragments: pa.Table, layout: Layout) -> Iterator[Bucket]:
+def buckets(
+    fragments: pa.Table, layout: Layout, stuck: Collection[str] = frozenset()
+) -> Iterator[Bucket]:
     """The fragments by bucket, with what their tags say where these are of the layout's row key."""
     if not fragments.num_rows:
         return
@@ -144,6 +153,7 @@ def buckets(fragments: pa.Table, layout: Layout) -> Iterator[Bucket]:
         "arrived": tagged("arrived", fragments["written"]),
         "tier_bytes": tagged("tier_bytes", 0),
         "locality_bytes": tagged("locality_bytes", 0),
+        "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
     }
     names = fragments["bucket"].combine_chunks().dictionary_encode()
     paths = fragments["path"].to_pylist()

@@ -8,6 +8,7 @@ from itertools import groupby
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.plan import Plan
 from alluvium.compaction.run import Compacted
+from alluvium.compaction.wording import counted
 
 # Merges of one bucket and reason that are listed one by one.
 _LISTED = 5
@@ -58,10 +59,6 @@ def done_line(model: str, done: Compacted) -> str:
         parts.append(f"{counted(done.conflicts, 'conflict')} with other writers")
     size = f" ({done.bytes_read / 2**20:,.1f} MiB)" if done.merges else ""
     return f"{model}: compacted {', '.join(parts)}{size}{waiting} in {done.seconds:.1f} s"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _row(group: Group) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from alluvium.compaction import row_key, tags
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import MergeError, refusals
-from alluvium.compaction.failures import Failures
+from alluvium.compaction.failures import Failures, named
 from alluvium.compaction.jobs import Job, jobs
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
@@ -145,7 +145,8 @@ def compact(
 
     Raises:
         LayoutError: the table cannot have this layout.
-        MergeError: merges failed; what the others did is committed, and in the error.
+        MergeError: merges failed, or something stopped the run behind some; what the others did is
+            committed, and in the error.
     """
     run = _Run(session, table, layout, model, clock, say)
     return run.to_its_end()
@@ -195,11 +196,16 @@ class _Run:
     def to_its_end(self) -> Compacted:
         started = time.monotonic()
         try:
-            for number in range(_ROUNDS):
-                if not self._round(first=not number) or self.failures.are_hopeless:
+            rounds = 0
+            while rounds < _ROUNDS and not self.failures.are_hopeless:
+                failed = len(self.failures.found)
+                if not self._round(first=not (rounds or failed)):
                     break
+                # What is beside a merge that failed is planned anew, whatever the number of these.
+                rounds += len(self.failures.found) == failed
         except Exception as error:
-            if not self.failures or is_cancelled(self.session, error):
+            nothing = not (self.failures or self.done.merges or self.done.relabelled)
+            if nothing or is_cancelled(self.session, error):
                 raise
             self._has_done(seconds=time.monotonic() - started)
             raise MergeError(self.failures.text(self.model, reason(error)), self.done) from error
@@ -210,14 +216,13 @@ class _Run:
 
     def _round(self, first: bool) -> bool:
         """Carry out one plan; False where there was nothing to do."""
-        model, failures = self.model, self.failures
+        model = self.model
         rewriter, layout, fragments = _read(Rewriter, self.session, self.table, self.layout, model)
         # A merge that fails takes nothing of the budget: it would in every run.
         spent = self.done.bytes_read + self.done.bytes_given_up
         if layout.budget is not None and spent >= layout.budget:
             return False
-        fragments = failures.left_out(fragments)
-        planned = plan(fragments, layout, self.clock(), spent)
+        planned = plan(fragments, layout, self.clock(), spent, self.failures.stuck)
         self._has_done(waiting=planned.waiting)
         if not planned:
             return False
@@ -269,11 +274,14 @@ class _Run:
                 if not layout.partial_progress or is_cancelled(self.session, error):
                     raise
                 # One fragment that cannot be read must not stop the merges of all others.
+                why = reason(error)
                 if len(groups) > 1:
-                    due.extendleft(reversed(job.halves()))
+                    due.extendleft(reversed(job.parts(named(groups, why))))
                 else:
-                    self.failures.add(groups[0], reason(error))
+                    self.failures.add(groups[0], why)
                     ahead -= 1
+                    if self.failures.are_of_one_place:
+                        due.rotate(-(len(due) // 2))
                 continue
             if written is None:
                 self._given_up([*(merge.group for merge in together), *groups])

@@ -29,7 +29,7 @@ def tier_groups(bucket: Bucket, layout: Layout, now: float) -> Iterator[Group]:
     needed = fragments_needed(layout.fan_in, bucket, layout, now)
     needed_if_mixed = fragments_needed(layout.fan_in_of_mixed, bucket, layout, now)
     reason = COUNT if needed == layout.fan_in else AGE
-    small = np.flatnonzero(~bucket.is_full(layout))
+    small = np.flatnonzero(~bucket.is_full(layout) & ~bucket.stuck)
     sizes = np.maximum(bucket.fullness(layout)[small], least_size(layout))
     order = np.argsort(sizes, kind="stable")
     small, sizes = small[order], sizes[order]

@@ -97,7 +97,9 @@ class LayoutCommits(TableFiles):
             if figures:
                 self._register(transaction, figures)
             version = int(transaction.commit(self._seq(actions), operation))
-            self._base, self._later = self._after(self._base), self._after(self._later)
+            self._base, self._later = (
+                self._after(start, version) for start in (self._base, self._later)
+            )
             for file in read:
                 self._known.pop(file.path(), None)
             return version
@@ -118,10 +120,10 @@ class LayoutCommits(TableFiles):
         self._later = newest
         return newest if paths <= self._same else self._base
 
-    def _after(self, start: Any) -> Any:
+    def _after(self, start: Any, version: int) -> Any:
         """The version that our commit has made, where nobody else's is between; else `start`."""
         newest = self._log.unsafeVolatileSnapshot()
-        return newest if newest.version() == start.version() + 1 else start
+        return newest if newest.version() == version == start.version() + 1 else start
 
     def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
         context = self.session.sparkContext._jsc.sc()

@@ -186,6 +186,44 @@ def test_what_is_broken_keeps_the_budget_from_no_other(spark: SparkSession, tmp_
     assert sorted(folders) == ["kind=k0", "kind=k0", "kind=k1", "kind=k2"]
 
 
+def test_what_is_broken_keeps_no_other_of_its_bucket(spark: SparkSession, tmp_path: Path) -> None:
+    """A table of one bucket, whose budget holds one merge a run."""
+    path = tmp_path / "table"
+    table = tables.make(spark, path, 12)
+    sizes = {one: one.stat().st_size for one in tables.files_of(path)}
+    gone = min(sizes)
+    content = gone.read_bytes()
+    gone.unlink()
+    layout = Layout(tables.SORT_BY, target_rows=400, fan_in=4, budget=max(sizes.values()) * 5)
+    for _ in range(2):
+        with pytest.raises(MergeError, match="a merge failed, the others went on") as raised:
+            compact(spark, table, layout, "logs")
+        assert gone.name in str(raised.value)
+        assert (raised.value.done.merges, raised.value.done.inputs) == (1, 4)
+    gone.write_bytes(content)
+    rows = tables.rows_of(spark, table)
+    assert compact(spark, table, layout, "logs").inputs == 4
+    assert tables.rows_of(spark, table) == rows
+
+
+def test_many_that_are_broken_next_to_one_another_keep_no_others(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(spark, tmp_path / "table", 60)
+    write, broken = Rewriter.write, {f"kind=k{number}" for number in range(10, 50)}
+
+    def fail(self: Rewriter, groups: Sequence[Any], *others: Any) -> Any:
+        gone = [path for inputs in groups for path in inputs if path.split("/")[0] in broken]
+        if gone:
+            raise RuntimeError(f"no such file: {gone[0]}")
+        return write(self, groups, *others)
+
+    monkeypatch.setattr(Rewriter, "write", fail)
+    with pytest.raises(MergeError, match="40 merges failed, the others went on") as raised:
+        compact(spark, table, LAYOUT, "logs")
+    assert raised.value.done.merges == 20
+
+
 def test_what_stops_a_run_hides_no_merge_that_failed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +244,25 @@ def test_what_stops_a_run_hides_no_merge_that_failed(
         compact(spark, table, LAYOUT, "logs")
     assert gone.name in str(raised.value)
     assert raised.value.done.merges == len(committed) == 2
+
+
+def test_what_stops_a_run_hides_no_merge_that_is_committed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(spark, tmp_path / "table", 4)
+    commit, committed = Rewriter.commit, []
+
+    def full(self: Rewriter, *args: Any) -> int:
+        if len(committed) == 2:
+            raise RuntimeError("the disk is full")
+        committed.append(commit(self, *args))
+        return committed[-1]
+
+    monkeypatch.setattr(Rewriter, "commit", full)
+    with pytest.raises(MergeError) as raised:
+        compact(spark, table, LAYOUT, "logs")
+    assert str(raised.value) == "logs: the run was stopped by RuntimeError: the disk is full"
+    assert raised.value.done.merges == 2
 
 
 def test_a_cancelled_run_ends(

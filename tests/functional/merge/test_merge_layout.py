@@ -90,19 +90,24 @@ def test_a_table_that_fails_stops_no_other_of_its_tier(project: Any) -> None:
         "{{ config(materialized='incremental', meta={'alluvium_tier': 'hourly',"
         " 'alluvium_layout': {'sort_by': 'id', 'fan_in': 2}}) }}\nselect 1 as id"
     )
-    models = {f"models/aside_{number}.sql": query for number in range(3)}
-    project.write(models)
+    models = {f"models/aside_{number}.sql": query for number in range(4)}
+    # No merge of it is committed before all are written.
+    together = query.replace("'fan_in': 2", "'fan_in': 2, 'partial_progress': false")
+    project.write(models | {"models/aside_2.sql": together})
     for _ in range(2):
-        project.dbt("run", "--select", "aside_0 aside_1 aside_2")
-    location = project.sql("describe detail {s}.aside_1")["location"].iloc[0]
-    broken = next(Path(location.removeprefix("file:")).glob("*.parquet"))
-    broken.unlink()
+        project.dbt("run", "--select", "aside_0 aside_1 aside_2 aside_3")
+    gone = {}
+    for model in ("aside_1", "aside_2"):
+        location = project.sql(f"describe detail {{s}}.{model}")["location"].iloc[0]
+        gone[model] = next(Path(location.removeprefix("file:")).glob("*.parquet"))
+        gone[model].unlink()
     done = project.try_dbt("run-operation", "alluvium.compact", "--args", "{tier: hourly}")
     assert not done.success
     assert project.said("aside_0: compacted 2 fragments")
-    assert project.said("aside_2: compacted 2 fragments")
+    assert project.said("aside_3: compacted 2 fragments")
     assert project.said("aside_1: a merge failed")
-    assert project.said(broken.name)
+    assert project.said("aside_2: the compaction was stopped by")
+    assert all(project.said(broken.name) for broken in gone.values())
     for model in models:
         (project.root / model).unlink()
 

@@ -102,6 +102,7 @@ class Playground:
             arrived=np.array([one.arrived for one in every], dtype=float),
             tier_bytes=whole(one.tier_bytes for one in every),
             locality_bytes=whole(one.locality_bytes for one in every),
+            stuck=np.zeros(len(every), dtype=bool),
             ends=self.ends,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -86,6 +87,27 @@ def test_nothing_overlaps_and_each_row_is_rewritten_once_at_most(bucket: Playgro
     assert tier_bytes == pytest.approx(len(rows) * ROW_BYTES, abs=len(bucket.fragments))
     assert sum(one.locality_bytes for one in bucket.fragments.values()) == 0
     assert groups(bucket) == []
+
+
+@given(bucket=buckets(), shuffle=st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_what_no_merge_can_take_stays_and_stops_no_others(
+    bucket: Playground, shuffle: random.Random
+) -> None:
+    rows, before = bucket.rows(), dict(bucket.fragments)
+    stuck = {path for path in before if shuffle.random() < 0.3}
+    known = bucket.bucket()
+    marked = replace(known, stuck=np.array([path in stuck for path in known.paths]))
+    bucket.apply(list(final_groups(marked, LAYOUT, Allowance())))
+    assert bucket.rows().tolist() == rows.tolist()
+    assert {path: bucket.fragments[path] for path in stuck} == {
+        path: before[path] for path in stuck
+    }
+    others = [one for path, one in bucket.fragments.items() if path not in stuck]
+    assert clashes(others) == 0
+    # What is written may overlap what is left out, which may be of any level.
+    new = [one for path, one in bucket.fragments.items() if path not in before]
+    assert not stuck or {one.level for one in new} <= {0}
 
 
 def test_small_ones_between_settled_ones_are_merged_with_these() -> None:

@@ -61,3 +61,19 @@ def test_final_forms_of_many_buckets_share_their_jobs() -> None:
     assert len(list(jobs([group(0, 2000, 2), group(1, 200_000, 200)], LAYOUT, 64))) == 2
     # A task a core: none of them waits for a second one.
     assert [len(job.groups) for job in jobs([group(0, 4000, 4)] * 5, LAYOUT, 2)] == [2, 2, 1]
+
+
+@given(plans(), st.sets(st.integers(0, 10)))
+def test_a_job_that_failed_is_done_again_without_what_is_suspect(
+    plan: list[Group], suspect: set[int]
+) -> None:
+    job = Job(tuple(plan), 1000)
+    parts = job.parts({f"{number}b" for number in suspect})
+    assert sorted(one.bucket for part in parts for one in part.groups) == sorted(
+        one.bucket for one in plan
+    )
+    if suspects := [one for one in plan if int(one.bucket) in suspect]:
+        assert [part.groups for part in parts[: len(suspects)]] == [(one,) for one in suspects]
+        assert len(parts) <= len(suspects) + 1
+    else:
+        assert abs(len(parts[0].groups) - len(parts[1].groups)) <= 1

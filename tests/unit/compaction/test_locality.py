@@ -117,6 +117,26 @@ def test_levels_stay_without_overlaps_and_within_what_the_tiers_cost(
     assert max(bucket.levels()) > 2
 
 
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_what_no_merge_can_take_stays_and_stops_no_others(name: str) -> None:
+    rng, landed = np.random.default_rng(5), []
+    bucket = Playground(LAYOUTS[name])
+    stuck: set[str] = set()
+    for at in range(120):
+        landed.append(any_of(rng, int(rng.integers(20, 160)), at))
+        path = bucket.land(landed[-1])
+        if at % 10 == 3:
+            # One that has just come, and one that may have been merged a few times.
+            stuck |= {path, list(bucket.fragments)[int(rng.integers(len(bucket.fragments)))]}
+        for _ in range(5):
+            found = plan(bucket.table(), bucket.layout, 0.0, stuck=stuck)
+            assert stuck.isdisjoint(path for group in found.groups for path in group.inputs)
+            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+    assert stuck <= set(bucket.fragments)
+    assert bucket.rows().tolist() == sorted(np.concatenate(landed).tolist())
+    assert bucket.rewritten[LOCALITY] > 1000
+
+
 def found(bucket: Playground, ordered: float = float("inf")) -> Locality:
     return locality(bucket.bucket(), bucket.layout, Allowance(ordered=ordered))
 

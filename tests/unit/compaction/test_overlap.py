@@ -32,7 +32,8 @@ def bucket(intervals: list[Interval]) -> Bucket:
     zero = np.zeros(len(intervals), dtype=np.int64)
     lo, hi = (numbers([one[end] for one in intervals]) for end in (0, 1))
     paths = [str(place) for place in range(len(intervals))]
-    return Bucket("", paths, zero, zero, zero, zero, lo, hi, zero.astype(float), zero, zero)
+    arrived, stuck = zero.astype(float), zero.astype(bool)
+    return Bucket("", paths, zero, zero, zero, zero, lo, hi, arrived, zero, zero, stuck)
 
 
 def numbers(values: list[int]) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from alluvium.compaction.generated import GeneratedColumn, generated_column
 from alluvium.compaction.generated import batch_query as generated_sql
 from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.delta import bucket_column
+from alluvium.engine.causes import is_cancelled, reason
 
 META = "alluvium_layout"
 _log = AdapterLogger("Alluvium")
@@ -99,6 +101,11 @@ def compact(
         return [], str(error)
     except MergeError as error:
         done, failed = error.done, str(error)
+    except Exception as error:
+        if is_cancelled(session, error):
+            raise
+        _log.debug(traceback.format_exc())
+        return [], f"{model}: the compaction was stopped by {reason(error)}"
     line = report.done_line(model, done)
     return [line] if line else [], failed
 
