@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial, reduce
 from typing import Any, TypeVar
 
 from py4j.java_gateway import is_instance_of
@@ -21,9 +21,24 @@ def of(session: SparkSession) -> Any:
     return session._jvm
 
 
+def functions(session: SparkSession) -> Any:
+    """Spark's functions of columns, as Scala has them."""
+    return _java_class(of(session), "org.apache.spark.sql.functions")
+
+
+@lru_cache(maxsize=64)
+def _java_class(jvm: Any, name: str) -> Any:
+    """Kept, for py4j asks the JVM for each part of a name: most of what a short call takes."""
+    return reduce(getattr, name.split("."), jvm)
+
+
 def scala_object(session: SparkSession, name: str) -> Any:
     """A Scala `object`; py4j's own class loader does not know jars that were added later."""
-    jvm = of(session)
+    return _scala_object(of(session), name)
+
+
+@lru_cache(maxsize=64)
+def _scala_object(jvm: Any, name: str) -> Any:
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     cls = jvm.java.lang.Class.forName(name, True, loader)
     return cls.getField("MODULE$").get(None)
@@ -31,11 +46,11 @@ def scala_object(session: SparkSession, name: str) -> Any:
 
 def scala_seq(session: SparkSession, items: Iterable[Any]) -> Any:
     """An immutable Scala `Seq` of the items."""
-    jvm = of(session)
-    collected = jvm.java.util.ArrayList()
+    collected = _java_class(of(session), "java.util.ArrayList")()
     for item in items:
         collected.add(item)
-    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(collected).toSeq()
+    converters = _java_class(of(session), "scala.jdk.javaapi.CollectionConverters")
+    return converters.asScala(collected).toSeq()
 
 
 def items(scala: Any) -> list[Any]:
@@ -65,13 +80,15 @@ class SessionCopy:
         self.session = session
         self.spark = session._jsparkSession.cloneSession()
         self._jvm = of(session)
+        self._functions = functions(session)
+        self._conf = self.spark.conf()
         self._object = partial(scala_object, session)
         self._seq = partial(scala_seq, session)
-        self._none = self._jvm.scala.Option.empty()
+        self._none = _java_class(self._jvm, "scala.Option").empty()
 
     def set(self, key: str, value: object) -> None:
         """A Spark setting of the copy alone."""
-        self.spark.conf().set(key, str(value))
+        self._conf.set(key, str(value))
 
     @contextmanager
     def active(self) -> Iterator[None]:

@@ -153,7 +153,7 @@ class LayoutCommits(TableFiles):
 
     def _found(self, snapshot: Any, paths: Iterable[str]) -> Sequence[Any]:
         """Those of the files that a version has."""
-        chosen = self._jvm.org.apache.spark.sql.functions.col("path").isin(self._seq(paths))
+        chosen = self._functions.col("path").isin(self._seq(paths))
         found: Sequence[Any] = snapshot.allFiles().filter(chosen).collect()
         return found
 

@@ -226,15 +226,16 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Data
     schema = StructType.fromJson(json.loads(metadata.schema().json()))
     partitions = json.loads(metadata.partitionSchema().json())["fields"]
     partition_names = {field["name"] for field in partitions}
+    rows = row_counts(session, snapshot)
     read = []
     for column in columns:
         found = [field for field in schema.fields if field.name.lower() == column.lower()]
         if not found:
             raise ValueError(f"{table} has no column {column!r}: accepted are {schema.names}")
         known = _from_partition if found[0].name in partition_names else statistics
-        read.append(known(session, snapshot, found[0]))
-    size = jvm.of(session).org.apache.spark.sql.functions.col("size")
-    selected = [size, row_counts(session, snapshot).alias("n")]
+        read.append(known(session, snapshot, found[0], rows))
+    size = jvm.functions(session).col("size")
+    selected = [size, rows.alias("n")]
     for place, bounds in enumerate(read):
         selected += [one.alias(f"{name}{place}") for name, one in bounds.items()]
     files = DataFrame(
@@ -256,9 +257,13 @@ def row_counts(session: SparkSession, snapshot: Any) -> Any:
     return snapshot.getStatsColumnOrNullLiteral("numRecords", nothing).cast("bigint")
 
 
-def statistics(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
-    """Columns of `snapshot.withStats()`: bounds `lo` and `hi` of a field's values, and `nulls`."""
-    functions = jvm.of(session).org.apache.spark.sql.functions
+def statistics(
+    session: SparkSession, snapshot: Any, field: StructField, rows: Any
+) -> dict[str, Any]:
+    """Columns of `snapshot.withStats()`: bounds `lo` and `hi` of a field's values, and `nulls`.
+
+    rows: `row_counts`."""
+    functions = jvm.functions(session)
     path = jvm.scala_seq(session, [field.name])
 
     def stats(kind: str) -> Any:
@@ -266,22 +271,18 @@ def statistics(session: SparkSession, snapshot: Any, field: StructField) -> dict
 
     nulls = stats("nullCount").cast("bigint")
     kind = field.dataType.simpleString()
-
-    def trusted(bound: Any) -> Any:
-        # Delta trusts bounds only where both counts are known.
-        bound = functions.when(row_counts(session, snapshot).isNotNull(), bound)
-        return functions.when(nulls.isNotNull(), bound).cast(kind)
-
+    # Delta trusts bounds only where both counts are known.
+    trusted = getattr(rows.isNotNull(), "and")(nulls.isNotNull())
     return {
-        "lo": trusted(stats("minValues")),
-        "hi": trusted(stats("maxValues")),
+        "lo": functions.when(trusted, stats("minValues")).cast(kind),
+        "hi": functions.when(trusted, stats("maxValues")).cast(kind),
         "nulls": nulls,
     }
 
 
 def partition_text(session: SparkSession, field: StructField) -> Any:
     """Column of a snapshot's files: the value of a partition column, as the log keeps it."""
-    functions = jvm.of(session).org.apache.spark.sql.functions
+    functions = jvm.functions(session)
     name = field.metadata.get("delta.columnMapping.physicalName", field.name)
     # An empty text is NULL to Delta, whatever the type.
     return functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
@@ -294,12 +295,14 @@ def parsed(text: Any, kind: DataType) -> Any:
     return text.try_cast("timestamp_ltz" if name == "timestamp" else name)
 
 
-def _from_partition(session: SparkSession, snapshot: Any, field: StructField) -> dict[str, Any]:
+def _from_partition(
+    session: SparkSession, snapshot: Any, field: StructField, rows: Any
+) -> dict[str, Any]:
     """Every row of a file has its partition's value, which the log keeps as text."""
-    functions = jvm.of(session).org.apache.spark.sql.functions
+    functions = jvm.functions(session)
     text = partition_text(session, field)
     value = parsed(text, field.dataType)
-    nulls = functions.when(text.isNull(), row_counts(session, snapshot)).when(value.isNotNull(), 0)
+    nulls = functions.when(text.isNull(), rows).when(value.isNotNull(), 0)
     return {"lo": value, "hi": value, "nulls": nulls.cast("bigint")}
 
 

@@ -52,7 +52,6 @@ class Statement(jvm.SessionCopy):
     ) -> None:
         super().__init__(session)
         self._sort_by = sort_by
-        self._functions = self._jvm.org.apache.spark.sql.functions
         self._expressions = self._object("org.apache.spark.sql.classic.ExpressionUtils$")
         for key, value in settings.items():
             self.set(key, value)

@@ -66,7 +66,7 @@ class TableFiles(jvm.SessionCopy):
         Raises:
             ValueError: there is no such partition column.
         """
-        zone = self.spark.conf().get("spark.sql.session.timeZone")
+        zone = self._conf.get("spark.sql.session.timeZone")
         table = (self._log.dataPath().toString(), self._snapshot.metadata().id())
         key = (*table, self.version, first, bucket_column, window, sorted_by, zone)
         with _reading:
@@ -86,7 +86,6 @@ class TableFiles(jvm.SessionCopy):
         window: str | None,
         sorted_by: str,
     ) -> pa.Table:
-        expr = self._jvm.org.apache.spark.sql.functions.expr
         columns = {
             "path": "path",
             "bytes": "size",
@@ -94,13 +93,14 @@ class TableFiles(jvm.SessionCopy):
             "written": "modificationTime / 1000d",
             "tag": f"tags['{TAG}']",
         }
-        selected = [expr(sql).alias(name) for name, sql in columns.items()]
+        rows = log.row_counts(self.session, self._snapshot)
+        selected = [self._functions.expr(f"{sql} as {name}") for name, sql in columns.items()]
         selected.append(self._bucket().alias("bucket"))
         selected.append(self._ends(bucket_column, window).alias("ends"))
-        selected.append(log.row_counts(self.session, self._snapshot).alias("rows"))
+        selected.append(rows.alias("rows"))
         if first is not None:
             field = self._fields[first.lower()]
-            known = log.statistics(self.session, self._snapshot, field)
+            known = log.statistics(self.session, self._snapshot, field, rows)
             selected += [value.alias(f"first_{name}") for name, value in known.items()]
         with self.active():
             files = self._snapshot.withStats().select(self._seq(selected))
@@ -120,7 +120,7 @@ class TableFiles(jvm.SessionCopy):
 
     def _bucket(self) -> Any:
         """The partition, in one spelling: writers have several for a time or a decimal."""
-        functions = self._jvm.org.apache.spark.sql.functions
+        functions = self._functions
         parts = []
         for name in self._partition:
             field = self._fields[name.lower()]
@@ -137,7 +137,7 @@ class TableFiles(jvm.SessionCopy):
         return functions.to_json(functions.map(self._seq(parts))) if parts else functions.lit("")
 
     def _ends(self, column: str | None, window: str | None) -> Any:
-        functions = self._jvm.org.apache.spark.sql.functions
+        functions = self._functions
         if column is None or window is None:
             return functions.lit(None).cast("double")
         name = bucket_partition(column, window, self._partition)

@@ -77,4 +77,4 @@ def _array(session: SparkSession, values: Sequence[Any]) -> Column:
             array[place] = bytearray(value)
     else:
         array = np.array(values)  # pyspark converts it
-    return Column(jvm.of(session).org.apache.spark.sql.functions.lit(array))
+    return Column(jvm.functions(session).lit(array))
