@@ -10,7 +10,7 @@ from alluvium.delta import log
 _INSTANT = pa.timestamp("us", tz="UTC")
 # What `run` leaves of each merge in the metadata of its commits.
 _FIGURES = (
-    "bucket string, reason string, level bigint, inputs bigint, outputs bigint, relabelled bigint,"
+    "bucket string, reason string, level bigint, inputs bigint, outputs bigint, outputs_planned bigint, relabelled bigint,"
     " rows bigint, bytes_read bigint, bytes_written bigint, files_opened bigint,"
     " files_written bigint, core_seconds double"
 )
@@ -24,6 +24,7 @@ COMPACTION_ROWS = pa.schema(
         ("level", pa.int64()),
         ("inputs", pa.int64()),
         ("outputs", pa.int64()),
+        ("outputs_planned", pa.int64()),
         ("relabelled", pa.int64()),
         ("row_count", pa.int64()),
         ("bytes_read", pa.int64()),

@@ -33,6 +33,8 @@ from alluvium.engine.core_seconds import measured
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
 # writer's commit was faster than is planned anew.
 _ROUNDS = 20
+# Files without a commit that are named.
+_NAMED = 20
 
 _AUTO_COMPACTION = (
     "Delta's auto compaction is on for this table or this session. It knows nothing of the layout:"
@@ -102,6 +104,7 @@ class _Merge:
             "level": self.group.level,
             "inputs": len(self.group.inputs),
             "outputs": len(self.made.files),
+            "outputs_planned": self.group.outputs,
             "rows": self.rows,
             "bytes_read": self.group.bytes,
             "bytes_written": self.bytes,
@@ -330,7 +333,14 @@ class _Run:
         metadata = _metadata([merge.figures(self.model) for merge in merges])
         groups = [merge.group for merge in merges]
         commit = partial(rewriter.commit, inputs, outputs, metadata)
-        if _unless_overtaken(self.model, commit) is None:
+        version = None
+        try:
+            version = _unless_overtaken(self.model, commit)
+        finally:
+            if version is None:
+                # Not deleted: a storage may say that a commit failed that is there.
+                self.say(f"{self.model}: left for VACUUM: {_some(merges)}")
+        if version is None:
             self._given_up(groups)
             return
         done = self.done
@@ -378,6 +388,13 @@ def _unless_overtaken(model: str, action: Callable[[], Made]) -> Made | None:
             raise
         _log.info("%s: another writer has cleaned up the log of the version that was read", model)
     return None
+
+
+def _some(merges: Sequence[_Merge]) -> str:
+    """The first files that the merges wrote."""
+    paths = [one.action.path() for merge in merges for one in merge.made.files]
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
 
 
 def _metadata(figures: Sequence[dict[str, object]]) -> str:

@@ -200,6 +200,7 @@ def test_merges_do_not_go_ahead_of_labels_that_were_refused(
 def test_merges_that_are_given_up_use_up_the_budget(spark: SparkSession, tmp_path: Path) -> None:
     table = two_merges(spark, tmp_path / "table")
     size = sum(file.stat().st_size for file in tables.files_of(tmp_path / "table"))
+    before = set(tmp_path.glob("table/*.parquet"))
     other, said = spark.newSession(), []
 
     def change(line: str) -> None:
@@ -209,6 +210,13 @@ def test_merges_that_are_given_up_use_up_the_budget(spark: SparkSession, tmp_pat
 
     done = compact(spark, table, replace(TOGETHER, budget=size), "logs", say=change)
     assert (done.merges, done.conflicts, done.bytes_given_up) == (0, 2, size)
+    # What they wrote is named, and is of no version.
+    left = next(line.partition("left for VACUUM: ")[2] for line in said if "VACUUM" in line)
+    orphans = {tmp_path / "table" / name for name in left.split(", ")}
+    assert (
+        orphans
+        == set(tmp_path.glob("table/*.parquet")) - {*tables.files_of(tmp_path / "table")} - before
+    )
     # The next run has a budget of its own.
     assert compact(spark, table, replace(TOGETHER, budget=size), "logs").merges == 2
 

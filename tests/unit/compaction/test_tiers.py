@@ -81,6 +81,28 @@ def test_few_small_fragments_remain(layout: Layout, arrivals: list[list[float]])
         assert bucket.small() <= layout.most_small
 
 
+@given(layout=BUCKETS, arrivals=ARRIVALS)
+@settings(max_examples=60)
+def test_no_moment_sees_more_fragments_than_is_stated(
+    layout: Layout, arrivals: list[list[float]]
+) -> None:
+    bucket = Playground(layout)
+
+    def within(landed: int) -> bool:
+        full = 2 * sum(len(one.keys) for one in bucket.fragments.values()) / layout.target_rows
+        return len(bucket.fragments) <= layout.most_small + full + landed
+
+    for batch in arrivals:
+        for landed, size in enumerate(files(layout, batch), 1):
+            bucket.land(np.arange(size))
+            assert within(landed)
+        while found := groups(bucket):
+            for group in found:
+                bucket.merge(group)
+                assert within(len(batch))
+        assert within(0)
+
+
 @given(layout=BUCKETS, exponents=st.lists(st.floats(0, 1), max_size=80))
 @settings(max_examples=60)
 def test_what_is_merged_while_hot_is_alike_in_size(layout: Layout, exponents: list[float]) -> None:
