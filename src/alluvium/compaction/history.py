@@ -10,9 +10,9 @@ from alluvium.delta import log
 _INSTANT = pa.timestamp("us", tz="UTC")
 # What `run` leaves of each merge in the metadata of its commits.
 _FIGURES = (
-    "bucket string, reason string, level bigint, inputs bigint, outputs bigint, outputs_planned bigint, relabelled bigint,"
-    " rows bigint, bytes_read bigint, bytes_written bigint, files_opened bigint,"
-    " files_written bigint, core_seconds double"
+    "bucket string, reason string, level bigint, inputs bigint, outputs bigint,"
+    " outputs_planned bigint, relabelled bigint, rows bigint, bytes_read bigint,"
+    " bytes_written bigint, files_opened bigint, files_written bigint, core_seconds double"
 )
 COMPACTION_ROWS = pa.schema(
     [
