@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +189,10 @@ def test_full_fragments_climb_levels_within_what_the_tiers_have_cost(session: Sp
     for level in range(1, max(one["level"] for one in tags) + 1):
         keys = sorted((one["lo"], one["hi"]) for one in tags if one["level"] == level)
         assert all(one[1] <= two[0] for one, two in itertools.pairwise(keys))
-    assert done.bytes_read > 0
+    removed = [
+        one["remove"]["size"] for each in log_of(session, table) for one in each if "remove" in one
+    ]
+    assert done.bytes_read == sum(removed)
 
 
 def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkSession) -> None:
@@ -210,12 +216,23 @@ def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkS
 
 
 @pytest.mark.parametrize("kind", ["plain", "bucketed"])
-def test_two_groups_of_one_job_are_two_commits(session: SparkSession, kind: str) -> None:
+def test_two_groups_of_one_job_are_two_commits(
+    session: SparkSession, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = create(session, kind, files=32)
     before = rows_of(session, table)
     commits = len(log_of(session, table))
     layout = Layout(SORT_BY, fan_in=8, target_rows=10_000)
+    write, written = Rewriter.write, []
+
+    def noted(self: Rewriter, groups: Sequence[Any], *others: Any) -> Any:
+        written.append(len(groups))
+        return write(self, groups, *others)
+
+    monkeypatch.setattr(Rewriter, "write", noted)
     assert compact(session, table, layout, "logs").merges >= 2
+    # Those of the first plan, in one job.
+    assert written[0] >= 2
     assert len(log_of(session, table)) >= commits + 2
     # Each by itself: another writer may be faster than one of them.
     for version in range(commits, len(log_of(session, table))):
@@ -251,6 +268,54 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
     adds = [row["add"] for row in pq.read_table(newest).to_pylist() if row.get("add")]
     assert len({add["path"] for add in adds}) == len(adds)
     assert all(TAG in dict(add["tags"]) for add in adds)
+
+
+def test_a_delete_that_begins_before_new_labels_and_ends_after_them(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    table = create(session, "vectors", files=2)
+    session.sql(f"alter table {table} set tblproperties ('delta.checkpointInterval'='2')")
+    alive = rows_of(session, table)
+    begun, go = tmp_path / "begun", tmp_path / "go"
+
+    def wait(message: str) -> bool:
+        begun.touch()
+        while not go.exists():
+            time.sleep(0.05)
+        return True
+
+    other = session.newSession()
+    other.udf.register("wait", wait, "boolean")
+    first = session.sql(f"select min(message) from {table}").first()[0]
+    refused: list[Exception] = []
+
+    def delete() -> None:
+        try:
+            other.sql(f"delete from {table} where message = '{first}' and wait(message)")
+        except OTHER_ROWS as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=delete)
+    thread.start()
+    while not begun.exists() and thread.is_alive():
+        time.sleep(0.05)
+    rewriter = Rewriter(session, table)
+    labels = {path: {TAG: '{"n":1}'} for path in live_files(session, table)}
+    version = rewriter.relabel(labels, "{}")
+    go.touch()
+    thread.join()
+    # Delta refuses it, for its rows may have gone elsewhere: the labels stay, and it can go again.
+    assert len(refused) == 1
+    assert rows_of(session, table) == rows_of(session, table, version) == alive
+    assert all(TAG in add["tags"] for add in live_files(session, table).values())
+    session.sql(f"delete from {table} where message = '{first}'")
+    left = [row for row in alive if json.loads(row)["message"] != first]
+    assert rows_of(session, table) == left
+    # Over a checkpoint, too.
+    for number in range(2):
+        rewriter = Rewriter(session, table)
+        rewriter.relabel({path: {TAG: f'{{"n":{number}}}'} for path in labels}, "{}")
+        assert rows_of(session, table) == left
 
 
 @pytest.mark.parametrize(

@@ -6,27 +6,40 @@ from pathlib import Path
 
 import pytest
 from functional.compaction import tables
+from functional.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import compact
 
 pytestmark = pytest.mark.spark
+FILE_BY_FILE = {
+    "spark.sql.files.maxPartitionBytes": "1048576",
+    "spark.sql.files.openCostInBytes": "1048576",
+}
 LAYOUT = Layout(tables.SORT_BY, target_rows=1000, fan_in=8)
 
 
 def test_a_query_that_has_begun_reads_its_version_to_the_end(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    table = tables.make(spark, tmp_path / "table", 8)
-    # A partition at a time is read, as its rows are asked for.
-    rows = spark.table(table).repartition(8).toLocalIterator()
-    begun = spark.sql(f"select count(*), sum(id) from {table}")
-    found = [next(rows)["id"]]
-    assert compact(spark, table, LAYOUT, "logs").merges == 1
-    found += [row["id"] for row in rows]
-    assert sorted(found) == list(range(400))
-    assert tuple(begun.first() or ()) == (400, sum(range(400)))
+    path = tmp_path / "table"
+    table = tables.make(spark, path, 8)
+    old = {one.name for one in tables.files_of(path)}
+    with tables.settings(spark, FILE_BY_FILE), counting(spark) as opened:
+        # A partition at a time is read, as its rows are asked for.
+        rows = spark.table(table).toLocalIterator()
+        planned = spark.sql(f"select count(*), sum(id) from {table}")
+        found = [next(rows)["id"]]
+        assert sum(opened()[name] > 0 for name in old) <= 2
+        assert compact(spark, table, LAYOUT, "logs").merges == 1
+        assert old.isdisjoint(one.name for one in tables.files_of(path))
+        before = opened()
+        found += [row["id"] for row in rows]
+        read_later = [name for name in old if opened()[name] > before[name]]
+        assert len(read_later) >= 6
+        assert sorted(found) == list(range(400))
+        assert tuple(planned.first() or ()) == (400, sum(range(400)))
 
 
 def test_a_stream_gets_each_row_once(spark: SparkSession, tmp_path: Path) -> None:

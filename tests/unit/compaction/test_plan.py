@@ -129,6 +129,8 @@ def test_a_tag_counts_for_its_own_row_key() -> None:
             row("other curve", tag=replace(tag, row_key='hilbert["a"]').text()),
             row("garbage", tag="{"),
             row("no level", tag=replace(tag, level=-7).text()),
+            row("too high a level", tag=replace(tag, level=10_001).text()),
+            row("far too high a level", tag=replace(tag, level=2**62).text()),
             row("no bounds", tag='{"row_key": "lexical[\\"a\\"]", "level": 2}'),
         ]
     )

@@ -134,6 +134,15 @@ def test_a_large_fragment_does_not_wait_on_many_small_ones_nor_is_merged_with_th
     assert sorted(len(one.keys) for one in bucket.fragments.values()) == [100_000, 102_400]
 
 
+def test_a_class_spans_an_eighth_of_the_fan_in() -> None:
+    for factor, merges in ((3.9, 1), (4.1, 0)):
+        bucket = Playground(LARGE)
+        for size in [1000] * 16 + [int(1000 * factor)] * 16:
+            bucket.land(np.arange(size))
+        assert LARGE.fan_in == 32
+        assert len(groups(bucket)) == merges
+
+
 @pytest.mark.parametrize(("level", "count"), [(UNSORTED, 32), (0, 48)])
 def test_new_ones_among_merged_ones_wait_for_half_as_many_again(level: int, count: int) -> None:
     bucket = Playground(LARGE)
