@@ -38,7 +38,7 @@ class Statement(jvm.SessionCopy):
     """One MERGE in a transaction of its own.
 
     settings: Spark settings of this statement alone.
-    sort_by: columns that each new file is sorted by; a column that the table lacks sorts nothing.
+    sort_by: columns that each new file is sorted by.
 
     Raises AnalysisException (pyspark.errors) as MERGE does.
     """
@@ -264,8 +264,7 @@ class Statement(jvm.SessionCopy):
         frame = rows.select(output).filter(kept).drop(_DROPPED)
         frame = frame.coalesce(1) if small else frame
         metadata = self._transaction.metadata()
-        fields = metadata.schema().fieldNames()
-        if not self._sort_by or _lower(self._sort_by) - _lower(fields):
+        if not self._sort_by:
             return jvm.items(self._command.writeFiles(self.spark, self._transaction, frame))
         # MERGE's own writer would move rows to the tasks of their partitions, and out of order.
         partition = list(metadata.partitionSchema().fieldNames())

@@ -95,19 +95,7 @@ class Rewriter(LayoutCommits):
         self.set("spark.databricks.delta.stats.collect", "true")
         for name in _UNREADABLE:
             self.set(name, "false")
-        protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
-        if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
-            raise ValueError(
-                "the table tracks rows (delta.enableRowTracking), and merging files would give them"
-                " new ids; accepted: tables without row tracking"
-            )
-        clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
-        columns = clustered.getClusteringColumnsOptional(self._snapshot)
-        if columns.isDefined() and columns.get().nonEmpty():
-            raise ValueError(
-                "the table has liquid clustering, which lays out the same files by other columns;"
-                " accepted: tables without CLUSTER BY"
-            )
+        self.check_rewritable()
 
     def is_compacted_by_writers(self) -> bool:
         """Whether Delta's auto compaction follows the commits of this session to the table."""

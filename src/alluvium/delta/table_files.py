@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import StructType, TimestampType
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from alluvium.compaction import row_key, tags, zorder
 from alluvium.compaction.generated import bucket_partition
@@ -20,11 +20,33 @@ from alluvium.compaction.tags import TAG
 from alluvium.delta import jvm, log
 from alluvium.names import among
 
+_DELTA = "org.apache.spark.sql.delta."
 # What was read last, the oldest first: the hook, the data tests and the tables about tables of
 # one run look at the same versions.
 _read: dict[Hashable, pa.Table] = {}
 _MOST_READ = 16
 _reading = threading.Lock()
+
+
+def check_row_key(
+    columns: Sequence[str], fields: Iterable[StructField], partition: Sequence[str]
+) -> None:
+    """Raises ValueError unless rows of these fields can be sorted by the columns.
+
+    partition: names of the columns that their table is partitioned by.
+    """
+    known = {field.name.lower(): field for field in fields}
+    mistakes = []
+    for name in columns:
+        if name.lower() not in known:
+            names = ", ".join(field.name for field in known.values())
+            mistakes.append(f"{name}: no such column; accepted: {names}")
+        elif among(name, partition):
+            mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
+        elif not row_key.is_sortable(kind := known[name.lower()].dataType.simpleString()):
+            mistakes.append(f"{name}: {kind} has no order; accepted: {row_key.SUPPORTED}")
+    if mistakes:
+        raise ValueError("sort_by: " + "; ".join(mistakes))
 
 
 class TableFiles(jvm.SessionCopy):
@@ -145,22 +167,29 @@ class TableFiles(jvm.SessionCopy):
         begins = log.parsed(text, TimestampType())
         return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
 
-    def check_row_key(self, columns: Sequence[str]) -> None:
-        """Raises ValueError unless the table's rows can be sorted by these columns."""
-        mistakes = []
-        for name in columns:
-            if name.lower() not in self._fields:
-                known = ", ".join(field.name for field in self._fields.values())
-                mistakes.append(f"{name}: no such column; accepted: {known}")
-            elif among(name, self._partition):
-                mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
-            else:
-                field = self._fields[name.lower()].dataType
-                if not row_key.is_sortable(field.simpleString()):
-                    kind = field.simpleString()
-                    mistakes.append(f"{name}: {kind} has no order; accepted: {row_key.SUPPORTED}")
-        if mistakes:
-            raise ValueError("sort_by: " + "; ".join(mistakes))
+    def check_row_key(self, columns: Sequence[str], others: Iterable[StructField] = ()) -> None:
+        """Raises ValueError unless the table's rows can be sorted by these columns.
+
+        others: columns that the table is about to get, beside those that it has.
+        """
+        new = [field for field in others if field.name.lower() not in self._fields]
+        check_row_key(columns, [*self._fields.values(), *new], self._partition)
+
+    def check_rewritable(self) -> None:
+        """Raises ValueError unless the table's files may be merged."""
+        protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
+        if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
+            raise ValueError(
+                "the table tracks rows (delta.enableRowTracking), and merging files would give them"
+                " new ids; accepted: tables without row tracking"
+            )
+        clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
+        clustering = clustered.getClusteringColumnsOptional(self._snapshot)
+        if clustering.isDefined() and clustering.get().nonEmpty():
+            raise ValueError(
+                "the table has liquid clustering, which lays out the same files by other columns;"
+                " accepted: tables without CLUSTER BY"
+            )
 
     def key_columns(self, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
         """A row key's columns as the table spells them, and what marks them.

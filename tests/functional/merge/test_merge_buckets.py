@@ -151,7 +151,8 @@ def test_tables_appends_and_overwrites(project: Any) -> None:
     project.dbt(*select)
     new = files_of(project.session, "bucketed.added") - before
     assert len(new) >= 10
-    assert all(is_sorted(path, ("v", "id")) for path in new)
+    overwritten = files_of(project.session, "bucketed.overwritten")
+    assert all(is_sorted(path, ("v", "id")) for path in new | overwritten)
     for table, window in tables.items():
         rows = check(project, table, window)
         assert len(rows) == (2 * count if table == "added" else count)
@@ -186,3 +187,56 @@ def test_what_no_bucket_can_be_made_of(project: Any, column: str, said: str) -> 
     assert not project.try_dbt("run", "--select", "wrong").success
     assert project.said(said)
     project.remove("models/wrong.sql")
+
+
+NO_COLUMN = {"alluvium_layout": LAYOUT | {"sort_by": ["nope", "v"]}}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"materialized": "table"},
+        {"materialized": "incremental", "incremental_strategy": "append"},
+        {"materialized": "incremental", "incremental_strategy": "merge", "unique_key": ["id"]},
+    ],
+    ids=["table", "append", "merge"],
+)
+def test_what_no_table_can_be_sorted_by_is_refused_before_anything_is_written(
+    project: Any, settings: dict[str, Any]
+) -> None:
+    project.write({"models/early.sql": plain(meta=NO_COLUMN, **settings)})
+    assert not project.try_dbt("run", "--select", "early").success
+    assert project.said("early: meta.alluvium_layout cannot be had")
+    assert project.said("sort_by: nope: no such column; accepted: id, op, lsn, at, v")
+    assert "early" not in project.session.sql("show tables in bucketed").toPandas()["tableName"]
+    project.write({"models/early.sql": plain(**settings)})
+    project.dbt("run", "--select", "early")
+    versions = project.versions("early")
+    if settings["materialized"] == "incremental":
+        project.sql("alter table {s}.early set tblproperties ('delta.enableRowTracking' = 'true')")
+        versions = project.versions("early")
+    project.write({"models/early.sql": plain(meta=NO_COLUMN, **settings)})
+    assert not project.try_dbt("run", "--select", "early").success
+    assert project.said("sort_by: nope: no such column; accepted: id, op, lsn, at, v")
+    if settings["materialized"] == "incremental":
+        assert project.said("the table tracks rows (delta.enableRowTracking)")
+    assert project.versions("early") == versions
+    project.sql("drop table {s}.early")
+    project.remove("models/early.sql")
+
+
+def test_a_merge_that_could_not_be_sorted_is_refused(project: Any) -> None:
+    versions = project.versions("items")
+    project.append_events(50, event(1, 99_000, day=1))
+    project.write({"models/items.sql": laid(meta=NO_COLUMN)})
+    assert not project.try_dbt("run", "--select", "batch items").success
+    assert project.said("items: meta.alluvium_layout cannot be had")
+    assert project.said("nope: no such column")
+    assert project.versions("items") == versions
+    # A column that the merge itself adds is none that is missing.
+    meta = {"alluvium_layout": LAYOUT | {"sort_by": ["more", "v"]}}
+    wider = "select *, lsn as more from {{ ref('batch') }}"
+    project.write({"models/items.sql": laid(wider, meta)})
+    project.dbt("run", "--select", "batch items")
+    assert project.versions("items") > versions
+    project.write({"models/items.sql": laid()})

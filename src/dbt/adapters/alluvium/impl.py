@@ -17,6 +17,7 @@ from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
@@ -338,6 +339,32 @@ class AlluviumAdapter(SparkAdapter):
         column = layouts.generated(layouts.layout_of(model, block), partition_by)
         if column is not None:
             layouts.check_table(self._handle.session, table, model, column)
+
+    @available.parse_none
+    def check_layout(
+        self,
+        sql: str,
+        model: str,
+        block: Any,
+        partition_by: str | list[str] | None,
+        table: str | None = None,
+        more_columns: bool = True,
+    ) -> None:
+        """Raise where the table that a query is written to cannot have the layout.
+
+        table: the one that is there; None for a new one.
+        more_columns: whether it gets those of the query that it lacks.
+        """
+        layout = layouts.layout_of(model, block)
+        if layout is None:
+            return
+        try:
+            rows = self._handle.table(f"(\n{statements(sql)[-1]}\n)").schema
+        except AnalysisException:
+            return  # what is wrong with it is told by what runs it
+        fields = rows.fields if more_columns else []
+        with spark_errors():
+            layouts.check(self._handle.session, model, layout, fields, partition_by, table)
 
     @available.parse(lambda sql, *a, **k: sql)
     def with_bucket_column(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField
 
 from alluvium.compaction import report, run
 from alluvium.compaction.errors import LayoutError, MergeError, refusals
@@ -17,6 +18,7 @@ from alluvium.compaction.generated import GeneratedColumn, generated_column
 from alluvium.compaction.generated import batch_query as generated_sql
 from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.delta import bucket_column
+from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
 
 META = "alluvium_layout"
@@ -37,6 +39,12 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
             found += [f"{error.model}: meta.{META}.{mistake}" for mistake in error.mistakes]
             continue
         partition_by = as_list(config.get("partition_by"))
+        properties = config.get("tblproperties") or {}
+        if str(properties.get("delta.enableRowTracking")).lower() == "true":
+            found.append(
+                f"{model['name']}: meta.{META} with tblproperties delta.enableRowTracking, whose"
+                " ids a compaction would change; accepted: without"
+            )
         if model.get("language") == "python" and generated(layout, partition_by):
             found.append(
                 f"{model['name']}: meta.{META}.bucket_by.column: {layout.bucket_column!r} is not in"
@@ -73,6 +81,38 @@ def batch_query(
         return sql
     sort_by = layout.sort_by if in_order else ()
     return generated_sql(sql, column, as_list(partition_by), sort_by)
+
+
+def check(
+    session: SparkSession,
+    model: str,
+    layout: Layout,
+    fields: Iterable[StructField],
+    partition_by: str | Sequence[str] | None,
+    table: str | None,
+) -> None:
+    """Raises DbtRuntimeError, with every reason, unless a table can have the layout.
+
+    fields: columns of the rows that are to be written.
+    partition_by: of a new table.
+    table: one that is there; it gets those of the columns that it lacks. None for a new one.
+    """
+    mistakes = []
+
+    def allow(check: Callable[..., None], *arguments: Any) -> None:
+        try:
+            check(*arguments)
+        except ValueError as error:
+            mistakes.append(str(error))
+
+    if table is None:
+        allow(check_row_key, layout.sort_by, fields, as_list(partition_by))
+    else:
+        files = TableFiles(session, table)
+        allow(files.check_row_key, layout.sort_by, fields)
+        allow(files.check_rewritable)
+    if mistakes:
+        raise DbtRuntimeError(str(LayoutError(model, mistakes)))
 
 
 def with_column(frame: DataFrame, model: str, column: GeneratedColumn) -> DataFrame:

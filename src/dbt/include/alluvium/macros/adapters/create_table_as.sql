@@ -17,6 +17,9 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
       {%- do run_query(header) -%}
       {%- set header = '' -%}
     {%- endif -%}
+    {%- if alluvium_layout() is not none -%}
+      {%- do adapter.check_layout(compiled_code, model.name, alluvium_layout(), config.get('partition_by')) -%}
+    {%- endif -%}
     {{ header }}
     {{ alluvium_create_table_sql(relation, compiled_code) }}
   {%- endif -%}

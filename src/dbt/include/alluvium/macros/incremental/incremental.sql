@@ -46,6 +46,10 @@
   {%- else -%}
     {#- A merge leaves the column of the buckets to Delta, and sorts what it writes itself. -#}
     {%- set batch = compiled_code -%}
+    {%- if layout is not none and language == 'sql' and not rebuild -%}
+      {%- do adapter.check_layout(compiled_code, model.name, layout, config.get('partition_by'), this.render(),
+                                  more_columns=on_schema_change != 'ignore') -%}
+    {%- endif -%}
     {%- if layout is not none and language == 'sql' and not merged -%}
       {%- set batch = adapter.layout_batch(
           compiled_code, model.name, layout, config.get('partition_by'), in_order=strategy != 'merge') -%}
@@ -53,6 +57,11 @@
     {%- call statement('create_tmp_relation', language=language) -%}
       {{ create_table_as(True, tmp_relation, batch, language) }}
     {%- endcall -%}
+
+    {%- if layout is not none and language == 'python' and not rebuild -%}
+      {%- do adapter.check_layout('select * from ' ~ tmp_relation, model.name, layout, config.get('partition_by'), this.render(),
+                                  more_columns=on_schema_change != 'ignore') -%}
+    {%- endif -%}
 
     {%- if merged -%}
       {%- if rebuild -%}
