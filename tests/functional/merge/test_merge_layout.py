@@ -112,6 +112,30 @@ def test_a_table_that_fails_stops_no_other_of_its_tier(project: Any) -> None:
         (project.root / model).unlink()
 
 
+def test_a_hook_whose_merge_fails_fails_its_model_and_leaves_its_rows(project: Any) -> None:
+    query = (
+        "{{ config(materialized='incremental', post_hook='{{ alluvium.compact(this) }}',"
+        " meta={'alluvium_layout': {'sort_by': 'id', 'fan_in': 3}}) }}\nselect 1 as id"
+    )
+    project.write({"models/hooked.sql": query})
+    for _ in range(2):
+        project.dbt("run", "--select", "hooked")
+    location = project.sql("describe detail {s}.hooked")["location"].iloc[0]
+    broken = next(Path(location.removeprefix("file:")).glob("*.parquet"))
+    content = broken.read_bytes()
+    broken.unlink()
+    assert not project.try_dbt("run", "--select", "hooked").success
+    assert project.said("hooked: a merge failed, the others went on")
+    assert project.said("its only bucket, 3 fragments (count)")
+    assert project.said(broken.name)
+    broken.write_bytes(content)
+    assert len(project.sql("select * from {s}.hooked")) == 3
+    project.dbt("run", "--select", "hooked")
+    assert project.said("hooked: compacted 3 fragments")
+    assert len(project.sql("select * from {s}.hooked")) == 4
+    project.remove("models/hooked.sql")
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
