@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,12 @@ import pyarrow as pa
 import pytest
 from functional.project.reference import Reference
 from functional.runner import REPO
+from functional.sorted_files import files_of, is_sorted
 from oracle.flights import replay_duckdb
 
+from alluvium.compaction.layout import parse_layout
+from alluvium.compaction.run import compact
+from alluvium.compaction.tags import TAG
 from alluvium.demo.edits import replay_edits
 
 pytestmark = pytest.mark.spark
@@ -185,3 +190,50 @@ def test_edits_are_merged_once(project: Reference) -> None:
         known = rows
     metrics = project.sql("describe history {s}.edits")["operationMetrics"][0]
     assert dict(metrics)["numTargetFilesRemoved"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("name", "curve", "sort_by"),
+    [
+        ("edits", "lexical", ("channel", "edited_at")),
+        ("flights", "zorder", ("sched_dep_at", "carrier", "origin")),
+    ],
+)
+def test_the_feeds_are_compacted_as_they_declare(
+    project: Reference, name: str, curve: str, sort_by: tuple[str, ...]
+) -> None:
+    node = artifact(project, "manifest.json")["nodes"][f"model.alluvium.{name}"]
+    assert "{{ alluvium.compact(this) }}" in [one["sql"] for one in node["config"]["post-hook"]]
+    layout = parse_layout(name, node["config"]["meta"]["alluvium_layout"])
+    assert (layout.curve, layout.sort_by) == (curve, sort_by)
+    table = f"{project.schema}.{name}"
+    query = f"select to_json(struct(*)) as row from {table}"
+    before = sorted(project.session.sql(query).toArrow()["row"].to_pylist())
+    # Each bucket gets its final form at once.
+    done = compact(
+        project.session, table, replace(layout, quiet_after=1.0), name, clock=lambda: 1e11
+    )
+    assert done.merges > 0
+    assert sorted(project.session.sql(query).toArrow()["row"].to_pylist()) == before
+    files = files_of(project.session, table)
+    location = project.session.sql(f"describe detail {table}").first()["location"]
+    if curve == "lexical":
+        assert all(is_sorted(path, sort_by) for path in files)
+    else:
+        # A Z-order's first column alone bounds no file, each of its columns some.
+        assert all(not is_sorted(path, sort_by) for path in files)
+    tags = [json.loads(one["tags"][TAG]) for one in live_adds(location)]
+    assert len(tags) == len(files)
+    assert all(tag["row_key"].startswith(f"{curve}{json.dumps(list(sort_by))}") for tag in tags)
+
+
+def live_adds(location: str) -> list[dict[str, Any]]:
+    """The `add` action of each live file, by replaying the log."""
+    live: dict[str, dict[str, Any]] = {}
+    for commit in sorted(Path(location.removeprefix("file:"), "_delta_log").glob("*.json")):
+        for action in map(json.loads, commit.read_text().splitlines()):
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+            if "add" in action:
+                live[action["add"]["path"]] = action["add"]
+    return list(live.values())
