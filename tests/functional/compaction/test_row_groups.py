@@ -13,7 +13,7 @@ from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import history
+from alluvium.compaction import history, row_groups
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.run import Compacted, compact
 from alluvium.delta.rewrite import Rewriter
@@ -182,3 +182,26 @@ def test_a_row_that_is_too_large_has_a_row_group_of_its_own(
     make(spark, path, files=8, rows=3, message="repeat(sha2(string(id), 512), 800)")
     compacted(spark, path, 8, max_memory=10_000)
     assert [rows for rows, _ in chunks(path)] == [1] * 24
+
+
+def test_after_four_tries_the_files_stay_as_they_are_with_a_warning(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = tmp_path / "table"
+    table = tables.make(spark, path, 8)
+    before = tables.rows_of(spark, table)
+    old = set(path.glob("*.parquet"))
+    monkeypatch.setattr(row_groups, "rows_to_try", lambda *_: 10)
+    with caplog.at_level(logging.WARNING, "alluvium"):
+        done = compact(spark, table, Layout(tables.SORT_BY, fan_in=8), "logs")
+    assert (done.merges, done.outputs) == (1, 1)
+    assert [one.message for one in caplog.records] == [
+        f"a column chunk is larger than max_memory ({Layout.max_memory})"
+    ]
+    assert history.compactions(spark, table)["files_written"].to_pylist() == [4]
+    # Those of the tries before are deleted.
+    assert set(path.glob("*.parquet")) - old == set(tables.files_of(path))
+    assert tables.rows_of(spark, table) == before
