@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from delta.exceptions import MetadataChangedException
+from deltalake import DeltaTable
 from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.errors import MergeError
 from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact
+from alluvium.compaction.run import Compacted, compact
 from alluvium.delta import layout_commits
 from alluvium.delta.conflicts import OTHER_ROWS
 from alluvium.delta.rewrite import Rewriter
@@ -328,3 +329,26 @@ def test_nor_where_each_has_a_reason_of_its_own(
     monkeypatch.setattr(Rewriter, "write", fail)
     with pytest.raises(MergeError, match="32 merges failed, the run was given up"):
         compact(spark, table, LAYOUT, "logs")
+
+
+def test_two_runs_at_once_lose_nothing_and_do_no_merge_twice(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "table"
+    table = make(spark, path, 30)
+    rows, version = tables.rows_of(spark, table), DeltaTable(path).version()
+    done: list[Compacted] = []
+
+    def run(session: SparkSession) -> None:
+        done.append(compact(session, table, LAYOUT, "logs"))
+
+    both = [threading.Thread(target=run, args=(spark.newSession(),)) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    # Whoever comes second gives its merge up; each is done once.
+    assert len(done) == 2
+    assert sum(one.merges for one in done) == 30 == DeltaTable(path).version() - version
+    assert len(tables.files_of(path)) == 30
+    assert tables.rows_of(spark, table) == rows
