@@ -123,18 +123,20 @@ class _Climb:
             if max(sizes) >= count * min(sizes):
                 continue
             together = np.concatenate([self.at(level) for level in block])
-            together = together[~heavy[together]]
             if (self.level[together] != self.bucket.level[together]).any():
                 # What has just made way does so by its label, whatever becomes of a merge.
                 continue
             parts = components(self.bucket, together)
-            overlap = [part for part in parts if not self._is_sorted(part)]
-            pieces = [self._piece(part, block[-1]) for part in overlap]
-            merged = [len(piece) > 1 and self._merge(piece, block[-1]) for piece in pieces]
-            if any(merged) or not overlap:
+            overlap = [part for part in parts if len(part) > 1]
+            merged = False
+            for part in overlap:
+                for rest in components(self.bucket, part[~heavy[part]]):
+                    piece = self._piece(rest, block[-1])
+                    merged |= len(piece) > 1 and self._merge(piece, block[-1])
+            if merged or not overlap:
                 # Labels alone would only move what overlaps elsewhere.
                 for part in parts:
-                    if self._is_sorted(part) and self.level[part[0]] != block[-1]:
+                    if len(part) == 1 and self.level[part[0]] != block[-1]:
                         self._relabel(part, block[-1])
                 return
 

@@ -137,6 +137,27 @@ def test_what_no_merge_can_take_stays_and_stops_no_others(name: str) -> None:
     assert bucket.rewritten[LOCALITY] > 1000
 
 
+@pytest.mark.parametrize("fits", [3, 8, 20])
+@pytest.mark.parametrize("growth", [2, 3])
+def test_runs_with_nothing_new_come_to_an_end(fits: int, growth: int) -> None:
+    rng = np.random.default_rng(10 * fits + growth)
+    bucket = Playground(layout(growth, 100, budget=fits * 100 * ROW_BYTES, fan_in=4))
+    for at in range(120):
+        bucket.land(any_of(rng, int(rng.integers(1, 250)), at // 4))
+        if at % 3 == 0:
+            found = plan(bucket.table(), bucket.layout, 0.0)
+            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+    paths = list(bucket.fragments)
+    stuck = {paths[place] for place in rng.integers(0, len(paths), 5)}
+    labels_alone = plans = 0
+    while found := plan(bucket.table(), bucket.layout, 0.0, stuck=stuck):
+        carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+        labels_alone = 0 if found.groups else labels_alone + 1
+        plans += 1
+        assert labels_alone <= 3
+        assert plans < 300
+
+
 def found(bucket: Playground, ordered: float = float("inf")) -> Locality:
     return locality(bucket.bucket(), bucket.layout, Allowance(ordered=ordered))
 
@@ -320,6 +341,14 @@ def test_a_sorted_file_that_is_too_heavy_keeps_no_levels_from_being_merged() -> 
     assert [len(group.inputs) for group in merged.groups] == [2, 2]
     carry_out(bucket, merged)
     assert heavy in bucket.fragments
+
+
+def test_what_no_merge_can_take_is_not_moved_up_for_ever() -> None:
+    bucket = Playground(layout(3, 10_000, budget=40_000))
+    bucket.put(rows_of(0, 1000), level=1)
+    bucket.put(range(0, 2500, 10), level=2)
+    bucket.put(rows_of(5000, 6000), level=3)
+    assert locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000)) == Locality()
 
 
 @pytest.mark.parametrize("full", [{"target_rows": 100}, {"target_bytes": 100 * ROW_BYTES}])
