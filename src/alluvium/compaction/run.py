@@ -308,6 +308,7 @@ class _Run:
             job.rows_per_file,
             layout.max_memory,
             layout.cuts,
+            job.tasks,
         )
         with measured(rewriter.session) as spent:
             written = _unless_overtaken(self.model, write)

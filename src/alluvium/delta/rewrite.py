@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 
 from alluvium.compaction import row_groups, zorder
 from alluvium.compaction.layout import Layout
-from alluvium.delta import footers, jvm, zcurve
+from alluvium.delta import footers, jvm, key_ranges, zcurve
 from alluvium.delta.layout_commits import LayoutCommits, Written, fields
 from alluvium.delta.order import in_order
 from alluvium.engine.whole_files import WHOLE_FILES
@@ -149,14 +149,17 @@ class Rewriter(LayoutCommits):
         rows_per_file: int,
         max_memory: int = Layout.max_memory,
         cuts: zorder.Cuts | None = None,
+        tasks: int = 1,
     ) -> list[Merged]:
-        """Merge the files of each group into sorted ones, in one Spark job, a task a group.
+        """Merge the files of each group into sorted ones, in one Spark job.
 
         groups: paths of the files, as the log has them, all of one partition.
         columns: the row key's, to sort by.
         rows_per_file: most rows of a new file.
         max_memory: most bytes of a column chunk, uncompressed.
         cuts: of the Z-order to sort by, whose place on the curve then begins the row key.
+        tasks: that write a group's files, each those of a range of row keys. What several share
+            goes through a shuffle.
 
         What is written is no part of the table before `commit`.
         """
@@ -164,9 +167,12 @@ class Rewriter(LayoutCommits):
         place = None if cuts is None else zcurve.place(self.session, cuts)
         with self.active():
             self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
-            frames = [self._sorted(self._files(paths), columns, place) for paths in groups]
             merged = [Merged() for _ in groups]
-            made = self._written(frames, groups, merged, rows_per_file, max_memory)
+            frames = [
+                self._sorted(self._files(paths), columns, place, tasks, one)
+                for paths, one in zip(groups, merged, strict=True)
+            ]
+            made = self._written(frames, groups, merged, rows_per_file, max_memory, tasks)
             keys = self._keys(list(itertools.chain(*made)), columns, place)
         for paths, actions, one in zip(groups, made, merged, strict=True):
             one.opened += len(actions)  # for their keys
@@ -187,6 +193,7 @@ class Rewriter(LayoutCommits):
         merged: Sequence[Merged],
         rows_per_file: int,
         max_memory: int,
+        tasks: int,
     ) -> list[list[Any]]:
         """The files of each frame, written again while one of their column chunks is too large."""
         made: list[list[Any]] = [[] for _ in frames]
@@ -195,7 +202,9 @@ class Rewriter(LayoutCommits):
             again: dict[int, int | None] = {}
             for limit, together in row_groups.alike(due):
                 some = [frames[number] for number in together]
-                written = self._write_once(some, limit, max_memory if number_of_try else None)
+                written = self._write_once(
+                    some, tasks, limit, max_memory if number_of_try else None
+                )
                 footers = self._footers(itertools.chain(*written))
                 for number, actions in zip(together, written, strict=True):
                     made[number] = actions
@@ -216,9 +225,9 @@ class Rewriter(LayoutCommits):
         return made
 
     def _write_once(
-        self, frames: Sequence[Any], rows: int | None, max_memory: int | None
+        self, frames: Sequence[Any], tasks: int, rows: int | None, max_memory: int | None
     ) -> list[list[Any]]:
-        """The files of each frame, by one Spark job.
+        """The files of each frame, of so many tasks, by one Spark job.
 
         rows, max_memory: most rows and bytes of a row group; None for as many as else.
         """
@@ -236,7 +245,7 @@ class Rewriter(LayoutCommits):
         made: list[list[Any]] = [[] for _ in frames]
         transaction = self._transaction()
         for action in jvm.items(transaction.writeFiles(together, self._none, True, self._seq([]))):
-            made[_task(action)].append(action)
+            made[_task(action) // tasks].append(action)
         return made
 
     def _rows_per_row_group(
@@ -284,8 +293,25 @@ class Rewriter(LayoutCommits):
         frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
         return DataFrame(frame, self.session)
 
-    def _sorted(self, files: Sequence[Any], columns: Sequence[str], place: Column | None) -> Any:
-        frame = self._frame(files).coalesce(1)
+    def _sorted(
+        self,
+        files: Sequence[Any],
+        columns: Sequence[str],
+        place: Column | None,
+        tasks: int,
+        merged: Merged,
+    ) -> Any:
+        """The rows of the files, those of each task in order."""
+        frame = self._frame(files).coalesce(tasks)
+        if tasks > 1:
+            sizes = [int(file.size()) for file in files]
+            some = [files[number] for number in key_ranges.to_sample(sizes)]
+            merged.opened += len(some)
+            counts = [file.numPhysicalRecords() for file in files]
+            rows = sum(int(count.get()) for count in counts if count.isDefined())
+            key = _key(columns, place)
+            ends = key_ranges.bounds(self._frame(some), key, tasks, sizes, rows)
+            frame = key_ranges.shared(frame, key, tasks, ends)
         if place is None:
             return in_order(frame, self._partition, columns)._jdf
         # A column while it sorts: found once a row, not at every comparison.
@@ -299,11 +325,7 @@ class Rewriter(LayoutCommits):
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None
     ) -> dict[str, pa.Table]:
         """The first and the last row key of each file, by the file's name."""
-        frame = self._frame(files)
-        parts = [F.col(quoted(name)) for name in columns]
-        if place is not None:
-            parts.insert(0, place)
-        key = F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
+        frame, key = self._frame(files), _key(columns, place)
         found = (
             # The table may have a column of that name.
             frame.groupBy(frame.metadataColumn("_metadata").getField("file_name").alias("name"))
@@ -317,6 +339,14 @@ class Rewriter(LayoutCommits):
             )
             keys[name] = pa.Table.from_struct_array(ends)
         return keys
+
+
+def _key(columns: Sequence[str], place: Column | None) -> Column:
+    """The row key, a struct."""
+    parts = [F.col(quoted(name)) for name in columns]
+    if place is not None:
+        parts.insert(0, place)
+    return F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
 
 
 def _partition(action: Any) -> Any:

@@ -1,9 +1,12 @@
-"""Merges share jobs, and each makes the files that its plan says all the same."""
+"""Merges share jobs, or tasks a merge, and each makes the files that its plan says all the same."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import replace
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +64,33 @@ def test_final_forms_of_many_buckets_share_their_jobs() -> None:
     assert len(list(jobs([group(0, 2000, 2), group(1, 200_000, 200)], LAYOUT, 64))) == 2
     # A task a core: none of them waits for a second one.
     assert [len(job.groups) for job in jobs([group(0, 4000, 4)] * 5, LAYOUT, 2)] == [2, 2, 1]
+
+
+@given(
+    full=st.integers(5, 400),
+    size=st.integers(2**16, 2**29),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_tasks_that_share_a_merge_leave_full_files(full: int, size: int, seed: int) -> None:
+    """Whatever ranges have more or less, by a few in a hundred, where a task makes few files."""
+    one = replace(group(0, full * LAYOUT.target_rows, full), bytes=full * size)
+    [job] = jobs([one], LAYOUT, 4)
+    if job.tasks == 1:
+        assert one.bytes < 2 * 512 * 2**20 or full < 8
+        return
+    # About as many bytes to each, whatever there are in all.
+    least = max(512 * 2**20, 4 * size)
+    assert least <= one.bytes / job.tasks <= 2 * (least + size)
+    # Where others keep the cores busy it is no faster, and costs more.
+    assert {job.tasks for job in jobs([one, group(1, 4000, 4)], LAYOUT, 2)} == {1, job.tasks}
+    assert {job.tasks for job in jobs([one, replace(one, bucket="1")], LAYOUT, 2)} == {1}
+    assert {job.tasks for job in jobs([one], LAYOUT, 1)} == {1}
+    off = np.random.default_rng(seed).uniform(0.96, 1.04, job.tasks)
+    made = [files(replace(one, rows=int(one.rows / job.tasks * share)), job) for share in off]
+    if math.ceil(full / job.tasks) == 4:
+        assert min(map(min, made)) >= 0.5 * LAYOUT.target_rows
+    assert max(map(max, made)) <= 1.1 * LAYOUT.target_rows
+    assert sum(map(len, made)) <= 1.2 * full + job.tasks
 
 
 @given(plans(), st.sets(st.integers(0, 10)))
