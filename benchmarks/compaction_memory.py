@@ -2,10 +2,10 @@
 
 Run with `make bench-compaction-memory`. A bucket of unsorted fragments, of about 330 MB and of
 eight times as much, is brought into its final form: one merge of all of it, the largest there is.
-The larger one is shared by several tasks, unless there is one core for it alone; Delta's Z-order of
-the same columns, at equal file size, is beside it. Each runs in a process of its own, with a heap of
-1 GiB. Writes benchmarks/results/compaction_memory.json; fails if eight times the data need over 1.25
-times the memory.
+The larger one is shared by several tasks, unless there is one core for it alone; Delta's Z-order
+of the same columns, at equal file size, is beside it. Each runs in a process of its own, with a
+heap of 1 GiB. Writes benchmarks/results/compaction_memory.json; fails if eight times the data need
+over 1.25 times the memory.
 
 peak_bytes        most resident memory that the JVM had, and Python (VmHWM of Linux): a sum of
                   samples would count the JVM twice while it starts another program
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from merging import charts
-from merging.home import REPOSITORY, make_home, provenance
+from merging.home import JARS, REPOSITORY, make_home, provenance
 from pyspark.sql import SparkSession
 
 from alluvium.compaction.layout import Layout
@@ -98,13 +98,13 @@ def compacted(folder: Path, contender: str) -> None:
     started = time.perf_counter()
     if contender == ZORDER:
         session.conf.set("spark.databricks.delta.optimize.maxFileSize", LAYOUT.target_bytes)
-        [metrics] = session.sql(f"optimize {table} zorder by (service, at)").toArrow()["metrics"]
-        had, made = metrics["filesRemoved"].as_py(), metrics["filesAdded"].as_py()
-        figures = {
-            "bytes": had["totalSize"],
-            "inputs": had["totalFiles"],
-            "outputs": made["totalFiles"],
-        }
+        metrics = session.sql(f"optimize {table} zorder by (service, at)").select("metrics.*")
+        [files] = metrics.selectExpr(
+            "filesRemoved.totalSize as bytes",
+            "filesRemoved.totalFiles as inputs",
+            "filesAdded.totalFiles as outputs",
+        ).collect()
+        figures = files.asDict()
     else:
         done = compact(session, table, LAYOUT, "memory", clock=lambda: QUIET)
         figures = {"bytes": done.bytes_read, "inputs": done.inputs, "outputs": done.outputs}
@@ -124,10 +124,10 @@ def compacted(folder: Path, contender: str) -> None:
     (folder / "done.json").write_text(json.dumps(figures))
 
 
-def case(times: int, contender: str) -> dict[str, Any]:
+def case(times: int, contender: str, jars: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
         folder = Path(name)
-        make_home(folder / "home")
+        make_home(folder / "home", jars)
         script = [sys.executable, __file__, "--folder", name]
         subprocess.run([*script, "--write", str(times * ROWS)], check=True)
         subprocess.run([*script, "--compact", contender], check=True)
@@ -161,6 +161,9 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--write", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--compact", choices=CORES, help=argparse.SUPPRESS)
+    parser.add_argument("--contender", nargs="+", choices=CORES, default=[*CORES])
+    parser.add_argument("--jars", type=Path, default=JARS, help=argparse.SUPPRESS)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args()
     if asked.write:
         write(asked.folder, asked.write)
@@ -170,13 +173,14 @@ def main() -> int:
         return 0
     results = []
     for times in TIMES:
-        for contender in CORES:
-            results.append(case(times, contender))
+        for contender in asked.contender:
+            results.append(case(times, contender, asked.jars))
             print(json.dumps(results[-1]), flush=True)
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
-    draw(results)
+    asked.results.write_text(json.dumps(results, indent=2) + "\n")
+    if asked.results == RESULTS:
+        draw(results)
     worst = 0.0
-    for contender in (ONE, ALL):
+    for contender in {ONE, ALL} & {*asked.contender}:
         few, many = (one["peak_bytes"] for one in results if one["contender"] == contender)
         worst = max(worst, many / few)
         print(f"{contender}: 8 times the data, {many / few:.2f} times the memory (bar {BAR})")

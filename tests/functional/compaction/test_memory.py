@@ -1,0 +1,26 @@
+"""Memory of a compaction, whatever the size of the bucket: `make bench-compaction-memory`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from functional.runner import REPO, add_jars
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def test_eight_times_the_data_in_a_heap_that_is_smaller(tmp_path: Path) -> None:
+    """It fails where that takes over 1.25 times the memory."""
+    results, jars = tmp_path / "memory.json", add_jars(tmp_path / "home") / "jars"
+    script = [sys.executable, str(REPO / "benchmarks/compaction_memory.py")]
+    script += ["--contender", "alluvium, two cores", "--jars", str(jars), "--results", str(results)]
+    ran = subprocess.run(script, capture_output=True, text=True, timeout=1500)
+    assert ran.returncode == 0, ran.stdout + ran.stderr[-3000:]
+    once, eight = json.loads(results.read_text())
+    assert eight["rows"] == 8 * once["rows"]
+    assert eight["merges"] == 1
+    assert eight["bytes"] > 2 * 2**30 > eight["heap_bytes"]
