@@ -22,8 +22,9 @@ _EVEN = 0.75
 # The least that a task takes of a merge that is shared, in bytes, and in files that it makes: its
 # last one then is a full one, though how many rows its range has is an estimate.
 _SHARE, _FILES = 512 * MIB, 4
-# Cores that there are for each merge that is shared: with a shuffle it costs 1.5 times as much.
-_CORES = 2
+# Cores that there are for each merge that is shared: the shuffle costs 1.5 times as much CPU time,
+# and with two of them nothing is gained.
+_CORES = 4
 
 # The least and the most rows of a file with which a group makes the files it should.
 Limits = tuple[int, int, Group]

@@ -104,6 +104,28 @@ def is_sorted(session: SparkSession, table: str, path: str) -> bool:
     return places == sorted(places)
 
 
+def test_statistics_are_those_of_the_files(session: SparkSession) -> None:
+    table = create(session, "plain", files=8, rows=150)
+    assert compact(session, table, SMALL, "logs").outputs == 3
+    folder = session.sql(f"describe detail {table}").first()["location"].removeprefix("file:")
+    for path, add in live_files(session, table).items():
+        said, file = json.loads(add["stats"]), f"read_parquet('{folder}/{path}')"
+        assert add["size"] == (Path(folder) / path).stat().st_size
+        assert said["numRecords"] == duckdb.sql(f"select count(*) from {file}").fetchall()[0][0]
+        for column in SORT_BY:
+            kind = "timestamptz" if column == "at" else "varchar"
+            ends = (
+                f'min("{column}")::varchar, max("{column}")::varchar, count(*) - count("{column}")'
+            )
+            lo, hi, nulls = duckdb.sql(f"select {ends} from {file}").fetchall()[0]
+            as_said = [said["minValues"][column], said["maxValues"][column]]
+            known = duckdb.sql(
+                f"select '{as_said[0]}'::{kind}::varchar, '{as_said[1]}'::{kind}::varchar"
+            )
+            assert known.fetchall()[0] == (lo, hi)
+            assert said["nullCount"][column] == nulls
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_fragments_become_sorted_ones_and_no_row_changes(
     session: SparkSession, kind: str

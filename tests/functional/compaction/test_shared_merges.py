@@ -34,8 +34,9 @@ def quiet() -> float:
 
 @pytest.fixture(autouse=True)
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks for as few files as may be."""
+    """Tasks for as few files as may be, however few cores there are."""
     monkeypatch.setattr(jobs, "_SHARE", 1)
+    monkeypatch.setattr(jobs, "_CORES", 1)
 
 
 def ends_of(path: Path) -> list[tuple[object, object]]:

@@ -82,9 +82,9 @@ def test_tasks_that_share_a_merge_leave_full_files(full: int, size: int, seed: i
     least = max(512 * 2**20, 4 * size)
     assert least <= one.bytes / job.tasks <= 2 * (least + size)
     # Where others keep the cores busy it is no faster, and costs more.
-    assert {job.tasks for job in jobs([one, group(1, 4000, 4)], LAYOUT, 2)} == {1, job.tasks}
-    assert {job.tasks for job in jobs([one, replace(one, bucket="1")], LAYOUT, 2)} == {1}
-    assert {job.tasks for job in jobs([one], LAYOUT, 1)} == {1}
+    assert {job.tasks for job in jobs([one, group(1, 4000, 4)], LAYOUT, 4)} == {1, job.tasks}
+    assert {job.tasks for job in jobs([one, replace(one, bucket="1")], LAYOUT, 4)} == {1}
+    assert {job.tasks for job in jobs([one], LAYOUT, 3)} == {1}
     off = np.random.default_rng(seed).uniform(0.96, 1.04, job.tasks)
     made = [files(replace(one, rows=int(one.rows / job.tasks * share)), job) for share in off]
     if math.ceil(full / job.tasks) == 4:
