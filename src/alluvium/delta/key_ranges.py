@@ -13,9 +13,9 @@ from pyspark.sql.internal import InternalFunction
 
 from alluvium.delta import jvm
 
-# Files that ranges are made from, and rows of them for each task: one range has a few in a hundred
-# more rows than another.
-_FILES, _ROWS = 64, 1024
+# Files that ranges are made from, and rows of them for each task: one range has one or two in a
+# hundred more rows than another.
+_FILES, _ROWS = 64, 2048
 _SEED = 1966
 _EXPRESSIONS = "org.apache.spark.sql.classic.ExpressionUtils$"
 
