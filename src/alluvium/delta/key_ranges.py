@@ -13,7 +13,7 @@ from pyspark.sql.internal import InternalFunction
 
 from alluvium.delta import jvm
 
-# Files that ranges are made from, and rows of them for each task: one range has one or two in a
+# Files that ranges are made from, and rows of them for each task: one range has two or three in a
 # hundred more rows than another.
 _FILES, _ROWS = 64, 2048
 _SEED = 1966
