@@ -27,6 +27,8 @@ Result = dict[str, Any]
 LAYOUT = Layout(events.SORT_BY, target_rows=1_000_000)
 FULL_BYTES = 60_000_000
 PLAN_BAR, NO_OP_BAR = 2.0, 0.150
+# Hooks after which the JVM has compiled what they call.
+_WARMING = 40
 NOW = events.arrived_at(0)
 
 
@@ -114,7 +116,8 @@ def log_cases(
 
     The table's data files do not exist: a decision needs none. `warm`: this process has decided at
     this version before; `log read`: Delta has its snapshot, but nothing was made of it yet;
-    `foreign commit`: another writer has added a file since; `cold`: nobody has read the log.
+    `foreign commit`: another writer has added a file since; `cold`: nobody has read the log;
+    `log read, JVM warm`: as late in a run of many models.
     """
     for count in counts:
         path = folder / f"planning-{count}"
@@ -141,11 +144,19 @@ def log_cases(
         def nothing() -> None:
             pass
 
+        def warm_up() -> None:
+            for _ in range(_WARMING):
+                forget_fragments()
+                hook()
+
         hook()
         states: dict[str, Callable[[], None]] = {
             "warm": nothing, "log read": forget_fragments, "foreign commit": append, "cold": forget,
+            "log read, JVM warm": forget_fragments,
         }  # fmt: skip
         for state, before in states.items():
+            if state == "log read, JVM warm":
+                warm_up()
             whole, reading = [], []
             for _ in range(rounds):
                 before()
@@ -156,7 +167,7 @@ def log_cases(
                 started = time.perf_counter()
                 read_log(session, name)
                 reading.append(time.perf_counter() - started)
-            in_memory = state in ("warm", "log read")
+            in_memory = state not in ("foreign commit", "cold")
             bar = {"bar_seconds": NO_OP_BAR} if in_memory and count == 10_000 else {}
             yield {
                 "case": f"post-hook with nothing to do, {count:,} fragments, {state}",
