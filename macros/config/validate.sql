@@ -10,8 +10,9 @@
       {%- do merged.append(node) -%}
       {%- do alluvium.validate_merge(node, meta.alluvium_merge, mistakes) -%}
     {%- endif -%}
-    {%- if 'alluvium_layout' in meta and target.type != 'alluvium' -%}
-      {%- do alluvium.validate_layout(node, meta.alluvium_layout, mistakes) -%}
+    {%- if 'alluvium_layout' in meta -%}
+      {%- do alluvium.validate_layout_table(node, mistakes) -%}
+      {%- if target.type != 'alluvium' -%}{%- do alluvium.validate_layout(node, meta.alluvium_layout, mistakes) -%}{%- endif -%}
     {%- endif -%}
   {%- endfor -%}
   {%- for node in graph.sources.values() -%}

@@ -19,6 +19,7 @@
     {{ return('') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.check_dry_run('compact', dry_run) -%}
   {%- do alluvium.validate() -%}
   {%- set failed = [] -%}
   {%- for node in alluvium.models_with_layout(model, tier) -%}
@@ -27,7 +28,7 @@
       {%- do log(node.name ~ ': no table yet', info=true) -%}
     {%- else -%}
       {#- One table that fails must not stop the others of its tier. -#}
-      {%- do failed.append(alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run)) -%}
+      {%- do failed.append(alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run, silent=false)) -%}
     {%- endif -%}
   {%- endfor -%}
   {%- set failed = failed | select | join('\n') -%}
@@ -43,30 +44,36 @@
   {%- if tier is not none and tier not in alluvium.tiers() -%}
     {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
   {%- endif -%}
-  {%- set found = [] -%}
+  {%- set found, others = [], [] -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
-    {%- if 'alluvium_layout' in meta and (node.name == name or (tier is not none and meta.get('alluvium_tier') == tier)) -%}
-      {%- do found.append(node) -%}
+    {%- if 'alluvium_layout' in meta -%}
+      {%- if node.name == name or (tier is not none and meta.get('alluvium_tier') == tier) -%}
+        {%- do found.append(node) -%}
+      {%- else -%}
+        {%- do others.append(node.name if name else meta.get('alluvium_tier')) -%}
+      {%- endif -%}
     {%- endif -%}
   {%- endfor -%}
   {%- if not found -%}
     {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ (name or tier) ~ "' is no "
-        ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: the name of one.') -%}
+        ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: '
+        ~ (others | select | unique | sort | join(', ') or 'the name of one; there is none')) -%}
   {%- endif -%}
   {{ return(found) }}
 {% endmacro %}
 
 
-{#- Compacts, and says so; what failed, if anything did. -#}
-{% macro compact_table(relation, name, block, dry_run=false) %}
-  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run)) }}
+{#- Compacts, and says so; what failed, if anything did. `silent`: says nothing where there is nothing to do. -#}
+{% macro compact_table(relation, name, block, dry_run=false, silent=true) %}
+  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run, silent)) }}
 {% endmacro %}
 
-{% macro alluvium__compact_table(relation, name, block, dry_run) %}
+{% macro alluvium__compact_table(relation, name, block, dry_run, silent) %}
   {%- set lines, failed = adapter.compact(relation.render(), name, block, dry_run) -%}
   {%- for line in lines -%}
     {%- do log(line, info=true) -%}
   {%- endfor -%}
+  {%- if not (lines or failed or silent) -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
   {{ return(failed) }}
 {% endmacro %}

@@ -52,3 +52,16 @@
     {%- do mistakes.append(where ~ '.retain: whole buckets are dropped, and without bucket_by there is one; accepted: with bucket_by') -%}
   {%- endif -%}
 {% endmacro %}
+
+
+{#- Whether the model makes a table that a layout can be of. -#}
+{% macro validate_layout_table(node, mistakes) %}
+  {%- set where = node.name ~ ': meta.alluvium_layout' -%}
+  {%- if node.config.materialized in ('view', 'ephemeral', 'materialized_view') -%}
+    {%- do mistakes.append(where ~ ': the model is materialized as ' ~ node.config.materialized
+        ~ ', which has no files; accepted: streaming_table, incremental, table') -%}
+  {%- endif -%}
+  {%- if (node.config.get('file_format') or 'delta') != 'delta' -%}
+    {%- do mistakes.append(where ~ ': file_format is ' ~ node.config.get('file_format') ~ '; accepted: delta') -%}
+  {%- endif -%}
+{% endmacro %}

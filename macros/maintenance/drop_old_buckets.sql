@@ -4,6 +4,7 @@
     whose value stands for no moment, or that is NULL, is kept. -#}
 {% macro drop_old_buckets(model, dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.check_dry_run('drop_old_buckets', dry_run) -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium.find_model(model) -%}
   {%- set block = (node.config.get('meta') or {}).get('alluvium_layout') or {} if node else {} -%}

@@ -4,6 +4,7 @@
     update older than a purged delete brings the row back: keep them longer than events can be late. -#}
 {% macro purge_tombstones(model, older_than='30 days', dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.check_dry_run('purge_tombstones', dry_run) -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium.find_model(model) -%}
   {%- set settings = alluvium.merge_settings(node) if node else none -%}

@@ -7,6 +7,7 @@
     {{ return('vacuum ' ~ relation.render() if alluvium.rewrites() else '') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.check_dry_run('vacuum', dry_run) -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium.find_model(model) -%}
   {%- if node is none -%}

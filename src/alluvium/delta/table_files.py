@@ -50,13 +50,19 @@ def check_row_key(
 
 
 class TableFiles(jvm.SessionCopy):
-    """The files of one version of a table, the newest."""
+    """The files of one version of a table, the newest.
+
+    Raises:
+        ValueError: there is no Delta table of this name.
+    """
 
     def __init__(self, session: SparkSession, table: str) -> None:
         super().__init__(session)
         with self.active():
             self._log = log.delta_log(session, table)
             self._snapshot = self._log.update(False, self._none, self._none)
+        if self.version < 0:
+            raise ValueError(f"{table} is no Delta table; accepted: file_format delta")
         metadata = self._snapshot.metadata()
         schema = StructType.fromJson(json.loads(metadata.schema().json()))
         self._fields = {field.name.lower(): field for field in schema.fields}

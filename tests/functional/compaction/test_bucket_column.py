@@ -176,6 +176,8 @@ def test_a_table_without_it_is_refused(session: SparkSession) -> None:
         bucket_column.check_table(session, table, GeneratedColumn("at", "day"))
     assert str(caught.value).endswith("a partition column of the table: at_day, region")
     assert "--full-refresh" in str(caught.value)
+    with pytest.raises(ValueError, match="'region' is int; accepted for the window day: timestamp"):
+        bucket_column.check_table(session, table, GeneratedColumn("region", "day"))
     with pytest.raises(ValueError, match="neither by 'at' nor by 'at_week'"):
         Rewriter(session, table).fragments("region", "at", "week")
 

@@ -369,6 +369,14 @@ def test_tables_whose_files_may_not_be_rewritten_are_refused(
         compact(session, table, SMALL, "logs")
 
 
+def test_only_delta_tables_are_compacted(session: SparkSession) -> None:
+    table = f"compacting.t{next(NUMBER)}"
+    session.sql(f"create table {table} using parquet as select 'a' as service")
+    with pytest.raises(LayoutError, match="no Delta table; accepted: file_format delta"):
+        compact(session, table, SMALL, "logs")
+    assert session.table(table).count() == 1
+
+
 def test_a_key_that_is_strange_is_kept_in_order(session: SparkSession) -> None:
     table = f"compacting.t{next(NUMBER)}"
     session.sql(f"create table {table} (a double, b decimal(38, 5), c string) using delta")

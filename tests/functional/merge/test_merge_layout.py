@@ -66,8 +66,9 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(project: Any) -> None:
     project.dbt("run-operation", "alluvium.compact", "--args", "{tier: realtime}")
     assert project.said("items: compacted")
     assert files(project) < before
-    project.dbt("run-operation", "alluvium.compact", "--args", "{model: items, dry_run: true}")
-    assert project.said("items: nothing to compact")
+    for args in ("{model: items, dry_run: true}", "{model: items}"):
+        project.dbt("run-operation", "alluvium.compact", "--args", args)
+        assert project.said("items: nothing to compact")
 
 
 def test_the_log_says_what_was_done(project: Any) -> None:
@@ -139,10 +140,11 @@ def test_a_hook_whose_merge_fails_fails_its_model_and_leaves_its_rows(project: A
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ("{model: batch}", "'batch' is no model with meta.alluvium_layout"),
+        ("{model: batch}", "'batch' is no model with meta.alluvium_layout; accepted: items"),
         ("{tier: daily}", "'daily' is no tier of a model with meta.alluvium_layout"),
         ("{tier: yearly}", "'yearly' is no tier; accepted: realtime, hourly, daily"),
         ("{}", "accepted: model, the name of one, or tier"),
+        ("{model: items, dry_run: perhaps}", 'dry_run is "perhaps"; accepted: true, false'),
     ],
 )
 def test_what_has_no_layout_is_refused(project: Any, args: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,6 +59,17 @@ def test_the_operation_deletes_when_told(macros: Any, sent: list[str]) -> None:
     macros.vacuum(model="logs", dry_run=False)
     assert sent == ["vacuum `s`.`logs`"]
     assert macros.context["said"] == ["logs: vacuumed"]
+
+
+@pytest.mark.parametrize("value", ["false", None, 0])
+@pytest.mark.parametrize("operation", ["compact", "vacuum", "drop_old_buckets", "purge_tombstones"])
+def test_nothing_is_deleted_for_a_word(
+    macros: Any, sent: list[str], stop: Any, operation: str, value: Any
+) -> None:
+    shown = json.dumps(value)
+    with pytest.raises(stop, match=f"alluvium.{operation}: dry_run is {shown}; accepted: true, f"):
+        getattr(macros, operation)(model="logs", dry_run=value)
+    assert not sent
 
 
 def test_a_model_that_is_not_there(macros: Any, sent: list[str], stop: Any) -> None:

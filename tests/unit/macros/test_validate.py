@@ -202,6 +202,26 @@ def test_buckets_outside_the_key_are_warned_of(
     assert [text.split("partitioned by ")[1].split(",")[0] for text in macros.warnings] == warned
 
 
+@pytest.mark.parametrize("target", ["alluvium", "spark"])
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"materialized": "view"}, "the model is materialized as view, which has no files"),
+        ({"materialized": "ephemeral"}, "the model is materialized as ephemeral, which has"),
+        ({"file_format": "parquet"}, "file_format is parquet; accepted: delta"),
+    ],
+)
+def test_a_layout_is_of_a_delta_table(
+    macros: Any, node: Any, stop: Any, target: str, config: dict[str, Any], said: str
+) -> None:
+    macros.context["target"] = SimpleNamespace(type=target)
+    made = node(**({"materialized": "table"} | config))
+    made["config"]["meta"]["alluvium_layout"] = {"sort_by": "id"}
+    text = mistakes(macros, stop, made)
+    assert text.startswith("1 mistake in the settings of alluvium, nothing was run:")
+    assert f"items: meta.alluvium_layout: {said}" in text
+
+
 @pytest.mark.parametrize(("winner", "wrong"), [("dbt_spark", True), ("alluvium", False)])
 def test_stock_targets_say_whose_macro_wins(
     macros: Any, node: Any, stop: Any, winner: str, wrong: bool
