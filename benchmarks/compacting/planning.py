@@ -27,6 +27,7 @@ Result = dict[str, Any]
 LAYOUT = Layout(events.SORT_BY, target_rows=1_000_000)
 FULL_BYTES = 60_000_000
 PLAN_BAR, NO_OP_BAR = 2.0, 0.150
+PAUSED = "own commit"
 # Hooks after which the JVM has compiled what they call.
 _WARMING = 40
 NOW = events.arrived_at(0)
@@ -116,9 +117,11 @@ def log_cases(
 
     The table's data files do not exist: a decision needs none. `warm`: this process has decided at
     this version before; `log read`: Delta has its snapshot, but nothing was made of it yet;
-    `foreign commit`: another writer has added a file since; `cold`: nobody has read the log;
-    `log read, JVM warm`: as late in a run of many models.
+    `own commit`: this process has added a file since, and an earlier look has said that none is
+    needed so soon, or (`look`) it has not; `foreign commit`: another writer has added a file since;
+    `cold`: nobody has read the log; `log read, JVM warm`: as late in a run of many models.
     """
+    session.createDataFrame(events.events(1, 0, 100)).coalesce(1).createOrReplaceTempView("landed")
     for count in counts:
         path = folder / f"planning-{count}"
         session.sql(create_sql(path))
@@ -126,8 +129,10 @@ def log_cases(
         write_commit(path, settled)
         name = f"delta.`{path}`"
 
-        def hook(name: str = name) -> None:
-            done = run.compact(session, name, LAYOUT, "logs", clock=lambda: NOW)
+        def hook(may_pause: bool = False, name: str = name) -> None:
+            done = run.compact(
+                session, name, LAYOUT, "logs", clock=lambda: NOW, may_pause=may_pause
+            )
             if done.merges or done.relabelled:
                 raise SystemExit(f"{name}: there was something to do: {done}")
 
@@ -141,6 +146,9 @@ def log_cases(
         def append(path: Path = path) -> None:
             write_commit(path, fragments(20, "new").slice(0, 1))
 
+        def insert(name: str = name) -> None:
+            session.sql(f"insert into {name} select * from landed")
+
         def nothing() -> None:
             pass
 
@@ -151,23 +159,26 @@ def log_cases(
 
         hook()
         states: dict[str, Callable[[], None]] = {
-            "warm": nothing, "log read": forget_fragments, "foreign commit": append, "cold": forget,
+            "warm": nothing, "log read": forget_fragments,
+            PAUSED: insert, "own commit, look": insert, "foreign commit": append, "cold": forget,
             "log read, JVM warm": forget_fragments,
         }  # fmt: skip
         for state, before in states.items():
             if state == "log read, JVM warm":
                 warm_up()
+            if state == PAUSED:
+                hook(may_pause=True)
             whole, reading = [], []
             for _ in range(rounds):
                 before()
                 started = time.perf_counter()
-                hook()
+                hook(may_pause=state == PAUSED)
                 whole.append(time.perf_counter() - started)
                 before()
                 started = time.perf_counter()
                 read_log(session, name)
                 reading.append(time.perf_counter() - started)
-            in_memory = state not in ("foreign commit", "cold")
+            in_memory = state not in ("own commit, look", "foreign commit", "cold")
             bar = {"bar_seconds": NO_OP_BAR} if in_memory and count == 10_000 else {}
             yield {
                 "case": f"post-hook with nothing to do, {count:,} fragments, {state}",

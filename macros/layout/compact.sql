@@ -28,7 +28,7 @@
       {%- do log(node.name ~ ': no table yet', info=true) -%}
     {%- else -%}
       {#- One table that fails must not stop the others of its tier. -#}
-      {%- do failed.append(alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run, silent=false)) -%}
+      {%- do failed.append(alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
     {%- endif -%}
   {%- endfor -%}
   {%- set failed = failed | select | join('\n') -%}
@@ -64,16 +64,17 @@
 {% endmacro %}
 
 
-{#- Compacts, and says so; what failed, if anything did. `silent`: says nothing where there is nothing to do. -#}
-{% macro compact_table(relation, name, block, dry_run=false, silent=true) %}
-  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run, silent)) }}
+{#- Compacts, and says so; what failed, if anything did. A hook says nothing where there is nothing to do, and looks only where
+    something may be due since the last look. -#}
+{% macro compact_table(relation, name, block, dry_run=false, is_hook=true) %}
+  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run, is_hook)) }}
 {% endmacro %}
 
-{% macro alluvium__compact_table(relation, name, block, dry_run, silent) %}
-  {%- set lines, failed = adapter.compact(relation.render(), name, block, dry_run) -%}
+{% macro alluvium__compact_table(relation, name, block, dry_run, is_hook) %}
+  {%- set lines, failed = adapter.compact(relation.render(), name, block, dry_run, is_hook) -%}
   {%- for line in lines -%}
     {%- do log(line, info=true) -%}
   {%- endfor -%}
-  {%- if not (lines or failed or silent) -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
+  {%- if not (lines or failed or is_hook) -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
   {{ return(failed) }}
 {% endmacro %}

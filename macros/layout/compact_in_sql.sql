@@ -1,13 +1,13 @@
 {#- Spark alone cannot merge files in order. What SQL can do for a layout is OPTIMIZE of the buckets that need it: those with
     `fan_in` small files, and of quiet ones those with two. A small file has less than half of `target_bytes`; larger
     ones are left alone. -#}
-{% macro default__compact_table(relation, name, block, dry_run, silent) %}
+{% macro default__compact_table(relation, name, block, dry_run, is_hook) %}
   {%- set layout = alluvium.layout_settings(block) -%}
   {%- set bucket = alluvium.bucket_column(relation, layout) if layout.column else none -%}
   {%- set found = run_query(alluvium.buckets_in_need(relation, layout, bucket)).rows -%}
   {%- set where = alluvium.in_buckets(bucket, found | map(attribute='bucket') | list) if bucket else none -%}
   {%- if not found or (bucket and where is none) -%}
-    {%- if not silent -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
+    {%- if not is_hook -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
     {{ return(none) }}
   {%- endif -%}
   {%- set sql = 'optimize ' ~ relation.render() ~ (' where ' ~ where if where else '') -%}

@@ -87,11 +87,16 @@ class Bucket:
         lowest = _LEVEL_0 * full if layout.level_rows is None else layout.level_rows
         return int(lowest * layout.growth**level)
 
-    def age(self, now: float) -> float:
-        """Seconds since the last arrival, or since the end of the bucket's time if that is later;
-        0 while it lasts."""
+    @property
+    def since(self) -> float:
+        """The last arrival, or the end of the bucket's time if that is later; seconds since
+        1970."""
         last = float(self.arrived.max(initial=0.0))
-        return max(0.0, now - max(last, self.ends or last))
+        return max(last, self.ends or last)
+
+    def age(self, now: float) -> float:
+        """Seconds since then; 0 while the bucket's time lasts."""
+        return max(0.0, now - self.since)
 
     def lateness(self) -> float:
         """Seconds by which the last arrival came after the end of the bucket's time."""

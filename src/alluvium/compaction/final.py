@@ -12,7 +12,7 @@ from alluvium.compaction.layout import Layout
 from alluvium.compaction.overlap import components
 
 # Share of deleted rows above which a fragment is written anew without them.
-_MANY_DELETED = 0.1
+MANY_DELETED = 0.1
 
 
 def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterator[Group]:
@@ -24,7 +24,7 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> Iterat
     that this run may not rewrite as a whole it does the beginning; its outputs and what is left are
     merged by later runs, as is what such a small one would take with it.
     """
-    hollow = bucket.deleted > _MANY_DELETED * (bucket.rows + bucket.deleted)
+    hollow = bucket.deleted > MANY_DELETED * (bucket.rows + bucket.deleted)
     anew = hollow | (bucket.level == UNSORTED)
     settled = bucket.is_full(layout) & ~anew
     heavy = allowance.heavy(bucket)

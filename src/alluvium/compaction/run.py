@@ -15,7 +15,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import row_key, tags
+from alluvium.compaction import pause, row_key, tags
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import MergeError, refusals
 from alluvium.compaction.failures import Failures, named
@@ -23,6 +23,7 @@ from alluvium.compaction.jobs import Job, jobs
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
 from alluvium.compaction.tags import TAG, Tag
+from alluvium.delta import pauses
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
 from alluvium.delta.layout_commits import Written
 from alluvium.delta.rewrite import Merged, Rewriter
@@ -134,6 +135,7 @@ def compact(
     *,
     clock: Callable[[], float] = time.time,
     say: Callable[[str], None] = _log.info,
+    may_pause: bool = False,
 ) -> Compacted:
     """Merge and relabel fragments until the layout asks for no more, or the budget is used up.
 
@@ -145,13 +147,17 @@ def compact(
         model: what it is called in messages and in the commits' metadata.
         clock: seconds since 1970.
         say: takes a line of progress.
+        may_pause: whether to leave the table alone as long as an earlier look has found that
+            nothing will be due, and to note in its log for how long this one has; see `pause`.
 
     Raises:
         LayoutError: the table cannot have this layout.
         MergeError: merges failed, or something stopped the run behind some; what the others did is
             committed, and in the error.
     """
-    run = _Run(session, table, layout, model, clock, say)
+    if may_pause and pauses.is_paused(session, table, layout, clock()):
+        return Compacted()
+    run = _Run(session, table, layout, model, clock, say, may_pause)
     return run.to_its_end()
 
 
@@ -193,6 +199,7 @@ class _Run:
     model: str
     clock: Callable[[], float]
     say: Callable[[str], None]
+    may_pause: bool = False
     done: Compacted = Compacted()
     failures: Failures = field(default_factory=Failures)
 
@@ -228,6 +235,8 @@ class _Run:
         planned = plan(fragments, layout, self.clock(), spent, self.failures.stuck)
         self._has_done(waiting=planned.waiting)
         if not planned:
+            if self.may_pause and not (planned.waiting or self.failures):
+                self._pause(rewriter, layout, fragments)
             return False
         if first and rewriter.is_compacted_by_writers():
             self.say(f"{model}: {_AUTO_COMPACTION}")
@@ -237,6 +246,16 @@ class _Run:
         elif self._relabel(rewriter, planned, fragments):
             self._merge(rewriter, planned, layout)
         return True
+
+    def _pause(self, rewriter: Rewriter, layout: Layout, fragments: pa.Table) -> None:
+        """Note how long nothing will be due, where later runs save more by it than that costs."""
+        if fragments.num_rows >= pause.WORTH:
+            found = pause.pause(fragments, layout, self.clock())
+            if found is not None:
+                keep = partial(
+                    pauses.keep, self.session, self.table, self.layout, rewriter.version, found
+                )
+                _unless_overtaken(self.model, keep)
 
     def _relabel(self, rewriter: Rewriter, planned: Plan, fragments: pa.Table) -> bool:
         """Give fragments new levels; False if another writer was faster."""

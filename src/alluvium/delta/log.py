@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,33 +52,34 @@ def delta_log(session: SparkSession, table: str) -> Any:
     )
 
 
-def _snapshot(session: SparkSession, table: str) -> Any:
+def snapshot_of(session: SparkSession, table: str) -> Any:
+    """Delta's `Snapshot` of the newest version."""
     none = jvm.of(session).scala.Option.empty()
     return delta_log(session, table).update(False, none, none)
 
 
 def table_id(session: SparkSession, table: str) -> str:
     """The id of the table's metadata: every CREATE OR REPLACE and every clone gets a new one."""
-    return str(_snapshot(session, table).metadata().id())
+    return str(snapshot_of(session, table).metadata().id())
 
 
 def version(session: SparkSession, table: str) -> int:
-    return int(_snapshot(session, table).version())
+    return int(snapshot_of(session, table).version())
 
 
 def generated_columns(session: SparkSession, table: str) -> list[str]:
     """Names of the columns whose values Delta computes from other columns."""
-    fields = json.loads(_snapshot(session, table).metadata().schema().json())["fields"]
+    fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
     return [one["name"] for one in fields if "delta.generationExpression" in one["metadata"]]
 
 
 def partition_columns(session: SparkSession, table: str) -> list[str]:
-    return list(_snapshot(session, table).metadata().partitionSchema().fieldNames())
+    return list(snapshot_of(session, table).metadata().partitionSchema().fieldNames())
 
 
 def bounded_columns(session: SparkSession, table: str) -> list[str]:
     """Names of the columns of whose values the log keeps bounds, by which files are skipped."""
-    snapshot = _snapshot(session, table)
+    snapshot = snapshot_of(session, table)
     kept = json.loads(snapshot.statsSchema().json())["fields"]
     bounds = [one["type"]["fields"] for one in kept if one["name"] == "minValues"]
     stored = {field["name"] for fields in bounds for field in fields}
@@ -96,7 +98,7 @@ def state(
 
     version: of the table; the newest if not given.
     """
-    snapshot = _snapshot(session, table)
+    snapshot = snapshot_of(session, table)
     if version is not None:
         none = jvm.of(session).scala.Option.empty()
         snapshot = snapshot.deltaLog().getSnapshotAt(version, none, none, False)
@@ -110,15 +112,19 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
     Reads one file of the log where DESCRIBE HISTORY runs a Spark job. Raises Py4JJavaError or
     PySparkException if `table` is not a Delta table.
     """
-    lines = newest_commit(session, _snapshot(session, table))
+    lines = newest_commit(session, snapshot_of(session, table))
     return commit_info(lines.head()) if lines.nonEmpty() else {}
 
 
 def newest_commit(session: SparkSession, snapshot: Any) -> Any:
     """The actions, a Scala `Seq` of JSON texts, of the commit that made this snapshot."""
-    table_log = snapshot.deltaLog()
+    return commit_of(session, snapshot.deltaLog(), snapshot.version())
+
+
+def commit_of(session: SparkSession, table_log: Any, version: int) -> Any:
+    """The actions, a Scala `Seq` of JSON texts, of a commit that the log still has."""
     names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
-    path = names.unsafeDeltaFile(table_log.logPath(), snapshot.version())
+    path = names.unsafeDeltaFile(table_log.logPath(), version)
     return table_log.store().read(path, table_log.newDeltaHadoopConf())
 
 
@@ -137,7 +143,7 @@ def commits(session: SparkSession, table: str) -> DataFrame:
 
     Reads each commit's own file, in one Spark job.
     """
-    snapshot = _snapshot(session, table)
+    snapshot = snapshot_of(session, table)
     lines = (
         session.read.schema(_ACTIONS)
         # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name is
@@ -175,11 +181,17 @@ def commits(session: SparkSession, table: str) -> DataFrame:
     )
 
 
-def commit_transactions(session: SparkSession, table: str, versions: Mapping[str, int]) -> None:
-    """Commit `txn` actions alone, without data."""
+def commit_transactions(
+    session: SparkSession, table: str, versions: Mapping[str, int], until: float | None = None
+) -> None:
+    """Commit `txn` actions alone, without data.
+
+    until: what they are said to be last updated at, in seconds since 1970; now if not given. The
+        table property delta.setTransactionRetentionDuration goes by it.
+    """
     java = jvm.of(session)
     delta = java.org.apache.spark.sql.delta
-    now = java.scala.Option.apply(java.java.lang.System.currentTimeMillis())
+    now = java.scala.Option.apply(int((time.time() if until is None else until) * 1000))
     none = java.scala.Option.empty()
     transaction = delta_log(session, table).startTransaction(none, none)
     manual = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
@@ -199,7 +211,7 @@ def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:
     leaves = optimizer.execute(frame._jdf.queryExecution().analyzed().clone()).collectLeaves()
     if leaves.isEmpty() or "LogicalRelation" not in leaves.head().getClass().getName():
         # The optimizer saw that no row can match and dropped the scan.
-        snapshot = _snapshot(session, table)
+        snapshot = snapshot_of(session, table)
         return Kept(0, int(snapshot.numOfFiles()), 0, int(snapshot.sizeInBytes()))
     scan = leaves.head().relation().location().preparedScan()
     return Kept(
@@ -221,7 +233,7 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Data
     Raises:
         ValueError: the table has no such column.
     """
-    snapshot = _snapshot(session, table)
+    snapshot = snapshot_of(session, table)
     metadata = snapshot.metadata()
     schema = StructType.fromJson(json.loads(metadata.schema().json()))
     partitions = json.loads(metadata.partitionSchema().json())["fields"]

@@ -221,6 +221,9 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
             # than the few rows it carries.
             "spark.sql.shuffle.partitions": str(cores),
             "spark.databricks.delta.snapshotPartitions": "2",
+            # Results of up to a megabyte only are handed over as they are by default; here tasks
+            # and driver are one process.
+            "spark.task.maxDirectResultSize": "64m",
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         }
     conf |= log_store.conf(settings.conf)

@@ -45,8 +45,8 @@ class Server:
         return None
 
 
-def compact(macros: Any, block: Any, dry_run: bool = False, silent: bool = True) -> None:
-    macros.default__compact_table(LOGS, "logs", block, dry_run, silent)
+def compact(macros: Any, block: Any, dry_run: bool = False, is_hook: bool = True) -> None:
+    macros.default__compact_table(LOGS, "logs", block, dry_run, is_hook)
 
 
 def test_only_the_buckets_that_need_it(macros: Any, golden: Any) -> None:
@@ -100,8 +100,8 @@ def test_nothing_to_do(macros: Any, found: list[tuple[str, int]]) -> None:
     compact(macros, DAILY)
     assert not server.sent
     assert not server.said
-    compact(macros, DAILY, silent=False)
-    compact(macros, DAILY, dry_run=True, silent=False)
+    compact(macros, DAILY, is_hook=False)
+    compact(macros, DAILY, dry_run=True, is_hook=False)
     assert server.said == ["logs: nothing to compact"] * 2
 
 

@@ -395,13 +395,13 @@ class AlluviumAdapter(SparkAdapter):
 
     @available.parse(lambda *a, **k: ([], ""))
     def compact(
-        self, table: str, model: str, block: Any, dry_run: bool = False
+        self, table: str, model: str, block: Any, dry_run: bool = False, is_hook: bool = False
     ) -> tuple[list[str], str]:
         """Compact a table by `meta.alluvium_layout`: lines that say what was done, or in a dry run
         would be, and what failed. Nothing is raised for that: other tables are to be compacted."""
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the compaction
         with spark_errors():
-            return layouts.compact(self._handle.session, table, model, block, dry_run)
+            return layouts.compact(self._handle.session, table, model, block, dry_run, is_hook)
 
     @available.parse(lambda *a, **k: "")
     def storage(self, kind: str, tables: list[dict[str, Any]]) -> str:

@@ -128,15 +128,20 @@ def check_table(session: SparkSession, table: str, model: str, column: Generated
 
 
 def compact(
-    session: SparkSession, table: str, model: str, block: Any, dry_run: bool
+    session: SparkSession, table: str, model: str, block: Any, dry_run: bool, is_hook: bool
 ) -> tuple[list[str], str]:
-    """Lines that say what was done, or would be; and what failed, if anything did."""
+    """Lines that say what was done, or would be; and what failed, if anything did.
+
+    is_hook: whether to look only where something may be due since the last look."""
     try:
         layout = parse_layout(model, block)
         if dry_run:
             plan, fragments = run.preview(session, table, layout, model)
             return list(report.plan_lines(model, plan, fragments.num_rows)), ""
-        done, failed = run.compact(session, table, layout, model, say=_log.info), ""
+        done, failed = (
+            run.compact(session, table, layout, model, say=_log.info, may_pause=is_hook),
+            "",
+        )
     except LayoutError as error:
         return [], str(error)
     except MergeError as error:

@@ -1,0 +1,63 @@
+"""Pauses of compaction, kept in the log of their table as a `txn` action each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from alluvium.compaction import pause
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.pause import Pause
+from alluvium.delta import jvm, log
+
+# The action has one number for the version that was looked at, and for the files.
+_FILES = 1_000
+# Commits that are read at most: behind more of them a look costs little more.
+_COMMITS = 64
+
+
+def is_paused(session: SparkSession, table: str, layout: Layout, now: float) -> bool:
+    """Whether a pause of the table is not over yet.
+
+    Reads no more than the newest checksum of the log and the commits since the pause began: not
+    the state of the table. Without a checksum, as behind some other writers, there is no pause.
+
+    Args:
+        layout: as the model declares it.
+        now: seconds since 1970.
+    """
+    snapshot = log.snapshot_of(session, table)
+    newest = int(snapshot.version())
+    table_log = snapshot.deltaLog()
+    # Delta does not always have the checksum of its own last commit in memory.
+    checksum = table_log.readChecksum(newest, jvm.of(session).scala.Option.empty())
+    actions = checksum.get().setTransactions() if checksum.isDefined() else checksum
+    app = pause.name(layout, snapshot.metadata().id())
+    for action in jvm.items(actions.get()) if actions.isDefined() else ():
+        if action.appId() == app:
+            version, files = divmod(int(action.version()), _FILES)
+            found = Pause(files, int(action.lastUpdated().get()) / 1000)
+            if not version <= newest <= version + _COMMITS:
+                return False
+            commits = _commits(session, table_log, range(version + 1, newest + 1))
+            try:
+                return not found.is_over(commits, layout, now)
+            except Py4JJavaError:
+                return False  # the log was cleaned up, or keeps its newest commits elsewhere
+    return False
+
+
+def keep(session: SparkSession, table: str, layout: Layout, version: int, found: Pause) -> None:
+    """Commit the pause, which is of the state of the table at a version."""
+    app = pause.name(layout, log.table_id(session, table))
+    number = version * _FILES + min(found.files, _FILES - 1)
+    log.commit_transactions(session, table, {app: number}, found.until)
+
+
+def _commits(session: SparkSession, table_log: Any, versions: range) -> Iterator[str]:
+    """Their texts, read one by one."""
+    for version in versions:
+        yield log.commit_of(session, table_log, version).mkString("\n")
