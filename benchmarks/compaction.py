@@ -89,6 +89,8 @@ def planning_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
 
 def rewriting_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     yield from rewriting.tier_cases(size.seeds)
+    yield from rewriting.count_cases(size.seeds)
+    yield from rewriting.trickle_cases(size.seeds)
     yield from rewriting.level_cases(size.level_files, size.level_rows, 20_000)
 
 

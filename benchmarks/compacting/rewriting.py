@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, to_one
+from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one, trickle
 from unit.compaction.playground import Keys, Playground, clashes, huffman
 
 from alluvium.compaction.bucket import FINAL, LOCALITY
@@ -18,6 +18,9 @@ from compacting import events
 
 Result = dict[str, Any]
 HOUR = 3600.0
+# Of files: near the powers of `fan_in`, and far from them.
+COUNTS = (64, 100, 300, 1000, 1025, 1100, 1200, 1500, 2000, 3000)
+BAR_RATIO = 1.15
 
 
 def naive_pairwise(sizes: Sequence[int] | Keys) -> int:
@@ -32,7 +35,7 @@ def tier_cases(seeds: int) -> Iterator[Result]:
     beforehand. Both end with one fragment.
     """
     for name, sizes_of in SIZES.items():
-        draws = [sizes_of(np.random.default_rng(seed)) for seed in range(seeds)]
+        draws = [sizes_of(np.random.default_rng(seed), 1000) for seed in range(seeds)]
         rows = np.array([sizes.sum() for sizes in draws])
         bounds = np.array([huffman(sizes, LARGE.fan_in) for sizes in draws])
 
@@ -47,7 +50,7 @@ def tier_cases(seeds: int) -> Iterator[Result]:
                 "bound": float(np.mean(bounds / rows)),
                 "ratio": float(ratios.mean()),
                 "ratio_worst": float(ratios.max()),
-                "bar_ratio": 1.15,
+                "bar_ratio": BAR_RATIO,
             }
 
         for order in ORDERS:
@@ -67,6 +70,99 @@ def tier_cases(seeds: int) -> Iterator[Result]:
         yield {
             "case": f"1,000 files, {name}",
             **figures("pairwise (computed)", pairwise, 0.0, rows, bounds),
+        }
+
+
+def count_cases(seeds: int) -> Iterator[Result]:
+    """Size tiers alone on other numbers of files, in the order in which they were drawn, a run
+    after 10: the bound knows the number, the tiers do not. All have more files than a merge takes.
+
+    rewrites_tiers: a row, before what they leave is merged into one fragment.
+    ratio_left: of that to the least which leaves as many fragments.
+    """
+    for name in ("all equal", "uniform", "lognormal"):
+        for count in COUNTS:
+            started = time.perf_counter()
+            ends = [_drawn(name, seed, count) for seed in range(seeds)]
+            seconds = (time.perf_counter() - started) / seeds
+            yield {
+                "case": f"counts of files, {name}",
+                "contender": f"size tiers, {count:,} files",
+                "seconds": seconds,
+                **_over(ends),
+            }
+        every: list[Result] = []
+        bucket = Playground(LARGE)
+        sizes: list[int] = []
+        started = time.perf_counter()
+        for size in SIZES[name](np.random.default_rng(0), COUNTS[-1]):
+            bucket.land(np.arange(size))
+            sizes.append(int(size))
+            if len(sizes) % 10:
+                continue
+            settle(bucket)
+            if len(sizes) > LARGE.fan_in:
+                every.append(_over([(bucket, sizes)]))
+        ratios, left = (np.array([one[of] for one in every]) for of in ("ratio", "ratio_left"))
+        yield {
+            "case": f"counts of files, {name}",
+            "contender": f"size tiers, every tenth number from 40 to {COUNTS[-1]:,}",
+            "seconds": time.perf_counter() - started,
+            "ratio_median": float(np.median(ratios)),
+            "ratio_worst": float(ratios.max()),
+            "bar_ratio": BAR_RATIO,
+            "share_within_bar": float((ratios <= BAR_RATIO).mean()),
+            "ratio_left_median": float(np.median(left)),
+            "ratio_left_worst": float(left.max()),
+        }
+
+
+def _drawn(name: str, seed: int, count: int) -> tuple[Playground, Sequence[int]]:
+    """A bucket when so many files have come, and their sizes."""
+    sizes = SIZES[name](np.random.default_rng(seed), count)
+    bucket = list(arrive(sizes, "drawn, a run after 10"))[-1]
+    return bucket, sizes
+
+
+def _over(ends: Sequence[tuple[Playground, Sequence[int]]]) -> Result:
+    """What was rewritten over the least, on average and in the worst of these."""
+    found = []
+    for bucket, sizes in ends:
+        rows, tiers, one = sum(sizes), bucket.rewritten.total(), to_one(bucket)
+        left = len(bucket.fragments)
+        bound = huffman(sizes, LARGE.fan_in)
+        least = huffman(sizes, LARGE.fan_in, left)
+        found.append((tiers / rows, one / rows, bound / rows, one / bound, tiers / least))
+    figures = np.array(found)
+    tiers, one, bound, ratio, ratio_left = figures.mean(axis=0).tolist()
+    return {
+        "rewrites_tiers": tiers,
+        "rewrites_per_row": one,
+        "bound": bound,
+        "ratio": ratio,
+        "ratio_worst": float(figures[:, 3].max()),
+        "bar_ratio": BAR_RATIO,
+        "ratio_left": ratio_left,
+        "ratio_left_worst": float(figures[:, 4].max()),
+        "fragments_left": float(np.mean([len(bucket.fragments) for bucket, _ in ends])),
+    }
+
+
+def trickle_cases(seeds: int) -> Iterator[Result]:
+    """Size tiers alone with a clock that moves: the longer nothing comes the fewer are enough."""
+    for gap in (0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 1.0):
+        ends, most, started = [], 0, time.perf_counter()
+        for seed in range(seeds):
+            sizes = SIZES["uniform"](np.random.default_rng(seed), 1000)
+            for bucket in trickle(sizes, gap):
+                most = max(most, len(bucket.fragments))
+            ends.append((bucket, sizes))
+        yield {
+            "case": "1,000 files, uniform, of which each comes when a share of the cooling is over",
+            "contender": f"size tiers, {gap:.0%}",
+            "seconds": (time.perf_counter() - started) / seeds,
+            **_over(ends),
+            "live_fragments_max": most,
         }
 
 

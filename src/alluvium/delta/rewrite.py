@@ -60,8 +60,8 @@ class Merged:
     Attributes:
         files: the new ones.
         opened, written: how often data files were opened, and how many were written, those that
-            were written again for their column chunks included. Deletion vectors and what tasks
-            that failed did are not in it.
+            were written again for their column chunks included. Deletion vectors, what tasks that
+            failed did and the sample that first cuts are made from are not in it.
     """
 
     files: list[Written] = field(default_factory=list)

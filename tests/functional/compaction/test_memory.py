@@ -13,11 +13,17 @@ from functional.runner import REPO, add_jars
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-def test_eight_times_the_data_in_a_heap_that_is_smaller(tmp_path: Path) -> None:
-    """It fails where that takes over 1.25 times the memory."""
+@pytest.mark.parametrize("contender", ["alluvium, one task", "alluvium, shared"])
+def test_eight_times_the_data_in_a_heap_that_is_smaller(tmp_path: Path, contender: str) -> None:
+    """It fails where the heap of 1 GiB is not enough, or memory outside of it grows with the data.
+
+    The heap is capped, and full with the smaller bucket already: it cannot show in the ratio of the
+    processes, whose bar is 1.25. What grows by some 400 MB outside of it can, such as buffers that
+    Spark or Parquet take off the heap, or rows that come to Python.
+    """
     results, jars = tmp_path / "memory.json", add_jars(tmp_path / "home") / "jars"
     script = [sys.executable, str(REPO / "benchmarks/compaction_memory.py")]
-    script += ["--contender", "alluvium, shared", "--jars", str(jars), "--results", str(results)]
+    script += ["--contender", contender, "--jars", str(jars), "--results", str(results)]
     ran = subprocess.run(script, capture_output=True, text=True, timeout=1500)
     assert ran.returncode == 0, ran.stdout + ran.stderr[-3000:]
     once, eight = json.loads(results.read_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,21 @@ from alluvium.compaction.tiers import tier_groups
 # Nothing becomes full, and all files are above the lowest class.
 LARGE = Layout(("a",), target_rows=10**7, target_bytes=10**12)
 Sizes = npt.NDArray[np.int64]
-SIZES: dict[str, Callable[[np.random.Generator], Any]] = {
-    "all equal": lambda rng: np.full(1000, 1000),
-    "uniform": lambda rng: rng.integers(500, 1501, 1000),
-    "lognormal": lambda rng: rng.lognormal(np.log(1000), 0.5, 1000).clip(1).astype(int),
-    "half large": lambda rng: rng.choice([100, 5000], 1000),
-    "few large": lambda rng: rng.choice([100, 5000], 1000, p=[40 / 49, 9 / 49]),
-    "very few large": lambda rng: rng.choice([100, 5000], 1000, p=[0.98, 0.02]),
+# Of so many files.
+SIZES: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "all equal": lambda rng, count: np.full(count, 1000),
+    "uniform": lambda rng, count: rng.integers(500, 1501, count),
+    "lognormal": lambda rng, count: rng.lognormal(np.log(1000), 0.5, count).clip(1).astype(int),
+    "half large": lambda rng, count: rng.choice([100, 5000], count),
+    "few large": lambda rng, count: rng.choice([100, 5000], count, p=[40 / 49, 9 / 49]),
+    "very few large": lambda rng, count: rng.choice([100, 5000], count, p=[0.98, 0.02]),
 }
+# The bucket of `trickle` cools in so many seconds.
+COOLS_IN = 86400.0
 # How the files are ordered, and after how many of them a run comes.
 ORDERS: dict[str, tuple[Callable[[Sizes], Sizes], int]] = {
     "drawn, a run after each": (lambda sizes: sizes, 1),
+    "drawn, a run after 10": (lambda sizes: sizes, 10),
     "drawn, a run after 50": (lambda sizes: sizes, 50),
     "rising, a run after 10": (np.sort, 10),
     "falling, a run after 10": (lambda sizes: np.sort(sizes)[::-1], 10),
@@ -48,6 +53,21 @@ def arrive(sizes: Sizes, order: str) -> Iterator[Playground]:
             settle(bucket)
         yield bucket
     settle(bucket)
+    yield bucket
+
+
+def trickle(sizes: Sizes, gap: float, runs: int = 12) -> Iterator[Playground]:
+    """One bucket into which a file comes every `gap` of the time in which it cools, after each.
+
+    A run comes with each file and `runs` times until the next one, the last just before that.
+    """
+    bucket = Playground(replace(LARGE, quiet_after=COOLS_IN))
+    for n, size in enumerate(sizes):
+        now = n * gap * COOLS_IN
+        bucket.land(np.arange(size), now)
+        yield bucket
+        for later in np.linspace(0.0, gap * COOLS_IN, runs + 1):
+            settle(bucket, now + float(later))
     yield bucket
 
 

@@ -177,14 +177,14 @@ def clashes(fragments: Iterable[Fragment]) -> int:
     )
 
 
-def huffman(sizes: Iterable[int], fan_in: int) -> int:
-    """Rows that merging all fragments into one rewrites at least, `fan_in` at a time."""
+def huffman(sizes: Iterable[int], fan_in: int, left: int = 1) -> int:
+    """Rows that merging the fragments into so many rewrites at least, `fan_in` at a time."""
     heap = [int(size) for size in sizes]
     heapq.heapify(heap)
     # The first merge takes as many as leave the others whole.
-    take = (len(heap) - 2) % (fan_in - 1) + 2
+    take = (len(heap) - left - 1) % (fan_in - 1) + 2
     rewritten = 0
-    while len(heap) > 1:
+    while len(heap) > left:
         merged = sum(heapq.heappop(heap) for _ in range(min(take, len(heap))))
         rewritten += merged
         heapq.heappush(heap, merged)

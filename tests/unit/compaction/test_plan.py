@@ -311,6 +311,62 @@ def test_what_is_left_of_a_budget_is_not_spent_on_files_one_by_one() -> None:
     assert (found.groups, found.waiting) == ((), 1)
 
 
+@given(
+    fan_in=st.integers(2, 6),
+    tiers=st.integers(1, 3),
+    target=st.sampled_from([8, 100]),
+    arrivals=st.lists(st.lists(st.floats(0, 1.2), min_size=1, max_size=40), max_size=5),
+    seed=st.integers(0, 99),
+    has_budget=st.booleans(),
+)
+@settings(max_examples=25)
+def test_no_moment_of_any_run_sees_more_fragments_than_is_stated(
+    fan_in: int, tiers: int, target: int, arrivals: list[list[float]], seed: int, has_budget: bool
+) -> None:
+    """Of tiers, levels and the final form; with the smallest budget, what waits comes on top."""
+    size = target * ROW_BYTES
+    layout = Layout(
+        ("a",), target_rows=target, target_bytes=size, fan_in=fan_in, tiers=tiers, growth=2,
+        level_rows=2 * target, quiet_after=HOUR,
+        budget=max(2, -(-fan_in // 2)) * size if has_budget else None,
+    )  # fmt: skip
+    budget = float("inf") if layout.budget is None else layout.budget
+    rng, bucket, now = np.random.default_rng(seed), Playground(layout), NOW
+
+    def excess() -> float:
+        full = 2 * sum(len(one.keys) for one in bucket.fragments.values()) / target
+        return max(0.0, len(bucket.fragments) - layout.most_small - full)
+
+    def whole_run() -> int:
+        spent, most = 0, excess()
+        while found := plan(bucket.table(), layout, now, spent):
+            bucket.relabel(found.relabels)
+            for group in found.groups:
+                bucket.merge(group)
+                assert excess() <= most
+            spent += found.bytes
+            assert spent <= budget
+        free = plan(bucket.table(), replace(layout, budget=None), now)
+        waiting = [group for group in free.groups if group.reason in (COUNT, AGE)]
+        assert excess() <= sum(len(group.inputs) for group in waiting)
+        # Tiers have the budget first.
+        assert all(group.bytes > budget - spent for group in waiting)
+        return spent
+
+    for batch in arrivals:
+        before = excess()
+        for exponent in batch:
+            bucket.land(rng.integers(0, 1000, max(1, round(target**exponent))), now)
+        assert excess() <= before + len(batch)
+        whole_run()
+        now += HOUR / 4
+    for _ in range(2):
+        while whole_run():
+            pass
+        assert excess() == 0
+        now += HOUR
+
+
 def run(bucket: Playground, now: float) -> int:
     """As a run carries plans out, until the budget is used up; gives its bytes."""
     budget = bucket.layout.budget

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one
+from unit.compaction.arrivals import (
+    LARGE,
+    ORDERS,
+    SIZES,
+    arrive,
+    settle,
+    to_one,
+    trickle,
+)
 from unit.compaction.playground import ROW_BYTES, Fragment, Playground, huffman
 
 from alluvium.compaction.bucket import AGE, COUNT, UNSORTED, Group
@@ -23,7 +31,7 @@ def groups(bucket: Playground, now: float = 0.0) -> list[Group]:
 
 def worst(name: str, seed: int) -> float:
     """Rows rewritten over the least that is possible, in the worst of some orders of arrival."""
-    sizes = SIZES[name](np.random.default_rng(seed))
+    sizes = SIZES[name](np.random.default_rng(seed), 1000)
     ends = [list(arrive(sizes, order))[-1] for order in ORDERS]
     return max(to_one(bucket) for bucket in ends) / huffman(sizes, LARGE.fan_in)
 
@@ -42,6 +50,28 @@ def worst(name: str, seed: int) -> float:
 )
 def test_rewriting_is_close_to_the_least(name: str, seed: int) -> None:
     assert 1 <= worst(name, seed) <= 1.15
+
+
+@pytest.mark.parametrize(
+    ("count", "least", "most"), [(64, 1.3, 1.45), (1025, 1.45, 1.5), (3000, 1, 1.1)]
+)
+def test_the_bound_knows_how_many_files_will_come(count: int, least: float, most: float) -> None:
+    """Just behind a power of `fan_in` what the tiers have merged would have waited for the rest."""
+    for name in ("all equal", "uniform"):
+        sizes = SIZES[name](np.random.default_rng(0), count)
+        *_, bucket = arrive(sizes, "drawn, a run after 10")
+        assert least <= to_one(bucket) / huffman(sizes, LARGE.fan_in) <= most
+
+
+# Measured; the more of the cooling passes from file to file the fewer a merge takes, two at last.
+@pytest.mark.parametrize(
+    ("gap", "ratio"), [(0.01, 1.0), (0.25, 1.28), (0.5, 1.38), (0.75, 1.74), (0.9, 2.64), (1, 6.23)]
+)
+def test_what_age_costs_where_files_trickle_in(gap: float, ratio: float) -> None:
+    sizes = SIZES["uniform"](np.random.default_rng(0), 1000)
+    *_, bucket = trickle(sizes, gap)
+    assert to_one(bucket) / huffman(sizes, LARGE.fan_in) == pytest.approx(ratio, abs=0.06)
+    assert set(bucket.rewritten) == {COUNT if gap == 0.01 else AGE}
 
 
 # Sizes over five orders of magnitude, and layouts in which they make many classes or few.
