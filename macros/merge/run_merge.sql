@@ -34,7 +34,7 @@
       'sql': alluvium.planned_statement(target, plan, model, predicates),
       'figures': figures, 'through': plan.through, 'pending': plan.pending,
       'engine': settings.engine, 'table_id': plan.table_id, 'prune': alluvium.prune_on_target(plan.prune),
-      'layout': (model.config.get('meta') or {}).get('alluvium_layout'),
+      'layout': (model.config.get('meta') or {}).get('alluvium_layout'), 'partition_by': model.config.get('partition_by'),
   }) }}
 {% endmacro %}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from alluvium.compaction.layout import Layout
+from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.names import among, quoted
 
 _ODD = re.compile(r"\W", re.ASCII)
@@ -63,6 +63,19 @@ class GeneratedColumn:
                 " of the query already; accepted: another name for that one, or partition_by with"
                 " it and bucket_by.column the same"
             )
+
+
+def with_time(layout: Layout, partition_by: Sequence[str]) -> Layout:
+    """The layout whose row key ends with the timestamp of `bucket_by`, as Husky's do.
+
+    Rows that are alike in all else then lie in its order, and a window of time is in few fragments.
+    Not where buckets are made by one of `partition_by`, all of whose rows are alike in it, nor on
+    a Z-curve, where one column more makes all others prune less.
+    """
+    column = generated_column(layout, partition_by)
+    if column is None or layout.curve == ZORDER or among(column.source, layout.sort_by):
+        return layout
+    return replace(layout, sort_by=(*layout.sort_by, column.source))
 
 
 def generated_column(layout: Layout, partition_by: Sequence[str]) -> GeneratedColumn | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from alluvium.compaction.bucket import FULL, UNSORTED, Bucket
 from alluvium.compaction.final import MANY_DELETED
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.plan import buckets, is_quiet
-from alluvium.compaction.tiers import COOLING, least_size
+from alluvium.compaction.tiers import COOLING, fewest, least_size
 
 # Application id of the `txn` action that keeps it, before a colon and the layout it is for.
 APP = "alluvium.pause"
@@ -108,6 +109,8 @@ def _cool(bucket: Bucket, layout: Layout, more: int) -> float:
     """Seconds since its last arrival after which small fragments, with so many more of them, may
     be merged for the age of the bucket; see `tiers.fragments_needed`."""
     mixed, new, merged = (count + more for count in _alike(bucket, layout))
+    if mixed < fewest(layout):
+        return math.inf
     heat = max(mixed / layout.fan_in_of_mixed, new / layout.fan_in, merged / layout.fan_in)
     return min(layout.quiet_time(bucket.lateness()), COOLING) * (1 - heat)
 

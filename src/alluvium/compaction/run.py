@@ -19,6 +19,7 @@ from alluvium.compaction import pause, row_key, tags
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.errors import MergeError, refusals
 from alluvium.compaction.failures import Failures, named
+from alluvium.compaction.generated import with_time
 from alluvium.compaction.jobs import Job, jobs
 from alluvium.compaction.layout import ZORDER, Layout
 from alluvium.compaction.plan import Plan, plan
@@ -178,6 +179,7 @@ def _read(
     """The table as it is now, the layout with what it has of it, and its fragments."""
     with refusals(model):
         files = kind(session, table)
+        layout = with_time(layout, files.partition_by)
         files.check_row_key(layout.sort_by)
         sort_by, marks = files.key_columns(layout.sort_by)
         layout = replace(layout, sort_by=sort_by, marks=marks)

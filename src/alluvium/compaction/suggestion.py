@@ -301,7 +301,9 @@ def _compared(block: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     if curve == ZORDER:
         same = same and set(wanted) == set(has)
     else:
-        # What comes behind tells apart what no filter does.
+        # What comes behind tells apart what no filter does; the time of `bucket_by` always does.
+        named = _columns([(now.get("bucket_by") or {}).get("column", "")])
+        has = [*has, *(name for name in named if name not in has)]
         same = same and wanted == has[: len(wanted)]
     if same:
         return "meta.alluvium_layout of the model agrees"

@@ -313,13 +313,13 @@ class Rewriter(LayoutCommits):
             ends = key_ranges.bounds(self._frame(some), key, tasks, sizes, rows)
             frame = key_ranges.shared(frame, key, tasks, ends)
         if place is None:
-            return in_order(frame, self._partition, columns)._jdf
+            return in_order(frame, self.partition_by, columns)._jdf
         # A column while it sorts: found once a row, not at every comparison.
         name = _PLACE
         while among(name, frame.columns):
             name += "_"
         frame = frame.withColumn(name, place)
-        return in_order(frame, self._partition, [name, *columns]).drop(name)._jdf
+        return in_order(frame, self.partition_by, [name, *columns]).drop(name)._jdf
 
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None

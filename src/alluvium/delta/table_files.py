@@ -52,6 +52,9 @@ def check_row_key(
 class TableFiles(jvm.SessionCopy):
     """The files of one version of a table, the newest.
 
+    Attributes:
+        partition_by: names of the columns that the table is partitioned by.
+
     Raises:
         ValueError: there is no Delta table of this name.
     """
@@ -66,7 +69,7 @@ class TableFiles(jvm.SessionCopy):
         metadata = self._snapshot.metadata()
         schema = StructType.fromJson(json.loads(metadata.schema().json()))
         self._fields = {field.name.lower(): field for field in schema.fields}
-        self._partition = list(metadata.partitionSchema().fieldNames())
+        self.partition_by = list(metadata.partitionSchema().fieldNames())
 
     @property
     def version(self) -> int:
@@ -150,7 +153,7 @@ class TableFiles(jvm.SessionCopy):
         """The partition, in one spelling: writers have several for a time or a decimal."""
         functions = self._functions
         parts = []
-        for name in self._partition:
+        for name in self.partition_by:
             field = self._fields[name.lower()]
             text = log.partition_text(self.session, field)
             value = log.parsed(text, field.dataType)
@@ -168,7 +171,7 @@ class TableFiles(jvm.SessionCopy):
         functions = self._functions
         if column is None or window is None:
             return functions.lit(None).cast("double")
-        name = bucket_partition(column, window, self._partition)
+        name = bucket_partition(column, window, self.partition_by)
         text = log.partition_text(self.session, self._fields[name.lower()])
         begins = log.parsed(text, TimestampType())
         return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
@@ -179,7 +182,7 @@ class TableFiles(jvm.SessionCopy):
         others: columns that the table is about to get, beside those that it has.
         """
         new = [field for field in others if field.name.lower() not in self._fields]
-        check_row_key(columns, [*self._fields.values(), *new], self._partition)
+        check_row_key(columns, [*self._fields.values(), *new], self.partition_by)
 
     def check_rewritable(self) -> None:
         """Raises ValueError unless the table's files may be merged."""

@@ -129,7 +129,8 @@ def test_buckets_are_compacted_apart(session: SparkSession) -> None:
             f" select id + {number}, service, at from ({EVENTS})"
         )
     before = sorted(map(tuple, session.table(table).collect()), key=str)
-    layout = Layout(("service", "at"), bucket_column="at", window="month", fan_in=4)
+    # The time comes behind it by itself.
+    layout = Layout(("service",), bucket_column="at", window="month", fan_in=4)
     done = compact(session, table, layout, "events", clock=lambda: 1e11)
     assert done.merges == 5  # four months, and NULL
     assert sorted(map(tuple, session.table(table).collect()), key=str) == before

@@ -149,7 +149,7 @@ def test_dbt_hands_the_layout_on(home: Path, tmp_path: Path) -> None:
     hours = rows["_source_timestamp"].dt.floor("h")
     assert (rows["_source_timestamp_hour"] == hours).all()
     [file] = files_of(project.session, "streams.laid_events")
-    assert is_sorted(file, ("_value",))
+    assert is_sorted(file, ("_value", "_source_timestamp"))
     project.write({"landing/2.txt": "z\ny\n"})
     project.dbt("run")
     assert len(project.sql("select * from {s}.laid_events")) == 6

@@ -40,11 +40,11 @@ def test_a_python_model_cannot_have_a_generated_column() -> None:
     ],
 )
 def test_what_is_generated(block: Any, partition_by: Any, expected: GeneratedColumn | None) -> None:
-    assert layouts.generated(layouts.layout_of("logs", block), partition_by) == expected
+    assert layouts.generated(layouts.declared("logs", block), partition_by) == expected
 
 
 def test_a_batch_is_left_alone_where_nothing_is_asked() -> None:
-    plain = layouts.layout_of("logs", {"sort_by": "v"})
+    plain = layouts.declared("logs", {"sort_by": "v"})
     assert layouts.batch_query("q", None, None, True) == "q"
     assert layouts.batch_query("q", plain, "day", False) == "q"
     assert layouts.batch_query("q", plain, "day", True).endswith("sort by day, `v`")

@@ -9,6 +9,7 @@ from alluvium.compaction.generated import (
     batch_query,
     bucket_partition,
     generated_column,
+    with_time,
 )
 from alluvium.compaction.layout import Layout
 
@@ -29,6 +30,25 @@ COLUMNS = {"service": "string", "at": "timestamp", "on": "date", "local": "times
 def test_name_and_sql(source: str, window: str, name: str, expression: str, kind: str) -> None:
     column = GeneratedColumn(source, window)
     assert (column.name, column.expression, column.type) == (name, expression, kind)
+
+
+@pytest.mark.parametrize(
+    ("layout", "partition_by", "sort_by"),
+    [
+        (Layout(("a",), "at", "day"), [], ("a", "at")),
+        (Layout(("a",), "at", "day"), ["region", "at_day"], ("a", "at")),
+        (Layout(["At", "a"], "at", "day"), [], ["At", "a"]),
+        (Layout(("a",), "at", "day"), ["AT"], ("a",)),
+        (Layout(("a", "b"), "at", "day", curve="zorder"), [], ("a", "b")),
+        (Layout(("a",)), ["day"], ("a",)),
+    ],
+)
+def test_the_time_comes_last_in_the_row_key(
+    layout: Layout, partition_by: list[str], sort_by: tuple[str, ...]
+) -> None:
+    found = with_time(layout, partition_by)
+    assert found.sort_by == sort_by
+    assert with_time(found, partition_by) == found
 
 
 def test_only_what_is_no_partition_column_is_generated() -> None:

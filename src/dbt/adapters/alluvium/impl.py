@@ -144,7 +144,7 @@ class AlluviumAdapter(SparkAdapter):
             session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
         if layouts.META in meta and config.model.resource_type == "model":
             partition_by = layouts.as_list(config.get("partition_by"))
-            layout = layouts.layout_of(config.model.name, meta[layouts.META])
+            layout = layouts.declared(config.model.name, meta[layouts.META])
             column = layouts.generated(layout, partition_by)
             if column is not None and column.name not in partition_by:
                 config.model.config["partition_by"] = [*partition_by, column.name]
@@ -297,7 +297,7 @@ class AlluviumAdapter(SparkAdapter):
             partition_by=partition_by,
             location_root=location_root,
             tblproperties=tblproperties,
-            layout=layouts.layout_of(str(relation.identifier), layout),
+            layout=layouts.layout_of(str(relation.identifier), layout, partition_by),
         )
         figures = streams.append(
             self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
@@ -336,7 +336,7 @@ class AlluviumAdapter(SparkAdapter):
         self, table: str, model: str, block: Any, partition_by: str | list[str] | None
     ) -> None:
         """Raise where the table lacks the partition column that its buckets are to be made by."""
-        column = layouts.generated(layouts.layout_of(model, block), partition_by)
+        column = layouts.generated(layouts.declared(model, block), partition_by)
         if column is not None:
             layouts.check_table(self._handle.session, table, model, column)
 
@@ -355,7 +355,7 @@ class AlluviumAdapter(SparkAdapter):
         table: the one that is there; None for a new one.
         more_columns: whether it gets those of the query that it lacks.
         """
-        layout = layouts.layout_of(model, block)
+        layout = layouts.declared(model, block)
         if layout is None:
             return
         try:
@@ -371,7 +371,7 @@ class AlluviumAdapter(SparkAdapter):
         self, sql: str, model: str, block: Any, partition_by: str | list[str] | None
     ) -> str:
         """The query with what its buckets are made by: a table created from it generates that."""
-        column = layouts.generated(layouts.layout_of(model, block), partition_by)
+        column = layouts.generated(layouts.declared(model, block), partition_by)
         if column is None:
             return sql
         with spark_errors():
@@ -390,7 +390,7 @@ class AlluviumAdapter(SparkAdapter):
         in_order: bool = False,
     ) -> str:
         """A batch with the column that buckets are made by, in the layout's order if asked for."""
-        layout = layouts.layout_of(model, block)
+        layout = layouts.layout_of(model, block, partition_by)
         return layouts.batch_query(statements(sql)[-1], layout, partition_by, in_order)
 
     @available.parse(lambda *a, **k: ([], ""))
@@ -526,7 +526,7 @@ class AlluviumAdapter(SparkAdapter):
                 attempt["sql"], attempt["figures"], attempt["prune"], self._handle.merge_at
             )
 
-        layout = layouts.layout_of(model_id, attempt["layout"])
+        layout = layouts.layout_of(model_id, attempt["layout"], attempt["partition_by"])
         with spark_errors():
             outcome = merge.run(
                 session,

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructField
 
 from alluvium.compaction import report, run
 from alluvium.compaction.errors import LayoutError, MergeError, refusals
-from alluvium.compaction.generated import GeneratedColumn, generated_column
+from alluvium.compaction.generated import GeneratedColumn, generated_column, with_time
 from alluvium.compaction.generated import batch_query as generated_sql
 from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.delta import bucket_column
@@ -59,10 +59,16 @@ def as_list(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else list(names or [])
 
 
-def layout_of(model: str, block: Any) -> Layout | None:
+def declared(model: str, block: Any) -> Layout | None:
     """The layout that `meta.alluvium_layout` says; None for a model without."""
     with layout_errors():
         return None if block is None else parse_layout(model, block)
+
+
+def layout_of(model: str, block: Any, partition_by: str | Sequence[str] | None) -> Layout | None:
+    """What it means for a table that is partitioned so: with the time in the row key."""
+    layout = declared(model, block)
+    return None if layout is None else with_time(layout, as_list(partition_by))
 
 
 def generated(
