@@ -6,7 +6,7 @@ a round.
 
 In every round a table is compacted, in half of them along a Z-order, while it is appended to, in
 half of them also merged into, and hit by what the kind of the round says; where a kill waits for a
-file, both come right behind it:
+file, all of these come right behind it:
 
 kill        a process that compacts is killed with -9, it and its JVM: at a random moment, or
             as soon as it has written a file
@@ -17,9 +17,18 @@ checkpoint  a checkpoint, and a cleanup of the log before it
 optimize    Delta's own OPTIMIZE
 vacuum      VACUUM of a table whose committed files are all old enough for it, dry first
 
-At the end rows must be those of the replay, to Spark and to delta-rs; a next compaction must
-succeed and leave each bucket in its final form: files sorted, and no two overlapping. What a killed
-compaction leaves behind must be named by VACUUM's dry run, and no file that the table has.
+From seed NEW on about half of the rounds have each of these, drawn apart, so that seeds before it
+are as they were:
+
+shared    the disturbed compaction makes the final form, by merges that several tasks share
+budget    a run rewrites a part of the table only
+together  all merges of a plan are one commit
+engine    there is a merge, and the one-commit engine carries out all merges, on deletion vectors
+
+At the end rows must be those of the replay, to Spark and to delta-rs; next compactions, several
+where there is a budget, must succeed and leave each bucket in its final form: files sorted, and no
+two overlapping. No run may rewrite more than its budget. What a killed compaction leaves behind
+must be named by VACUUM's dry run, and no file that the table has.
 """
 
 from __future__ import annotations
@@ -32,12 +41,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import unquote, urlparse
 
 import duckdb
@@ -50,12 +60,17 @@ from functional import curve
 from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
+from alluvium.compaction import history, jobs
 from alluvium.compaction.layout import Layout
+from alluvium.compaction.plan import Plan
 from alluvium.compaction.run import Compacted, compact, look, preview
 from alluvium.delta import jvm, log
 from alluvium.engine import session as engine
+from alluvium.merge import execute
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_compaction.json"
+NEW = 182  # the first seed that draws `FEATURES`
+FEATURES = ("shared", "budget", "together", "engine")
 KINDS = ("kill", "delete", "optimize", "append", "merge", "checkpoint", "vacuum")
 COLUMNS = "id bigint, service string, value string, day date"
 SCHEMA = pa.schema(
@@ -63,6 +78,13 @@ SCHEMA = pa.schema(
 )
 SORT_BY = ("service", "id")
 ROWS = 30  # of a file that an append makes
+FILES = 8  # that a table begins with
+MANY_FILES = 40  # of a table for a merge to share, or for a budget to be too small for
+# Bytes. A file of 200 rows has 6 KiB or so, and that of 70 rows, as shared merges make, has 3; a
+# merge is shared if it makes eight files.
+BUDGETS = range(18 * 2**10, 36 * 2**10)
+BUDGETS_OF_SHARED = range(45 * 2**10, 80 * 2**10)
+RUNS = 60  # that a budget may make a final form take
 TRIES = 20  # of a writer that compactions are faster than
 PATIENCE = 120.0  # seconds until a worker has written a file
 DAY = 86400.0
@@ -72,7 +94,15 @@ HOUR_QUIET = 3600.0  # seconds
 
 @dataclass
 class Outcome:
-    """A round: what happened, and what was wrong at its end."""
+    """A round: what happened, and what was wrong at its end.
+
+    Attributes:
+        budget: bytes that a run may rewrite; 0 for any number.
+        shared_merges: that were committed, by several tasks each.
+        engine_merges: by the one-commit engine.
+        waiting: merges that the budget holds for no run, as one of their files is too large.
+        over_budget: bytes that runs rewrote beyond it.
+    """
 
     seed: int
     kind: str
@@ -80,40 +110,84 @@ class Outcome:
     partitioned: bool
     v2_checkpoints: bool
     zorder: bool
+    shared: bool = False
+    budget: int = 0
+    together: bool = False
+    engine: bool = False
     merges: int = 0
+    shared_merges: int = 0
+    engine_merges: int = 0
     conflicts: int = 0
     others: int = 0
     gave_way: int = 0
     kills: int = 0
     committed_when_killed: int = 0
     orphans: int = 0
+    waiting: int = 0
     lost: int = 0
     added: int = 0
     wrong_in_delta_rs: int = 0
     unsorted: int = 0
     overlapping: int = 0
     unnamed: int = 0
+    over_budget: int = 0
     seconds: float = 0.0
 
     @property
     def clean(self) -> bool:
-        wrong = self.lost + self.added + self.wrong_in_delta_rs
+        wrong = self.lost + self.added + self.wrong_in_delta_rs + self.over_budget
         return not (wrong or self.unsorted or self.overlapping or self.unnamed)
 
 
-def layout(partitioned: bool, zorder: bool) -> Layout:
+def draw(seed: int) -> tuple[Outcome, Random]:
+    """What a round is, and what draws all else of it."""
+    random = Random(seed)
+    outcome = Outcome(
+        seed,
+        KINDS[seed % len(KINDS)],
+        deletion_vectors=random.random() < 0.5,
+        partitioned=random.random() < 0.5,
+        v2_checkpoints=random.random() < 0.3,
+        # Apart, so that all else is as it was when every table had one curve.
+        zorder=Random(f"curve of {seed}").random() < 0.5,
+    )
+    if seed < NEW:
+        outcome.together = outcome.partitioned
+        return outcome, random
+    apart = Random(f"features of {seed}")
+    has = {name: apart.random() < 0.5 for name in FEATURES}
+    outcome.shared, outcome.together, outcome.engine = has["shared"], has["together"], has["engine"]
+    if has["budget"]:
+        outcome.budget = apart.choice(BUDGETS_OF_SHARED if outcome.shared else BUDGETS)
+    outcome.deletion_vectors |= outcome.engine
+    return outcome, random
+
+
+def layout(drawn: Outcome) -> Layout:
     return Layout(
         SORT_BY,
-        curve="zorder" if zorder else "lexical",
-        bucket_column="day" if partitioned else None,
-        window="day" if partitioned else None,
-        target_rows=200,
+        curve="zorder" if drawn.zorder else "lexical",
+        bucket_column="day" if drawn.partitioned else None,
+        window="day" if drawn.partitioned else None,
+        target_rows=70 if drawn.shared else 200,
         fan_in=4,
         tiers=2,
         quiet_after=HOUR_QUIET,
         level_rows=400,
-        partial_progress=not partitioned,
+        budget=drawn.budget or None,
+        partial_progress=not drawn.together,
     )
+
+
+def run(
+    session: SparkSession, table: str, drawn: Outcome, *, final: bool, **more: Any
+) -> Compacted:
+    """Compact, to the final form or as ingestion does."""
+    clock = (lambda: QUIET) if final else time.time
+    # Tasks for as few files as may be, however few cores there are.
+    small = patch.multiple(jobs, _SHARE=1, _CORES=1) if drawn.shared else nullcontext()
+    with small:
+        return compact(session, table, layout(drawn), "chaos", clock=clock, **more)
 
 
 def work(home: Path) -> None:
@@ -123,11 +197,11 @@ def work(home: Path) -> None:
     for _ in range(4):
         frame = session.createDataFrame([(1, "a", "b", None)], COLUMNS)
         frame.write.format("delta").mode("append").save(str(warm))
-    compact(session, f"delta.`{warm}`", layout(False, False), "warm")
+    compact(session, f"delta.`{warm}`", Layout(SORT_BY, fan_in=4), "warm")
 
     def answer(task: dict[str, Any]) -> Compacted:
-        wanted = layout(task["partitioned"], task["zorder"])
-        return compact(session, task["table"], wanted, "chaos")
+        drawn = Outcome(**task["drawn"])
+        return run(session, task["table"], drawn, final=drawn.shared)
 
     rounds.serve(answer)
 
@@ -196,7 +270,7 @@ class Round:
 
     @property
     def layout(self) -> Layout:
-        return layout(self.outcome.partitioned, self.outcome.zorder)
+        return layout(self.outcome)
 
     def run(self, worker: Worker) -> bool:
         """Run the round; whether the worker still lives."""
@@ -205,7 +279,7 @@ class Round:
         self._append(self.session, files=self.random.randrange(3, 6))
         self.seen = log.version(self.session, self.table)
         meanwhile = [self._append]
-        if self.random.random() < 0.5:
+        if self.random.random() < 0.5 or self.outcome.engine:
             meanwhile.append(self._merge)
         killed = self.outcome.kind == "kill"
         if killed:
@@ -245,7 +319,8 @@ class Round:
         return self._batch(list(range(first, self.next_id)))
 
     def _create(self) -> None:
-        first = self._new(files=8)
+        many = self.outcome.shared or self.outcome.budget
+        first = self._new(MANY_FILES if many else FILES)
         writer = self._writer(self.session, first)
         if self.outcome.partitioned:
             writer = writer.partitionBy("day")
@@ -273,8 +348,21 @@ class Round:
             f"merge into {self.table} t using batch s on t.id = s.id"
             " when matched then update set * when not matched then insert *"
         )
-        self._insist(lambda: session.sql(statement))
+        if self.outcome.engine:
+            self._merge_in_one_commit(session, statement)
+        else:
+            self._insist(lambda: session.sql(statement))
         self.replay.merge(batch)
+
+    def _merge_in_one_commit(self, session: SparkSession, statement: str) -> None:
+        merge = execute.Statement(statement, {})
+        done = execute.run(
+            session, self.table, lambda: merge, "chaos", None, retries=TRIES, sort_by=SORT_BY
+        )
+        if done.refused:
+            raise RuntimeError(f"left to MERGE INTO: {done.refused}")
+        self.outcome.gave_way += done.conflicts
+        self.outcome.engine_merges += 1
 
     def _delete(self, session: SparkSession) -> None:
         where = f"id % 11 = {self.random.randrange(11)}"
@@ -326,20 +414,22 @@ class Round:
                     # Half of the rounds: all of them come before the files are written.
                     others.join()
 
-        done = compact(self.session, self.table, self.layout, "chaos", say=begin)
+        done = run(self.session, self.table, self.outcome, final=self.outcome.shared, say=begin)
         begin()
         others.finish()
-        self.outcome.merges += done.merges
+        self._count(done)
         self.outcome.conflicts += done.conflicts
 
+    def _count(self, done: Compacted) -> None:
+        self.outcome.merges += done.merges
+        if self.outcome.budget:
+            over = done.bytes_read + done.bytes_given_up - self.outcome.budget
+            self.outcome.over_budget += max(0, over)
+
     def _kill(self, worker: Worker, meanwhile: list[Callable[[SparkSession], None]]) -> None:
-        task = {
-            "table": self.table,
-            "partitioned": self.outcome.partitioned,
-            "zorder": self.outcome.zorder,
-        }
-        self.outcome.merges += worker.run(**task)["merges"]
-        self._append(self.session, files=8)
+        task = {"table": self.table, "drawn": asdict(self.outcome)}
+        self._count(Compacted(**worker.run(**task)))
+        self._append(self.session, FILES)
         before = log.version(self.session, self.table)
         moment = self.random.random() * 1.2 * worker.seconds
         writing = self.random.random() < 0.5
@@ -371,13 +461,42 @@ class Round:
         self._compare()
         if not self.outcome.clean:
             return
-        done = compact(self.session, self.table, self.layout, "chaos", clock=lambda: QUIET)
-        self.outcome.merges += done.merges
-        left = preview(self.session, self.table, self.layout, "chaos", now=QUIET)[0]
-        if left or done.conflicts:
-            raise RuntimeError(f"the final compaction left {left}")
+        left = self._compact_to_the_end()
+        if left.waiting:
+            # A file that no budget holds, as OPTIMIZE makes them, waits until that is lifted.
+            self.outcome.waiting = left.waiting
+            if 2 * max(self._sizes().values()) <= self.outcome.budget:
+                raise RuntimeError(f"merges wait though files are small: {left}")
+            lifted = replace(self.outcome, budget=0)
+            run(self.session, self.table, lifted, final=True)
+        self._count_shared()
         self._compare()
         self._check_form()
+
+    def _compact_to_the_end(self) -> Plan:
+        """As many runs as the budget asks for; what they leave."""
+        for _ in range(RUNS if self.outcome.budget else 1):
+            before = self._sizes()
+            done = run(self.session, self.table, self.outcome, final=True)
+            self._count(done)
+            gone = sum(before[path] for path in before.keys() - self._sizes().keys())
+            # Of files with deletion vectors a budget does not count all bytes.
+            if self.outcome.budget and not self.outcome.deletion_vectors:
+                self.outcome.over_budget += max(0, gone - self.outcome.budget)
+            left = preview(self.session, self.table, self.layout, "chaos", now=QUIET)[0]
+            if done.conflicts:
+                raise RuntimeError("nobody else was there, and a merge gave way")
+            if not left:
+                return left
+        raise RuntimeError(f"the final compaction left {left}")
+
+    def _count_shared(self) -> None:
+        """Those that the log has: their inputs were opened twice, the second time for a sample."""
+        done = history.compactions(self.session, self.table).to_pylist()
+        merges = [one for one in done if one["inputs"]]
+        self.outcome.shared_merges = sum(
+            one["files_opened"] == 2 * (one["inputs"] + one["outputs"]) for one in merges
+        )
 
     def _compare(self) -> None:
         found = self.session.sql(f"select * from {self.table}").toArrow()
@@ -387,16 +506,17 @@ class Round:
         read = QueryBuilder().register("t", DeltaTable(self.folder)).execute("select * from t")
         self.outcome.wrong_in_delta_rs += sum(self.replay.compare(pa.table(read.read_all())))
 
-    def _live(self) -> list[str]:
-        """Paths of the table's files, below its folder, as delta-rs has them."""
+    def _sizes(self) -> dict[str, int]:
+        """Bytes of the table's files by their paths below its folder, as delta-rs has them."""
         actions = pa.table(DeltaTable(self.folder).get_add_actions(flatten=True))
-        return [unquote(path) for path in actions["path"].to_pylist()]
+        paths = [unquote(path) for path in actions["path"].to_pylist()]
+        return dict(zip(paths, actions["size_bytes"].to_pylist(), strict=True))
 
     def _check_form(self) -> None:
         cuts = look(self.session, self.table, self.layout, "chaos")[1].cuts
         axes = curve.axes_of(cuts.text()) if cuts else None
         ends: dict[str, list[tuple[Any, ...]]] = {}
-        for path in self._live():
+        for path in self._sizes():
             keys = row_keys(pq.ParquetFile(self.folder / path).read(list(SORT_BY)), axes)
             self.outcome.unsorted += keys != sorted(keys)
             ends.setdefault(str(Path(path).parent), []).append((min(keys), max(keys)))
@@ -477,16 +597,7 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
 
     def play(seed: int) -> Outcome:
         nonlocal worker
-        random = Random(seed)
-        outcome = Outcome(
-            seed,
-            KINDS[seed % len(KINDS)],
-            deletion_vectors=random.random() < 0.5,
-            partitioned=random.random() < 0.5,
-            v2_checkpoints=random.random() < 0.3,
-            # Apart, so that all else is as it was when every table had one curve.
-            zorder=Random(f"curve of {seed}").random() < 0.5,
-        )
+        outcome, random = draw(seed)
         print(f"  {asdict(outcome)}", file=sys.stderr)
         folder = root / str(seed)
         if not Round(session, folder, outcome, random, session.newSession()).run(worker):
@@ -507,8 +618,10 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
 
 if __name__ == "__main__":
     totals = (
-        *("merges", "conflicts", "others", "gave_way", "kills", "committed_when_killed", "orphans"),
-        *("lost", "added", "wrong_in_delta_rs", "unsorted", "overlapping", "unnamed"),
+        *("merges", "shared_merges", "engine_merges", "conflicts", "others", "gave_way", "kills"),
+        *("committed_when_killed", "orphans", "waiting", "lost", "added", "wrong_in_delta_rs"),
+        *("unsorted", "overlapping", "unnamed", "over_budget"),
     )
+    features = ("deletion_vectors", "partitioned", "v2_checkpoints", "zorder", *FEATURES)
     about = "Compactions that are killed and disturbed."
-    sys.exit(rounds.main(about, RESULTS, totals, work, players))
+    sys.exit(rounds.main(about, RESULTS, features, totals, work, players))

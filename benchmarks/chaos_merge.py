@@ -314,4 +314,4 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
 if __name__ == "__main__":
     totals = ("conflicts", "kills", "committed_when_killed", "lost", "doubled", "wrong")
     about = "Merges that are killed and disturbed."
-    sys.exit(rounds.main(about, RESULTS, totals, work, players))
+    sys.exit(rounds.main(about, RESULTS, ("deletion_vectors",), totals, work, players))

@@ -99,6 +99,7 @@ def serve(answer: Callable[[dict[str, Any]], Any]) -> None:
 def main(
     about: str,
     results: Path,
+    features: Sequence[str],
     totals: Sequence[str],
     work: Callable[[Path], None],
     players: Callable[[Path, Path], AbstractContextManager[Callable[[int], Outcome]]],
@@ -108,6 +109,7 @@ def main(
     Args:
         about: what the script does.
         results: where outcomes are kept.
+        features: fields of an outcome that say what a round had; rounds with each are counted.
         totals: fields of an outcome to sum up.
         work: what the script does as a worker, in the home it is given.
         players: from an empty folder and that of the jars, what plays the round of a seed.
@@ -131,7 +133,7 @@ def main(
                 for seed in seeds:
                     print(f"seed {seed}", flush=True)
                     outcome = play(seed)
-                    _keep(asked.results, outcome, totals)
+                    _keep(asked.results, outcome, features, totals)
                     print(f"  {json.dumps(asdict(outcome))}", flush=True)
                     bad += not outcome.clean
         finally:
@@ -145,14 +147,16 @@ def _kept(results: Path) -> dict[int, dict[str, Any]]:
     return {entry["seed"]: entry for entry in found}
 
 
-def _keep(results: Path, outcome: Outcome, totals: Sequence[str]) -> None:
+def _keep(results: Path, outcome: Outcome, features: Sequence[str], totals: Sequence[str]) -> None:
     """Put a round among the kept ones, in the place of an earlier one of its seed."""
     rounds = _kept(results) | {outcome.seed: asdict(outcome)}
     ordered = [rounds[seed] for seed in sorted(rounds)]
     summary = {
         "rounds": len(ordered),
         "kinds": dict(sorted(Counter(entry["kind"] for entry in ordered).items())),
-        **{key: sum(entry[key] for entry in ordered) for key in totals},
+        # Earlier rounds had not all of these fields.
+        "with": {key: sum(bool(entry.get(key)) for entry in ordered) for key in features},
+        **{key: sum(entry.get(key, 0) for entry in ordered) for key in totals},
     }
     lines = ",\n".join(json.dumps(entry) for entry in ordered)
     text = f'{{"summary": {json.dumps(summary)},\n"rounds": [\n{lines}\n]}}\n'

@@ -15,6 +15,9 @@ MIB = 2**20
 _HOUR, _DAY = 3600.0, 86400.0
 LEXICAL, ZORDER = "lexical", "zorder"
 WINDOWS = {"hour": _HOUR, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
+# Full fragments that a budget holds at least: a new one may have 1.5 times the target, and two that
+# do not fit in would never be merged.
+_LEAST_FULL = 3
 _DURATION = re.compile(r"([1-9][0-9]{0,5}) (minute|hour|day|week)s?")
 _SECONDS = {"minute": 60.0, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY}
 _SIZE = re.compile(r"([1-9][0-9]{0,11})(?: ?(KiB|MiB|GiB|TiB))?")
@@ -159,12 +162,13 @@ def parse_layout(model: str, block: Any) -> Layout:
                 f"curve: 'zorder' with {count} in sort_by; accepted: zorder with"
                 f" {zorder.FEWEST} to {zorder.MOST} columns, or lexical"
             )
-    least = found.get("fan_in", Layout.fan_in) * found.get("target_bytes", Layout.target_bytes) // 2
+    fits = max(found.get("fan_in", Layout.fan_in), 2 * _LEAST_FULL)
+    least = fits * found.get("target_bytes", Layout.target_bytes) // 2
     if found.get("budget", least) < least:
         # So that every merge of small fragments fits in.
         mistakes.append(
-            f"budget: {block['budget']!r}; accepted: at least fan_in / 2 times target_bytes,"
-            f" {least} bytes"
+            f"budget: {block['budget']!r}; accepted: at least fan_in / 2 times target_bytes, and"
+            f" {_LEAST_FULL} times, {least} bytes"
         )
     if mistakes:
         raise LayoutError(model, mistakes)

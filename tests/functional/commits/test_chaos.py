@@ -34,6 +34,9 @@ def test_merges(tmp_path: Path) -> None:
 
 
 def test_compactions(tmp_path: Path) -> None:
-    rounds = rounds_of("chaos_compaction.py", [0, 3, 4], tmp_path)
+    rounds = rounds_of("chaos_compaction.py", [196, 199, 200], tmp_path)
     assert [one["kind"] for one in rounds] == ["kill", "append", "merge"]
-    assert all(one["merges"] for one in rounds)
+    assert all(one["shared_merges"] for one in rounds)
+    assert [bool(one["budget"]) for one in rounds] == [True, False, False]
+    assert [one["together"] for one in rounds] == [False, True, False]
+    assert [one["engine_merges"] for one in rounds] == [1, 1, 0]

@@ -16,7 +16,7 @@ from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes
 
 from alluvium.compaction import row_key
 from alluvium.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
-from alluvium.compaction.layout import Layout
+from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.compaction.plan import FRAGMENTS, Plan, buckets, plan
 from alluvium.compaction.tags import Tag
 
@@ -380,6 +380,31 @@ def run(bucket: Playground, now: float) -> int:
         if spent >= budget:
             break
     return spent
+
+
+@pytest.mark.parametrize("fan_in", [2, 3, 4, 5, 6, 7, 8, 32])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_least_budget_is_enough_for_the_final_form(fan_in: int, seed: int) -> None:
+    target = 100 * ROW_BYTES
+    block = {
+        "sort_by": "a",
+        "target_rows": 100,
+        "target_bytes": target,
+        "fan_in": fan_in,
+        "quiet_after": "1 minute",
+        "budget": max(fan_in * target // 2, 3 * target),
+    }
+    rng = np.random.default_rng(seed)
+    bucket = Playground(parse_layout("logs", block))
+    for rows in rng.integers(20, 150, 20):
+        bucket.land(rng.integers(0, 10**6, rows))
+    runs = 0
+    while run(bucket, NOW):
+        runs += 1
+        assert runs < 100
+    assert clashes(bucket.fragments.values()) == 0
+    assert UNSORTED not in bucket.levels()
+    assert plan(bucket.table(), bucket.layout, NOW).waiting == 0
 
 
 @pytest.mark.parametrize(
