@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,8 @@ def locality(bucket: Bucket, layout: Layout, allowance: Allowance) -> Locality:
     Afterwards, if it was so before, no two fragments of one level above 0 overlap.
     """
     climb = _Climb(bucket, layout, allowance)
+    if not (climb.level != UNSORTED).any():
+        return Locality()
     climb.flush()
     climb.promote()
     climb.consolidate()
@@ -107,12 +110,11 @@ class _Climb:
             else:
                 # What is not sorted yet may be, whatever order has cost so far.
                 first, last = (bisect_left(piece_starts, place) for place in (start, end))
-                for piece in range(first, last):
-                    ends = pieces.starts[piece : piece + 2]
-                    ends[1] = pieces.fitting(self.allowance, *ends)
-                    if self.allowance.takes(*pieces.size(*ends)):
-                        yield pieces.places[slice(*ends)]
-                        merged = pieces.reach[ends[1] - 1]
+                for begin, stop in pairwise(pieces.starts[first : last + 1]):
+                    stop = pieces.fitting(self.allowance, begin, stop)
+                    if self.allowance.takes(*pieces.size(begin, stop)):
+                        yield pieces.places[begin:stop]
+                        merged = pieces.reach[stop - 1]
                 continue
             merged = parts.reach[end_of_chosen - 1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -163,16 +164,19 @@ def buckets(
         "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
     }
     names = fragments["bucket"].combine_chunks().dictionary_encode()
-    paths = fragments["path"].to_pylist()
-    ends = fragments["ends"].to_pylist()
     codes = names.indices.to_numpy()
     order = np.argsort(codes, kind="stable")
-    for places in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+    # Once for all: a table may have many buckets, of one fragment each.
+    columns = {name: column[order] for name, column in columns.items()}
+    codes = codes[order]
+    paths, ends = (fragments[name].take(order).to_pylist() for name in ("path", "ends"))
+    starts = np.flatnonzero(np.diff(codes, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(codes)]):
         yield Bucket(
-            name=names.dictionary[int(codes[places[0]])].as_py(),
-            paths=[paths[place] for place in places],
-            ends=ends[places[0]],
-            **{name: column[places] for name, column in columns.items()},
+            name=names.dictionary[int(codes[start])].as_py(),
+            paths=paths[start:end],
+            ends=ends[start],
+            **{name: column[start:end] for name, column in columns.items()},
         )
 
 
