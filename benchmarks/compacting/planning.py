@@ -7,6 +7,7 @@ import statistics
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,23 @@ PAUSED = "own commit"
 # Hooks after which the JVM has compiled what they call.
 _WARMING = 40
 NOW = events.arrived_at(0)
+_HOURS = 8760
+# What `fragments` makes; in buckets, the layout has some as well.
+STATES = {
+    "settled": LAYOUT, "open": LAYOUT, "new": LAYOUT, "disjoint": LAYOUT, "pairs": LAYOUT,
+    "hourly": replace(LAYOUT, bucket_column="logged_at", window="hour"),
+}  # fmt: skip
 
 
 def fragments(count: int, state: str) -> pa.Table:
-    """Fragments of one bucket, by its state.
+    """Fragments of one bucket, or of one for every hour, by their state.
 
     settled: full, sorted and disjoint: nothing is to be done.
     open: settled but for a twentieth each of new files and of full ones in level 0.
     new: files that no compaction has written.
+    disjoint: the same, but full, and disjoint by their first column.
+    pairs: full and sorted, in level 0; each overlaps another one.
+    hourly: settled, but in as many quiet buckets as a year has hours.
     """
     rng = np.random.default_rng(count)
     bounds = _keys(2 * count)
@@ -47,24 +57,36 @@ def fragments(count: int, state: str) -> pa.Table:
     if state == "open":
         fresh[rng.choice(count, count // 20, replace=False)] = True
         level[rng.choice(count, count // 20, replace=False)] = 0
-    if state == "new":
+    if state in ("new", "disjoint"):
         fresh[:] = True
     starts = 2 * np.arange(count)
     # In level 0 fragments reach over a tenth of all keys.
     ends = np.where(level == 0, np.minimum(starts + count // 5, 2 * count - 1), starts + 1)
     level[fresh] = UNSORTED
+    if state == "pairs":
+        level[:] = 0
+        # Of each four keys one has the first three and the other the last three.
+        starts = starts - np.arange(count) % 2
+        ends = np.minimum(starts + 2, 2 * count - 1)
+    small = fresh & (state != "disjoint")
+    hours = np.arange(count) * _HOURS // count if state == "hourly" else None
     rows = []
     for place in range(count):
         new = bool(fresh[place])
         lo, hi = bounds[starts[place]], bounds[ends[place]]
         paid = FULL_BYTES
-        tag = Tag(LAYOUT.row_key, int(level[place]), lo, hi, NOW - 60.0, paid, 0).text()
+        hour = None if hours is None else int(hours[place])
+        # The newest is over for a day.
+        ends_at = None if hour is None else NOW - 86400.0 - 3600.0 * (_HOURS - 1 - hour)
+        arrived = NOW - 60.0 if ends_at is None else ends_at
+        tag = Tag(LAYOUT.row_key, int(level[place]), lo, hi, arrived, paid, 0).text()
         rows.append(
             {
                 "path": f"part-{place:06}-{uuid.UUID(int=place)}.snappy.parquet",
-                "bucket": "",
-                "bytes": FULL_BYTES // 1000 if new else FULL_BYTES,
-                "rows": 1000 if new else 1_000_000,
+                "bucket": "" if hour is None else str(hour),
+                "ends": ends_at,
+                "bytes": FULL_BYTES // 1000 if small[place] else FULL_BYTES,
+                "rows": 1000 if small[place] else 1_000_000,
                 "deleted": 0,
                 "written": NOW,
                 "tag": None if new else tag,
@@ -90,12 +112,12 @@ def _keys(count: int) -> list[str]:
 def pure_cases(rounds: int, counts: tuple[int, ...]) -> Iterator[Result]:
     """`plan` on what the log says, which is in memory."""
     for count in counts:
-        for state in ("settled", "open", "new"):
+        for state, layout in STATES.items():
             table = fragments(count, state)
             seconds, cpu = [], []
             for _ in range(rounds):
                 started, busy = time.perf_counter(), time.process_time()
-                found = plan(table, LAYOUT, NOW)
+                found = plan(table, layout, NOW)
                 seconds.append(time.perf_counter() - started)
                 cpu.append(time.process_time() - busy)
             yield {

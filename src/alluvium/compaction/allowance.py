@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from alluvium.compaction.bucket import UNSORTED, Bucket, Numbers
+from alluvium.compaction.bucket import Bucket
 
 
 @dataclass
@@ -17,40 +17,37 @@ class Allowance:
     budget: in a whole run.
     run: in this run.
     ordered: of them, of fragments that are sorted already.
+    limits: whether anything did not fit into the first or the second so far.
     """
 
     budget: float = float("inf")
     run: float = float("inf")
     ordered: float = float("inf")
+    limits: bool = False
 
-    def holds(self, bucket: Bucket, places: Numbers) -> bool:
-        """Whether the bytes of `places` fit in what is left, and none of them is stuck."""
-        if bucket.stuck[places].any():
-            return False
-        every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
-        return every <= self.run and ordered <= self.ordered
+    def holds(self, size: int, ordered: int) -> bool:
+        """Whether bytes, so many of them of sorted fragments, fit in what is left."""
+        if size > self.run:
+            self.limits = True
+        return size <= self.run and ordered <= self.ordered
 
-    def takes(self, bucket: Bucket, places: Numbers) -> bool:
-        """Take the bytes of `places` from what is left, if it holds them."""
-        if not self.holds(bucket, places):
+    def takes(self, size: int, ordered: int) -> bool:
+        """Take bytes, so many of them of sorted fragments, from what is left, if it holds them."""
+        if not self.holds(size, ordered):
             return False
-        every, ordered = (int(one.sum()) for one in _sizes(bucket, places))
-        self.run -= every
+        self.run -= size
         self.ordered -= ordered
         return True
 
+    def in_one_run(self, size: int) -> bool:
+        """Whether a whole run may rewrite so many bytes."""
+        if size > self.budget:
+            self.limits = True
+        return size <= self.budget
+
     def heavy(self, bucket: Bucket) -> npt.NDArray[np.bool_]:
         """Fragments of which no two of the size fit into a whole run, and those that are stuck."""
-        found: npt.NDArray[np.bool_] = (2 * bucket.bytes > self.budget) | bucket.stuck
+        heavy = 2 * bucket.bytes > self.budget
+        self.limits |= bool(heavy.any())
+        found: npt.NDArray[np.bool_] = heavy | bucket.stuck
         return found
-
-    def part(self, bucket: Bucket, places: Numbers) -> Numbers:
-        """The first of `places` that fit in together; two at least, where there are two."""
-        every, ordered = _sizes(bucket, places)
-        fits = (np.cumsum(every) <= self.run) & (np.cumsum(ordered) <= self.ordered)
-        return places[: max(2, int(fits.sum()))]
-
-
-def _sizes(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers]:
-    size = bucket.bytes[places]
-    return size, size * (bucket.level[places] != UNSORTED)

@@ -62,18 +62,8 @@ class Bucket:
 
     def fullness(self, layout: Layout) -> npt.NDArray[Any]:
         """Size of each fragment over that of a full one."""
-        rows, size = self.rows / layout.target_rows, self.bytes / layout.target_bytes
-        filled: npt.NDArray[Any] = np.maximum(rows, size)
+        filled: npt.NDArray[Any] = filled_by(self.rows, self.bytes, layout)
         return filled
-
-    def filled(self, places: Numbers, layout: Layout) -> float:
-        """Size of one fragment of all these over that of a full one."""
-        rows, size = self.rows[places].sum(), self.bytes[places].sum()
-        return float(max(rows / layout.target_rows, size / layout.target_bytes))
-
-    def outputs(self, places: Numbers, layout: Layout) -> int:
-        """Fragments that these make, merged."""
-        return max(1, round(self.filled(places, layout)))
 
     def is_full(self, layout: Layout) -> npt.NDArray[np.bool_]:
         """Whether a fragment is large enough to be left alone by the size tiers."""
@@ -82,8 +72,9 @@ class Bucket:
 
     def rows_of(self, level: int, layout: Layout) -> int:
         """Rows that a level holds at most."""
-        every = self.filled(np.arange(len(self)), layout)
-        full = self.rows.sum() / every if every else layout.target_rows
+        rows = self.rows.sum()
+        every = filled_by(rows, self.bytes.sum(), layout)
+        full = rows / every if every else layout.target_rows
         lowest = _LEVEL_0 * full if layout.level_rows is None else layout.level_rows
         return int(lowest * layout.growth**level)
 
@@ -132,24 +123,54 @@ class Group:
 
     @staticmethod
     def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> Group:
-        inputs = np.sort(inputs)
-        rows, size = int(bucket.rows[inputs].sum()), int(bucket.bytes[inputs].sum())
+        [group] = Group.each(bucket, reason, [inputs], [level], layout)
+        return group
+
+    @staticmethod
+    def each(
+        bucket: Bucket,
+        reason: str,
+        merges: Sequence[Numbers],
+        levels: Sequence[int],
+        layout: Layout,
+    ) -> list[Group]:
+        """A group for the inputs of each merge, and the level of its outputs."""
+        if not merges:
+            return []
+        counts = np.array([len(inputs) for inputs in merges])
+        starts = np.cumsum(counts) - counts
+        places = np.concatenate(merges)
+        places = places[np.lexsort((places, np.repeat(np.arange(len(merges)), counts)))]
+
+        def total(values: Numbers) -> Numbers:
+            summed: Numbers = np.add.reduceat(values, starts)
+            return summed
+
+        rows, size = total(bucket.rows[places]), total(bucket.bytes[places])
         # The first sorting of a fragment is a size tier's, whoever does it.
-        ordered = int(bucket.bytes[inputs][bucket.level[inputs] != UNSORTED].sum())
-        local = ordered if reason == LOCALITY else 0
-        return Group(
-            bucket=bucket.name,
-            reason=reason,
-            inputs=tuple(bucket.paths[place] for place in inputs),
-            level=level,
-            rows=rows,
-            bytes=size,
-            outputs=bucket.outputs(inputs, layout),
-            arrived=float(bucket.arrived[inputs].max()),
-            tier_bytes=int(bucket.tier_bytes[inputs].sum())
-            + (0 if reason == FINAL else size - local),
-            locality_bytes=int(bucket.locality_bytes[inputs].sum()) + local,
+        local = total(bucket.bytes[places] * (bucket.level[places] != UNSORTED))
+        if reason != LOCALITY:
+            local = np.zeros_like(local)
+        tier = total(bucket.tier_bytes[places])
+        if reason != FINAL:
+            tier = tier + size - local
+        figures = zip(
+            starts.tolist(),
+            counts.tolist(),
+            levels,
+            rows.tolist(),
+            size.tolist(),
+            outputs_of(rows, size, layout).astype(int).tolist(),
+            np.maximum.reduceat(bucket.arrived[places], starts).tolist(),
+            tier.tolist(),
+            (total(bucket.locality_bytes[places]) + local).tolist(),
+            strict=True,
         )
+        paths = [bucket.paths[place] for place in places.tolist()]
+        return [
+            Group(bucket.name, reason, tuple(paths[start : start + count]), *of_merge)
+            for start, count, *of_merge in figures
+        ]
 
 
 @dataclass(frozen=True)
@@ -163,3 +184,13 @@ class Relabel:
     @staticmethod
     def of(bucket: Bucket, inputs: Numbers, level: int) -> Relabel:
         return Relabel(bucket.name, tuple(bucket.paths[place] for place in inputs), level)
+
+
+def filled_by(rows: Any, size: Any, layout: Layout) -> Any:
+    """Rows and bytes over those of a full fragment, whichever is more; for numbers or arrays."""
+    return np.maximum(rows / layout.target_rows, size / layout.target_bytes)
+
+
+def outputs_of(rows: Any, size: Any, layout: Layout) -> Any:
+    """Fragments that so many rows and bytes make, merged; for numbers or arrays."""
+    return np.maximum(1, np.rint(filled_by(rows, size, layout)))

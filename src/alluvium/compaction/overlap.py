@@ -11,31 +11,41 @@ import numpy as np
 from alluvium.compaction.bucket import Bucket, Numbers
 
 
-def components(bucket: Bucket, places: Numbers) -> list[Numbers]:
-    """`places` in groups that do not overlap, in the order of their keys.
+def in_order(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """`places` in the order of their keys, divided into parts that do not overlap.
 
-    Within a group every fragment is connected with every other through fragments that overlap.
+    Within a part every fragment is connected with every other through fragments that overlap.
+
+    Returns:
+        The places; where in them each part starts; and for each place where in the order of keys
+        those up to it end.
     """
-    if not len(places):
-        return []
     places = places[np.lexsort((bucket.hi[places], bucket.lo[places]))]
     reach = np.maximum.accumulate(bucket.hi[places])
-    starts = np.flatnonzero(bucket.lo[places][1:] >= reach[:-1]) + 1
-    return np.split(places, starts)
+    apart = np.ones(len(places), dtype=bool)
+    apart[1:] = bucket.lo[places][1:] >= reach[:-1]
+    return places, np.flatnonzero(apart), reach
+
+
+def components(bucket: Bucket, places: Numbers) -> list[Numbers]:
+    """The parts of `places` that do not overlap, in the order of their keys."""
+    if not len(places):
+        return []
+    places, starts, _ = in_order(bucket, places)
+    return np.split(places, starts[1:])
 
 
 def overlapping(bucket: Bucket, places: Numbers, others: Numbers) -> Numbers:
     """Those of `others` that overlap one of `places` at least."""
     if not len(places) or not len(others):
         return others[:0]
-    runs = components(bucket, places)
-    # A run has no hole: what lies between its ends overlaps one of its fragments.
-    ends = np.array([bucket.hi[run].max() for run in runs])
-    starts = np.array([bucket.lo[run[0]] for run in runs])
-    # The first run that ends behind the start of each fragment.
-    first = np.searchsorted(ends, bucket.lo[others], side="right")
-    within = first < len(runs)
-    within[within] = starts[first[within]] < bucket.hi[others][within]
+    places, starts, reach = in_order(bucket, places)
+    # A part has no hole: what lies between its ends overlaps one of its fragments.
+    lo, hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
+    # The first part that ends behind the start of each fragment.
+    first = np.searchsorted(hi, bucket.lo[others], side="right")
+    within = first < len(starts)
+    within[within] = lo[first[within]] < bucket.hi[others][within]
     return others[within]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -78,26 +79,33 @@ def plan(
         stuck: paths of fragments that no merge can take.
     """
     every = sorted(buckets(fragments, layout, stuck), key=lambda one: (one.ends or 0.0, one.name))
-    found = _plan(every, layout, now, spent)
+    quiet = [is_quiet(one, layout, now) for one in every]
     if layout.budget is None:
+        return _plan(every, quiet, layout, now, Allowance())
+    allowance = Allowance(layout.budget, run=layout.budget - spent)
+    found = _plan(every, quiet, layout, now, allowance)
+    if not allowance.limits:
         return found
-    whole = _plan(every, replace(layout, budget=None), now, 0)
+    whole = _plan(every, quiet, layout, now, Allowance())
     return replace(found, waiting=len(set(whole.groups) - set(found.groups)))
 
 
-def _plan(every: Sequence[Bucket], layout: Layout, now: float, spent: int) -> Plan:
-    budget = float("inf") if layout.budget is None else layout.budget
-    allowance = Allowance(budget, run=budget - spent)
+def _plan(
+    every: Sequence[Bucket],
+    quiet: Sequence[bool],
+    layout: Layout,
+    now: float,
+    allowance: Allowance,
+) -> Plan:
     relabels: list[Relabel] = []
     groups: list[Group] = []
-    still_open = [one for one in every if not is_quiet(one, layout, now)]
+    still_open = [one for one, is_over in zip(every, quiet, strict=True) if not is_over]
     for bucket in still_open:
-        for group in tier_groups(bucket, layout, now):
-            if group.bytes <= allowance.run:
-                allowance.run -= group.bytes
-                groups.append(group)
-    for bucket in every:
-        if is_quiet(bucket, layout, now):
+        groups += [
+            group for group in tier_groups(bucket, layout, now) if allowance.takes(group.bytes, 0)
+        ]
+    for bucket, is_over in zip(every, quiet, strict=True):
+        if is_over:
             groups += final_groups(bucket, layout, allowance)
     for bucket in still_open:
         # Sorting what is unsorted needs none of it, even where a writer has replaced what paid.
@@ -156,16 +164,19 @@ def buckets(
         "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
     }
     names = fragments["bucket"].combine_chunks().dictionary_encode()
-    paths = fragments["path"].to_pylist()
-    ends = fragments["ends"].to_pylist()
     codes = names.indices.to_numpy()
     order = np.argsort(codes, kind="stable")
-    for places in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+    # Once for all: a table may have many buckets, of one fragment each.
+    columns = {name: column[order] for name, column in columns.items()}
+    codes = codes[order]
+    paths, ends = (fragments[name].take(order).to_pylist() for name in ("path", "ends"))
+    starts = np.flatnonzero(np.diff(codes, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(codes)]):
         yield Bucket(
-            name=names.dictionary[int(codes[places[0]])].as_py(),
-            paths=[paths[place] for place in places],
-            ends=ends[places[0]],
-            **{name: column[places] for name, column in columns.items()},
+            name=names.dictionary[int(codes[start])].as_py(),
+            paths=paths[start:end],
+            ends=ends[start],
+            **{name: column[start:end] for name, column in columns.items()},
         )
 
 

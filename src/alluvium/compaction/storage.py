@@ -156,7 +156,7 @@ def state(bucket: Bucket, layout: Layout, now: float) -> str:
     """What a bucket waits for."""
     if not is_quiet(bucket, layout, now):
         return DIRTY if (bucket.level == UNSORTED).any() else OPEN
-    return QUIET if any(True for _ in final_groups(bucket, layout, Allowance())) else FINAL
+    return QUIET if final_groups(bucket, layout, Allowance()) else FINAL
 
 
 def _readable(

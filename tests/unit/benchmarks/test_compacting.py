@@ -182,6 +182,22 @@ def test_wikiticker_lands_whole_and_in_the_order_of_its_time(tmp_path: Path) -> 
     assert arrived == sorted(arrived)
 
 
-@pytest.mark.parametrize(("state", "due"), [("settled", False), ("open", True), ("new", True)])
-def test_a_settled_table_needs_no_plan(state: str, due: bool) -> None:
-    assert bool(plan(planning.fragments(1000, state), planning.LAYOUT, planning.NOW)) == due
+@pytest.mark.parametrize("state", planning.STATES)
+def test_a_settled_table_needs_no_plan(state: str) -> None:
+    due = state not in ("settled", "hourly")
+    table = planning.fragments(1000, state)
+    assert bool(plan(table, planning.STATES[state], planning.NOW)) == due
+
+
+@pytest.mark.parametrize(("state", "inputs"), [("disjoint", 1), ("pairs", 2)])
+def test_each_part_of_a_table_is_a_merge(state: str, inputs: int) -> None:
+    table = planning.fragments(1000, state)
+    found = plan(table, planning.STATES[state], planning.NOW)
+    assert [len(group.inputs) for group in found.groups] == [inputs] * (1000 // inputs)
+    assert not found.relabels
+
+
+def test_hourly_fragments_are_in_a_bucket_for_every_hour_of_a_year() -> None:
+    table = planning.fragments(2 * 8760, "hourly")
+    hours = Counter((row["bucket"], row["ends"]) for row in table.to_pylist())
+    assert (len(hours), set(hours.values())) == (8760, {2})

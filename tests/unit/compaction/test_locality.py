@@ -229,6 +229,30 @@ def test_what_is_merged_along_is_in_nothing_elses_way() -> None:
     carry_out(bucket, found(bucket))
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_levels_stay_without_overlaps_whichever_parts_do_not_fit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    bucket = Playground(layout(2, 500))
+    for start in range(0, 8000, 1000):
+        for _ in range(rng.integers(1, 7)):
+            first, last = np.sort(rng.integers(start, start + 900, 2))
+            keys = np.linspace(first, last, rng.integers(50, 150), dtype=np.int64)
+            bucket.add(Fragment(keys, int(rng.choice([UNSORTED, 0, 0]))))
+    ends = np.sort(rng.choice(8000, 16, replace=False))
+    for first, last in ends.reshape(-1, 2):
+        bucket.put(np.linspace(first, last, 50, dtype=np.int64), level=1)
+    known = bucket.bucket()
+    # So that parts of the table are parts of level 0: the log knows where new files lie.
+    for place, one in enumerate(bucket.fragments.values()):
+        known.lo[place], known.hi[place] = one.keys[0], one.keys[-1]
+    size = int(known.bytes.sum())
+    run, ordered = rng.integers(0, size, 2).tolist()
+    found = locality(known, bucket.layout, Allowance(size, run, ordered))
+    assert sum(group.bytes for group in found.groups) <= run
+    assert cost(bucket, found.groups) <= ordered
+    carry_out(bucket, found)
+
+
 def test_runs_alike_in_size_are_merged_and_others_not() -> None:
     bucket = Playground(layout(3, 10**6))
     for level in (1, 2, 3):

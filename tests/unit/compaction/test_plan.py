@@ -16,6 +16,7 @@ from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes
 
 from alluvium.compaction import row_key
 from alluvium.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
+from alluvium.compaction.final import final_groups
 from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.compaction.plan import FRAGMENTS, Plan, buckets, plan
 from alluvium.compaction.tags import Tag
@@ -288,6 +289,22 @@ def test_a_budget_goes_to_tiers_first_then_to_the_oldest_quiet_bucket_then_to_or
         ("open", COUNT), ("3 days", FINAL), ("2 days", FINAL), ("open", LOCALITY),
     ]  # fmt: skip
     assert all(one == names[-1][: len(one)] for one in names)
+
+
+def test_what_fits_into_the_budget_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = []
+
+    def counting(*given: Any) -> Any:
+        planned.append(given)
+        return final_groups(*given)
+
+    monkeypatch.setattr("alluvium.compaction.plan.final_groups", counting)
+    bucket = full_bucket("old", NOW - DAY, NOW - DAY, 4)
+    size = 4 * LAYOUT.target_rows * ROW_BYTES
+    for budget, waiting in ((size, 0), (size - 1, 1)):
+        planned.clear()
+        found = plan(bucket.table(), replace(LAYOUT, budget=budget), NOW)
+        assert (found.waiting, len(planned)) == (waiting, 1 + waiting)
 
 
 def test_sorting_costs_nothing_of_what_order_may_cost() -> None:

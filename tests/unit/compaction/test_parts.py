@@ -1,0 +1,54 @@
+"""Parts, and what fits of them: against sums that are made one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.compaction.playground import Fragment, Playground
+
+from alluvium.compaction.allowance import Allowance
+from alluvium.compaction.bucket import UNSORTED
+from alluvium.compaction.layout import Layout
+from alluvium.compaction.overlap import components
+from alluvium.compaction.parts import Parts
+
+FRAGMENT = st.builds(
+    lambda first, rows, level: Fragment(np.arange(first, first + rows), level),
+    st.integers(0, 60),
+    st.integers(1, 8),
+    st.sampled_from([UNSORTED, 0, 1]),
+)
+BYTES = st.integers(0, 3000) | st.just(float("inf"))
+
+
+@given(fragments=st.lists(FRAGMENT, max_size=12), run=BYTES, ordered=BYTES)
+def test_of_each_part_the_first_fragments_fit(
+    fragments: list[Fragment], run: float, ordered: float
+) -> None:
+    bucket = Playground(Layout(("a",)))
+    for fragment in fragments:
+        bucket.add(fragment)
+    known = bucket.bucket()
+    parts = Parts(known, np.arange(len(known)))
+    expected = components(known, np.arange(len(known)))
+    assert [parts.places[start:end].tolist() for start, end in parts] == [
+        part.tolist() for part in expected
+    ]
+    assert parts.alone().tolist() == [part[0] for part in expected if len(part) == 1]
+    assert parts.lo == [min(known.lo[part]) for part in expected]
+    assert parts.hi == [max(known.hi[part]) for part in expected]
+    for part, (start, end) in zip(expected, parts, strict=True):
+        every = of_sorted = 0
+        fitting = 0
+        for place in part:
+            size = fragments[place].bytes
+            every += size
+            of_sorted += 0 if fragments[place].level == UNSORTED else size
+            if every > run or of_sorted > ordered:
+                break
+            fitting += 1
+        assert parts.reach[end - 1] == max(known.hi[part])
+        assert parts.rows_and_bytes(start, end)[0] == sum(len(fragments[at].keys) for at in part)
+        found = parts.fitting(Allowance(run=run, ordered=ordered), start, end) - start
+        assert found == max(fitting, min(2, len(part)))
