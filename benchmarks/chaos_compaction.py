@@ -280,7 +280,8 @@ class Round:
         self.seen = log.version(self.session, self.table)
         meanwhile = [self._append]
         if self.random.random() < 0.5 or self.outcome.engine:
-            meanwhile.append(self._merge)
+            # The engine's comes first: a compaction is over soon, and is to be in its way.
+            meanwhile.insert(0 if self.outcome.engine else 1, self._merge)
         killed = self.outcome.kind == "kill"
         if killed:
             self._kill(worker, meanwhile)
