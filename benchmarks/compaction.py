@@ -47,6 +47,7 @@ class Size:
     query_files, query_rows, query_target, query_batch: of the table that is asked.
     sweep: rows of a full fragment.
     who: names of contenders; none for all.
+    cores: that Spark has; none for all.
     """
 
     rounds: int
@@ -63,6 +64,7 @@ class Size:
     asked: int
     sweep: tuple[int, ...]
     who: tuple[str, ...] = ()
+    cores: int | None = None
 
 
 SMALL = Size(
@@ -121,7 +123,9 @@ def sweep_group(start: Start, folder: Path, size: Size) -> Iterator[Result]:
     for target_rows in size.sweep:
         layout = rewriting.layout_of(target_rows, source.sort_by)
         who = contenders(layout)[:1]
-        yield from ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
+        of = "" if size.cores is None else f", cores: {size.cores}"
+        found = ingest.cases(session, folder, source, layout, size.query_batch, who, size.asked)
+        yield from (one | {"case": one["case"] + of} for one in found)
 
 
 def warmed(start: Start, folder: Path, size: Size) -> SparkSession:
@@ -233,15 +237,19 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="20 million rows")
     names = [one.name for one in contenders(Layout(("a",)))]
     parser.add_argument("--contender", choices=names, action="append", help="default: all")
+    parser.add_argument("--cores", type=int, help="that Spark has; for --group sweep")
     options = parser.parse_args()
+    if options.cores is not None and options.group != ["sweep"]:
+        parser.error("--cores: accepted with --group sweep, whose cases name them")
     size = SMALL if options.small else FULL if options.full else MEDIUM
-    size = replace(size, who=tuple(options.contender or ()))
+    size = replace(size, who=tuple(options.contender or ()), cores=options.cores)
+    master = f"local[{options.cores or '*'}]"
     print(size, flush=True)
     for name in options.group or [name for name in GROUPS if name != "sweep"]:
         started = time.perf_counter()
         with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as temporary:
             folder = Path(temporary)
-            settings = engine.Settings(home=make_home(folder / "home"))
+            settings = engine.Settings(home=make_home(folder / "home"), master=master)
             measured = GROUPS[name](partial(engine.new_session, settings), folder, size)
             # As soon as a contender is through: what has been measured is not lost.
             for _, same in groupby(measured, lambda one: (one["case"], one["contender"])):

@@ -37,16 +37,17 @@ def is_paused(session: SparkSession, table: str, layout: Layout, now: float) -> 
     actions = checksum.get().setTransactions() if checksum.isDefined() else checksum
     app = pause.name(layout, snapshot.metadata().id())
     for action in jvm.items(actions.get()) if actions.isDefined() else ():
-        if action.appId() == app:
-            version, files = divmod(int(action.version()), _FILES)
-            found = Pause(files, int(action.lastUpdated().get()) / 1000)
-            if not version <= newest <= version + _COMMITS:
-                return False
-            commits = _commits(session, table_log, range(version + 1, newest + 1))
-            try:
-                return not found.is_over(commits, layout, now)
-            except Py4JJavaError:
-                return False  # the log was cleaned up, or keeps its newest commits elsewhere
+        if action.appId() != app or not action.lastUpdated().isDefined():
+            continue
+        version, files = divmod(int(action.version()), _FILES)
+        found = Pause(files, int(action.lastUpdated().get()) / 1000)
+        if not version <= newest <= version + _COMMITS:
+            return False
+        commits = _commits(session, table_log, range(version + 1, newest + 1))
+        try:
+            return not found.is_over(commits, layout, now)
+        except Py4JJavaError:
+            return False  # the log was cleaned up, or keeps its newest commits elsewhere
     return False
 
 
