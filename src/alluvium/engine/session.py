@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -161,6 +162,8 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = _lock(settings.home) if settings.embedded_metastore else None
     try:
+        if lock is not None:
+            _remove_half_made(_database(settings.home))
         paths = jars.resolve(settings.home, packages=list(settings.packages))
         if log_store.conf(settings.conf):
             paths.append(log_store.jar(settings.home, paths))
@@ -207,7 +210,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
     }
     if settings.embedded_metastore:
-        conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={home / 'metastore' / 'db'};create=true"
+        conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={_database(home)};create=true"
     elif drivers := [str(jar) for jar in paths if _is_jdbc_driver(jar)]:
         # Java gives the metastore's client only those drivers that are on the JVM's class path.
         conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)
@@ -230,6 +233,19 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings)
     return conf
+
+
+def _database(home: Path) -> Path:
+    return home / "metastore" / "db"
+
+
+def _remove_half_made(database: Path) -> None:
+    """Remove what a process left that was killed while Derby made its database.
+
+    Derby refuses to open it, and nothing is in it: its properties come before the first table.
+    """
+    if database.is_dir() and not any(database.glob("service.properties*")):
+        shutil.rmtree(database)
 
 
 def _is_jdbc_driver(jar: Path) -> bool:

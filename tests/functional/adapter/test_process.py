@@ -107,6 +107,11 @@ class TestProcess:
             first.wait()
         assert "PASS=1" in dbt(folder, "run", "--no-use-colors", "--select", "one")
 
+    def test_a_metastore_that_was_killed_while_it_was_made_is_made_anew(self, folder):
+        (folder / ".alluvium" / "metastore" / "db" / "seg0").mkdir(parents=True)
+        assert "PASS=1" in dbt(folder, "run", "--no-use-colors")
+        assert "PASS=1" in dbt(folder, "run", "--no-use-colors")
+
     def test_interrupt_cancels_the_query(self, folder):
         (folder / "models" / "slow.py").write_text(SLOW_MODEL)
         process = start(folder, "run", "--no-use-colors", "--select", "slow")
