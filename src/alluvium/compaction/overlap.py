@@ -7,6 +7,7 @@ overlap: rows of one key may fill any number of fragments.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from alluvium.compaction.bucket import Bucket, Numbers
 
@@ -35,18 +36,19 @@ def components(bucket: Bucket, places: Numbers) -> list[Numbers]:
     return np.split(places, starts[1:])
 
 
-def overlapping(bucket: Bucket, places: Numbers, others: Numbers) -> Numbers:
-    """Those of `others` that overlap one of `places` at least."""
-    if not len(places) or not len(others):
-        return others[:0]
+def meets(bucket: Bucket, places: Numbers, lo: Numbers, hi: Numbers) -> npt.NDArray[np.bool_]:
+    """Whether each range of keys, from `lo` to `hi`, overlaps one of `places` at least."""
+    met = np.zeros(len(lo), dtype=bool)
+    if not len(places):
+        return met
     places, starts, reach = in_order(bucket, places)
     # A part has no hole: what lies between its ends overlaps one of its fragments.
-    lo, hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
-    # The first part that ends behind the start of each fragment.
-    first = np.searchsorted(hi, bucket.lo[others], side="right")
+    part_lo, part_hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
+    # The first part that ends behind the start of each range.
+    first = np.searchsorted(part_hi, lo, side="right")
     within = first < len(starts)
-    within[within] = lo[first[within]] < bucket.hi[others][within]
-    return others[within]
+    met[within] = part_lo[first[within]] < hi[within]
+    return met
 
 
 def depth(bucket: Bucket, places: Numbers) -> int:

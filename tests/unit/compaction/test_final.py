@@ -256,9 +256,8 @@ def test_what_does_not_fit_in_with_its_neighbour_is_written_alone() -> None:
     assert [group.inputs for group in found] == [(hollow,)]
 
 
-def test_the_level_has_room_for_the_bucket() -> None:
-    # Level 1 holds 200 rows, level 2 400, and so on.
-    for rows, level in [(1, 1), (200, 1), (201, 2), (400, 2), (1600, 4)]:
-        bucket = Playground(LAYOUT)
-        bucket.land(range(rows))
-        assert [group.level for group in groups(bucket)] == [level]
+def test_what_is_final_is_a_run() -> None:
+    bucket = Playground(LAYOUT)
+    bucket.put(range(0, 200, 10), level=3)
+    bucket.land(range(1600))
+    assert [group.level for group in groups(bucket)] == [1]
