@@ -134,7 +134,7 @@ class _Order:
             if merges or len(alone) == len(together):
                 # What overlaps nothing goes along by its label: up, so that labels come to an end.
                 highest = self.level[together].max()
-                others = np.flatnonzero((self.level == highest) & self.heavy)
+                others = np.setdiff1d(np.flatnonzero(self.level == highest), together)
                 met = meets(self.bucket, others, self.bucket.lo[alone], self.bucket.hi[alone])
                 self.level[alone[~met]] = highest
                 self._merge(merges)

@@ -15,13 +15,15 @@ from alluvium.compaction.bucket import Bucket, Numbers
 def in_order(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """`places` in the order of their keys, divided into parts that do not overlap.
 
-    Within a part every fragment is connected with every other through fragments that overlap.
+    Within a part every fragment is connected with every other through fragments that overlap. Of
+    those with the same keys small ones are last: what comes late with a bucket's last key is its
+    last fragment, and in front of no full one that would be merged with it.
 
     Returns:
         The places; where in them each part starts; and for each place where in the order of keys
         those up to it end.
     """
-    places = places[np.lexsort((bucket.hi[places], bucket.lo[places]))]
+    places = places[np.lexsort((-bucket.rows[places], bucket.hi[places], bucket.lo[places]))]
     reach = np.maximum.accumulate(bucket.hi[places])
     apart = np.ones(len(places), dtype=bool)
     apart[1:] = bucket.lo[places][1:] >= reach[:-1]

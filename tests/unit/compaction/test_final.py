@@ -261,3 +261,21 @@ def test_what_is_final_is_a_run() -> None:
     bucket.put(range(0, 200, 10), level=3)
     bucket.land(range(1600))
     assert [group.level for group in groups(bucket)] == [1]
+
+
+@pytest.mark.parametrize("late", ["/", "z"])
+def test_a_late_row_with_the_last_key_is_written_once(late: str) -> None:
+    bucket = Playground(LAYOUT)
+    for _ in range(2):
+        bucket.put([7] * 20, level=1)
+    bucket.put([7], level=1)
+    paths = [*list(bucket.fragments)[:2], late]
+    for level in (UNSORTED, 1):
+        known = replace(bucket.bucket(), paths=paths, level=np.array([1, 1, level]))
+        order = np.argsort(paths)
+        named = replace(
+            known, paths=[paths[n] for n in order], rows=known.rows[order],
+            bytes=known.bytes[order], level=known.level[order],
+        )  # fmt: skip
+        found = final_groups(named, LAYOUT, Allowance())
+        assert [group.inputs for group in found] == ([(late,)] if level == UNSORTED else [])

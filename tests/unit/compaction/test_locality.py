@@ -270,6 +270,17 @@ def test_what_waits_in_level_0_keeps_what_it_may_cost() -> None:
     assert [len(group.inputs) for group in found(bucket, 3 * size).groups] == [2]
 
 
+def test_labels_of_runs_mind_those_that_level_0_has_just_got() -> None:
+    bucket = Playground(layout(2, 50))
+    for start in (0, 0, 5000):
+        bucket.put(rows_of(start, start + 1000), level=0)
+    bucket.put(rows_of(5500, 6500), level=1)
+    bucket.put(rows_of(8000, 9000), level=2)
+    plan_of = found(bucket, 0)
+    assert [(label.inputs, label.level) for label in plan_of.relabels] == [(("/000002",), 2)]
+    carry_out(bucket, plan_of)
+
+
 def test_order_costs_no_more_than_it_may() -> None:
     bucket = Playground(layout(2, 100))
     for _ in range(4):
