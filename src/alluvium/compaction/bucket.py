@@ -70,13 +70,13 @@ class Bucket:
         full: npt.NDArray[np.bool_] = self.fullness(layout) >= FULL
         return full
 
-    def rows_of(self, level: int, layout: Layout) -> int:
-        """Rows that a level holds at most."""
+    def level_0(self, layout: Layout) -> int:
+        """Rows that level 0 holds before it is ordered."""
+        if layout.level_rows is not None:
+            return layout.level_rows
         rows = self.rows.sum()
         every = filled_by(rows, self.bytes.sum(), layout)
-        full = rows / every if every else layout.target_rows
-        lowest = _LEVEL_0 * full if layout.level_rows is None else layout.level_rows
-        return int(lowest * layout.growth**level)
+        return int(_LEVEL_0 * (rows / every if every else layout.target_rows))
 
     @property
     def since(self) -> float:

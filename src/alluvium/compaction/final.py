@@ -72,7 +72,7 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> list[G
         return []
     # What is left out may overlap what is merged; and what is left may overlap a part, and be of
     # the same level already.
-    highest = 0 if heavy.any() else final_level(bucket, layout)
+    highest = 0 if heavy.any() else 1
     levels = [highest if is_whole else 0 for is_whole in are_whole]
     return Group.each(bucket, FINAL, merges, levels, layout)
 
@@ -89,11 +89,3 @@ def _helps(parts: Parts, first: int, end: int, layout: Layout) -> bool:
     rows, size = parts.rows_and_bytes(first, end)
     outputs = outputs_of(rows, size, layout)
     return bool(outputs < end - first or rows / outputs >= FULL * layout.target_rows)
-
-
-def final_level(bucket: Bucket, layout: Layout) -> int:
-    """The lowest level above 0 that has room for all rows of the bucket."""
-    level = 1
-    while bucket.rows_of(level, layout) < bucket.rows.sum():
-        level += 1
-    return level

@@ -40,9 +40,10 @@ class Layout:
             lowest holds all that is smaller still.
         quiet_after: seconds without an arrival after which a bucket is quiet; None: by the
             lateness that the bucket has seen, and never where it stands for no time.
-        growth: rows of a level over those of the level below it.
-        level_rows: rows that level 0 holds at most, before more than a `growth`th of what is above
-            it; None for as many as 16 full fragments have.
+        growth: how many runs are merged into one, the largest of them less than as many times
+            as large as the smallest.
+        level_rows: rows that level 0 holds before it is ordered; None for as many as 16 full
+            fragments have.
         budget: bytes that one run rewrites at most; None for any number.
         max_memory: bytes of a column chunk at most, encoded and not compressed.
         curve: how rows are ordered: LEXICAL, column by column, or ZORDER.

@@ -7,6 +7,7 @@ overlap: rows of one key may fill any number of fragments.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from alluvium.compaction.bucket import Bucket, Numbers
 
@@ -14,13 +15,15 @@ from alluvium.compaction.bucket import Bucket, Numbers
 def in_order(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """`places` in the order of their keys, divided into parts that do not overlap.
 
-    Within a part every fragment is connected with every other through fragments that overlap.
+    Within a part every fragment is connected with every other through fragments that overlap. Of
+    those with the same keys small ones are last: what comes late with a bucket's last key is its
+    last fragment, and in front of no full one that would be merged with it.
 
     Returns:
         The places; where in them each part starts; and for each place where in the order of keys
         those up to it end.
     """
-    places = places[np.lexsort((bucket.hi[places], bucket.lo[places]))]
+    places = places[np.lexsort((-bucket.rows[places], bucket.hi[places], bucket.lo[places]))]
     reach = np.maximum.accumulate(bucket.hi[places])
     apart = np.ones(len(places), dtype=bool)
     apart[1:] = bucket.lo[places][1:] >= reach[:-1]
@@ -35,18 +38,19 @@ def components(bucket: Bucket, places: Numbers) -> list[Numbers]:
     return np.split(places, starts[1:])
 
 
-def overlapping(bucket: Bucket, places: Numbers, others: Numbers) -> Numbers:
-    """Those of `others` that overlap one of `places` at least."""
-    if not len(places) or not len(others):
-        return others[:0]
+def meets(bucket: Bucket, places: Numbers, lo: Numbers, hi: Numbers) -> npt.NDArray[np.bool_]:
+    """Whether each range of keys, from `lo` to `hi`, overlaps one of `places` at least."""
+    met = np.zeros(len(lo), dtype=bool)
+    if not len(places):
+        return met
     places, starts, reach = in_order(bucket, places)
     # A part has no hole: what lies between its ends overlaps one of its fragments.
-    lo, hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
-    # The first part that ends behind the start of each fragment.
-    first = np.searchsorted(hi, bucket.lo[others], side="right")
+    part_lo, part_hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
+    # The first part that ends behind the start of each range.
+    first = np.searchsorted(part_hi, lo, side="right")
     within = first < len(starts)
-    within[within] = lo[first[within]] < bucket.hi[others][within]
-    return others[within]
+    met[within] = part_lo[first[within]] < hi[within]
+    return met
 
 
 def depth(bucket: Bucket, places: Numbers) -> int:

@@ -35,7 +35,8 @@ FRAGMENTS = pa.schema(
         ("hi", pa.string()),
     ]
 )
-# Level of a fragment that is taken for sorted; nothing here ever gets as far.
+# Level of a fragment that is taken for sorted. Nothing here gets as far: so many others would
+# have to overlap it.
 _HIGHEST = 10_000
 
 
@@ -108,7 +109,8 @@ def _plan(
         if is_over:
             groups += final_groups(bucket, layout, allowance)
     for bucket in still_open:
-        # Sorting what is unsorted needs none of it, even where a writer has replaced what paid.
+        # What paid may be gone: replaced by a writer, or merged with all of its rows deleted. Order
+        # waits until the tiers have paid again then; sorting what is unsorted needs none of it.
         left = bucket.tier_bytes.sum() - bucket.locality_bytes.sum()
         allowance.ordered = max(0.0, float(left))
         found = locality(bucket, layout, allowance)

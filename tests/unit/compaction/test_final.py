@@ -256,9 +256,26 @@ def test_what_does_not_fit_in_with_its_neighbour_is_written_alone() -> None:
     assert [group.inputs for group in found] == [(hollow,)]
 
 
-def test_the_level_has_room_for_the_bucket() -> None:
-    # Level 1 holds 200 rows, level 2 400, and so on.
-    for rows, level in [(1, 1), (200, 1), (201, 2), (400, 2), (1600, 4)]:
-        bucket = Playground(LAYOUT)
-        bucket.land(range(rows))
-        assert [group.level for group in groups(bucket)] == [level]
+def test_what_is_final_is_a_run() -> None:
+    bucket = Playground(LAYOUT)
+    bucket.put(range(0, 200, 10), level=3)
+    bucket.land(range(1600))
+    assert [group.level for group in groups(bucket)] == [1]
+
+
+@pytest.mark.parametrize("late", ["/", "z"])
+def test_a_late_row_with_the_last_key_is_written_once(late: str) -> None:
+    bucket = Playground(LAYOUT)
+    for _ in range(2):
+        bucket.put([7] * 20, level=1)
+    bucket.put([7], level=1)
+    paths = [*list(bucket.fragments)[:2], late]
+    for level in (UNSORTED, 1):
+        known = replace(bucket.bucket(), paths=paths, level=np.array([1, 1, level]))
+        order = np.argsort(paths)
+        named = replace(
+            known, paths=[paths[n] for n in order], rows=known.rows[order],
+            bytes=known.bytes[order], level=known.level[order],
+        )  # fmt: skip
+        found = final_groups(named, LAYOUT, Allowance())
+        assert [group.inputs for group in found] == ([(late,)] if level == UNSORTED else [])

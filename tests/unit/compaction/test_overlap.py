@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unit.compaction.playground import BEFORE, BEHIND, overlap
 
 from alluvium.compaction.bucket import Bucket, Numbers
-from alluvium.compaction.overlap import components, depth, overlapping
+from alluvium.compaction.overlap import components, depth, meets
 
 Interval = tuple[int, int]
 Case = tuple[list[Interval], list[int], list[int]]
@@ -76,11 +76,12 @@ def test_components_are_what_chains_of_overlaps_connect(case: Case) -> None:
 
 @given(case=cases(most=12))
 @settings(max_examples=250)
-def test_overlapping_are_those_that_overlap_any(case: Case) -> None:
+def test_ranges_meet_what_they_overlap(case: Case) -> None:
     intervals, places, others = case
-    found = overlapping(bucket(intervals), numbers(places), numbers(others))
-    assert found.tolist() == [
-        other for other in others if any(overlap(intervals[other], intervals[p]) for p in places)
+    every = bucket(intervals)
+    ranges = every.lo[numbers(others)], every.hi[numbers(others)]
+    assert meets(every, numbers(places), *ranges).tolist() == [
+        any(overlap(intervals[other], intervals[p]) for p in places) for other in others
     ]
 
 

@@ -143,6 +143,19 @@ def test_a_tag_counts_for_its_own_row_key() -> None:
         assert bucket.hi[n] > max(bucket.hi[ours], bucket.hi[wider])
 
 
+@pytest.mark.parametrize("level", [342, 9000, 10_000])
+@pytest.mark.parametrize("quiet_after", [None, HOUR])
+def test_a_level_may_be_of_any_height(level: int, quiet_after: float | None) -> None:
+    layout = Layout(("a",), target_rows=20, growth=1000, level_rows=1, quiet_after=quiet_after)
+    bucket = Playground(layout)
+    for height in (level, 0, 0, UNSORTED):
+        bucket.put(range(20), height)
+    found = plan(bucket.table(), layout, DAY)
+    assert [(len(group.inputs), group.level) for group in found.groups] == [
+        (3, 1) if quiet_after is None else (4, 1)
+    ]
+
+
 def test_fragments_are_of_their_bucket_in_whatever_order() -> None:
     rows = [
         row(path, bucket=name, ends=ends)
