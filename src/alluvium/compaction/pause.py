@@ -28,8 +28,8 @@ from alluvium.compaction.tiers import COOLING, fewest, least_size
 APP = "alluvium.pause"
 # Fragments from which a look takes longer than the commit that saves the next ones.
 WORTH = 1_000
-# Files for which a commit of its own is worth it.
-_FEW = 3
+# Files, and seconds, for which a commit of its own is worth it.
+_FEW, _BRIEF = 3, 600.0
 # What tells nothing of files or of how they are to lie.
 _OF_NO_MATTER = ("commitInfo", "cdc")
 
@@ -48,7 +48,8 @@ class Pause:
 
     def is_over(self, commits: Iterable[str], layout: Layout, now: float) -> bool:
         """Whether a look is due, after these commits: the texts that the log has of them."""
-        if now >= self.until:
+        # Not a moment that a clock far ahead has noted either.
+        if not now < self.until <= now + COOLING:
             return True
         landed = 0
         try:
@@ -96,7 +97,7 @@ def pause(fragments: pa.Table, layout: Layout, now: float) -> Pause | None:
         if not is_quiet(bucket, layout, now):
             quiet = layout.quiet_time(bucket.lateness())
             until = min(until, bucket.since + min(quiet, _cool(bucket, layout, files)))
-    return Pause(files, until) if until > now else None
+    return Pause(files, until) if until >= now + _BRIEF else None
 
 
 def room(bucket: Bucket, layout: Layout) -> int:

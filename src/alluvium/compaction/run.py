@@ -254,10 +254,13 @@ class _Run:
         if fragments.num_rows >= pause.WORTH:
             found = pause.pause(fragments, layout, self.clock())
             if found is not None:
-                keep = partial(
-                    pauses.keep, self.session, self.table, self.layout, rewriter.version, found
-                )
-                _unless_overtaken(self.model, keep)
+                try:
+                    pauses.keep(self.session, self.table, self.layout, rewriter.version, found)
+                except Exception as error:
+                    # Without it the next run looks as well.
+                    if is_cancelled(self.session, error):
+                        raise
+                    _log.info("%s: no pause was noted: %s", self.model, reason(error))
 
     def _relabel(self, rewriter: Rewriter, planned: Plan, fragments: pa.Table) -> bool:
         """Give fragments new levels; False if another writer was faster."""

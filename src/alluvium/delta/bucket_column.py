@@ -32,8 +32,8 @@ def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> N
     if among(column.name, partitions) and among(column.name, log.generated_columns(session, table)):
         return
     fields = {field.name: field.dataType.simpleString() for field in session.table(table).schema}
-    if among(column.source, fields) and not among(column.name, fields):
-        column.check(fields)  # no build can make it of a text
+    if not among(column.name, fields):
+        column.check(fields)  # no build can make it of a text, nor of a column that is not there
     others = f", or a partition column of the table: {', '.join(partitions)}" if partitions else ""
     raise ValueError(
         f"bucket_by.column: {table} has no generated partition column {column.name}, made from"

@@ -31,19 +31,15 @@ def is_paused(session: SparkSession, table: str, layout: Layout, now: float) -> 
     """
     snapshot = log.snapshot_of(session, table)
     newest = int(snapshot.version())
-    table_log = snapshot.deltaLog()
-    # Delta does not always have the checksum of its own last commit in memory.
-    checksum = table_log.readChecksum(newest, jvm.of(session).scala.Option.empty())
-    actions = checksum.get().setTransactions() if checksum.isDefined() else checksum
     app = pause.name(layout, snapshot.metadata().id())
-    for action in jvm.items(actions.get()) if actions.isDefined() else ():
+    for action in _transactions(session, snapshot):
         if action.appId() != app or not action.lastUpdated().isDefined():
             continue
         version, files = divmod(int(action.version()), _FILES)
         found = Pause(files, int(action.lastUpdated().get()) / 1000)
         if not version <= newest <= version + _COMMITS:
             return False
-        commits = _commits(session, table_log, range(version + 1, newest + 1))
+        commits = _commits(session, snapshot.deltaLog(), range(version + 1, newest + 1))
         try:
             return not found.is_over(commits, layout, now)
         except Py4JJavaError:
@@ -52,10 +48,29 @@ def is_paused(session: SparkSession, table: str, layout: Layout, now: float) -> 
 
 
 def keep(session: SparkSession, table: str, layout: Layout, version: int, found: Pause) -> None:
-    """Commit the pause, which is of the state of the table at a version."""
-    app = pause.name(layout, log.table_id(session, table))
-    number = version * _FILES + min(found.files, _FILES - 1)
-    log.commit_transactions(session, table, {app: number}, found.until)
+    """Commit the pause, which is of the state of the table at a version.
+
+    Not where the log has no checksum of its newest version: nobody would find it.
+    """
+    snapshot = log.snapshot_of(session, table)
+    if _checksum(session, snapshot).isDefined():
+        app = pause.name(layout, snapshot.metadata().id())
+        number = version * _FILES + min(found.files, _FILES - 1)
+        log.commit_transactions(session, table, {app: number}, found.until)
+
+
+def _checksum(session: SparkSession, snapshot: Any) -> Any:
+    """As an option: Delta does not always have that of its own last commit in memory."""
+    none = jvm.of(session).scala.Option.empty()
+    return snapshot.deltaLog().readChecksum(snapshot.version(), none)
+
+
+def _transactions(session: SparkSession, snapshot: Any) -> list[Any]:
+    """The newest `txn` action of each application, as far as the checksum has them."""
+    checksum = _checksum(session, snapshot)
+    if not checksum.isDefined() or not checksum.get().setTransactions().isDefined():
+        return []
+    return jvm.items(checksum.get().setTransactions().get())
 
 
 def _commits(session: SparkSession, table_log: Any, versions: range) -> Iterator[str]:

@@ -39,7 +39,7 @@ def check_row_key(
     mistakes = []
     for name in columns:
         if name.lower() not in known:
-            names = ", ".join(field.name for field in known.values())
+            names = ", ".join(f.name for f in known.values() if not among(f.name, partition))
             mistakes.append(f"{name}: no such column; accepted: {names}")
         elif among(name, partition):
             mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
