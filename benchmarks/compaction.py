@@ -199,8 +199,11 @@ def draw(results: list[Result]) -> None:
         )
         axis.invert_yaxis()
         axis = axes[2][1]
-        axis.barh(names, [one["core_seconds"] for one in asked], color=charts.colours(names, OURS))
-        axis.set_title("core-seconds of these queries", fontsize=9)
+        ours = next((one["machine"] for one in asked if one["contender"] == OURS), None)
+        alike = [one for one in asked if one["machine"] == ours]  # processors differ
+        names = [one["contender"] for one in alike]
+        axis.barh(names, [one["core_seconds"] for one in alike], color=charts.colours(names, OURS))
+        axis.set_title("core-seconds of these queries, as far as of one machine", fontsize=9)
         axis.invert_yaxis()
     axis = axes[2][0]
     for one in simulated:
