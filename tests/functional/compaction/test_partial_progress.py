@@ -20,6 +20,7 @@ from alluvium.delta.rewrite import Rewriter
 pytestmark = pytest.mark.spark
 EACH = Layout(tables.SORT_BY, target_rows=400, fan_in=8)
 TOGETHER = replace(EACH, partial_progress=False)
+BY_ID = replace(EACH, sort_by=("id",), level_rows=400)
 # Some rows of the last file of `two_merges`, and of no other.
 DELETED = [1330, 1340]
 
@@ -28,6 +29,17 @@ def two_merges(session: SparkSession, path: Path) -> str:
     """A table that needs two merges: one makes a file, the other several, in a job of its own."""
     table = tables.make(session, path, 8, 50)
     tables.append(session, path, 8, 190)
+    return table
+
+
+def overlapping_ends(session: SparkSession, path: Path, **properties: str) -> str:
+    """A table whose level 0 has two rows of fragments by id, of which only the ends overlap: the
+    others need labels alone."""
+    waiting = replace(BY_ID, level_rows=10**6)
+    table = tables.make(session, path, 8, 190, **properties)
+    assert compact(session, table, waiting, "logs").outputs == 4
+    tables.append(session, path, 8, 190, first=1000)
+    assert compact(session, table, waiting, "logs").outputs == 4
     return table
 
 
@@ -141,14 +153,11 @@ def test_killed_between_its_jobs_it_has_done_nothing(spark: SparkSession, tmp_pa
 
 def test_new_labels_are_a_commit_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     """A commit that labels files anew and merges others would stop every later checkpoint."""
-    layout = replace(TOGETHER, level_rows=400)
-    table = tables.make(spark, tmp_path / "table", 8, 200)
-    compact(spark, table, layout, "logs")
-    tables.append(spark, tmp_path / "table", 8, 200)
+    table = overlapping_ends(spark, tmp_path / "table")
     version = DeltaTable(tmp_path / "table").version()
-    # One plan: what is in the way of the new files climbs.
-    done = compact(spark, table, layout, "logs")
-    assert (done.merges, done.relabelled > 0) == (1, True)
+    # One plan: what overlaps nothing leaves level 0 as it is.
+    done = compact(spark, table, replace(BY_ID, partial_progress=False), "logs")
+    assert (done.merges, done.inputs, done.relabelled) == (1, 4, 4)
     rows = history.compactions(spark, table).to_pylist()[-2:]
     assert [(one["version"] - version, one["reason"]) for one in rows] == [
         (1, "relabel"),
@@ -160,11 +169,8 @@ def test_new_labels_are_a_commit_of_their_own(spark: SparkSession, tmp_path: Pat
 def test_merges_do_not_go_ahead_of_labels_that_were_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fragments in their way would still be on the level that the merges write to."""
-    layout = replace(EACH, level_rows=400)
-    table = tables.make(spark, tmp_path / "table", 8, 200, enableDeletionVectors="true")
-    compact(spark, table, layout, "logs")
-    tables.append(spark, tmp_path / "table", 8, 200, first=1600)
+    """Another writer has changed what the plan is made of."""
+    table = overlapping_ends(spark, tmp_path / "table", enableDeletionVectors="true")
     kept = tables.rows_of(spark, table)
     relabel, write, other, gone = Rewriter.relabel, Rewriter.write, spark.newSession(), []
     refused_at: list[int] = []
@@ -175,7 +181,7 @@ def test_merges_do_not_go_ahead_of_labels_that_were_refused(
         return write(rewriter, *args)
 
     def late(rewriter: Rewriter, tags: dict[str, Any], metadata: str) -> int:
-        """Another writer deletes a row of a fragment that is to climb."""
+        """Another writer deletes a row of a fragment that is to get a label."""
         if not gone:
             [row] = other.sql(
                 f"select to_json(min(struct(id, service, message))) from {table}"
@@ -188,7 +194,7 @@ def test_merges_do_not_go_ahead_of_labels_that_were_refused(
 
     monkeypatch.setattr(Rewriter, "relabel", late)
     monkeypatch.setattr(Rewriter, "write", noted)
-    done = compact(spark, table, layout, "logs")
+    done = compact(spark, table, BY_ID, "logs")
 
     assert (done.conflicts, done.relabelled > 0, done.merges > 0) == (1, True, True)
     kept.remove(gone[0])
