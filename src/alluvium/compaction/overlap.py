@@ -30,14 +30,6 @@ def in_order(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers, Numbers
     return places, np.flatnonzero(apart), reach
 
 
-def components(bucket: Bucket, places: Numbers) -> list[Numbers]:
-    """The parts of `places` that do not overlap, in the order of their keys."""
-    if not len(places):
-        return []
-    places, starts, _ = in_order(bucket, places)
-    return np.split(places, starts[1:])
-
-
 def meets(bucket: Bucket, places: Numbers, lo: Numbers, hi: Numbers) -> npt.NDArray[np.bool_]:
     """Whether each range of keys, from `lo` to `hi`, overlaps one of `places` at least."""
     met = np.zeros(len(lo), dtype=bool)

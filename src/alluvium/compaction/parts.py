@@ -22,18 +22,13 @@ class Parts:
     Attributes:
         places: of the fragments.
         starts: where in `places` the parts start, and the end.
-        lo, hi: where in the order of keys each part starts and ends.
-        reach: where in it the fragments up to each of `places` end.
         rows, bytes, ordered: rows, bytes, and bytes of sorted fragments, of all before each of
             `places`, and of all.
     """
 
     def __init__(self, bucket: Bucket, places: Numbers) -> None:
-        self.places, starts, reach = in_order(bucket, places)
+        self.places, starts, _ = in_order(bucket, places)
         self.starts: list[int] = [*starts.tolist(), len(places)]
-        self.reach: list[int] = reach.tolist()
-        self.lo: list[int] = bucket.lo[self.places[starts]].tolist()
-        self.hi = [self.reach[end - 1] for end in self.starts[1:]]
         size = bucket.bytes[self.places]
         self.rows = sums(bucket.rows[self.places])
         self.bytes = sums(size)
@@ -42,9 +37,6 @@ class Parts:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """Start and end of each part in `places`."""
         return pairwise(self.starts)
-
-    def __len__(self) -> int:
-        return len(self.lo)
 
     def alone(self) -> Numbers:
         """The fragments of which each is a part."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from alluvium.compaction import zorder
-from alluvium.compaction.bucket import FULL, UNSORTED, Bucket
+from alluvium.compaction.bucket import FULL, UNSORTED, Bucket, filled_by
 from alluvium.compaction.final import MANY_DELETED
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.plan import buckets, is_quiet
@@ -166,7 +166,7 @@ def _files(commit: str) -> Iterator[tuple[bool, dict[str, Any]]]:
 def _is_harmless(file: dict[str, Any], is_new: bool, layout: Layout) -> bool:
     """Whether it is a small one, or one that has lost few rows and is as full as it was."""
     rows = json.loads(file.get("stats") or "{}").get("numRecords")
-    fullness = max(file["size"] / layout.target_bytes, (rows or 0) / layout.target_rows)
+    fullness = float(filled_by(rows or 0, file["size"], layout))
     if is_new:
         return bool(fullness < FULL)
     if not rows:

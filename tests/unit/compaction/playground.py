@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from alluvium.compaction.bucket import UNSORTED, Bucket, Group, Relabel
+from alluvium.compaction.bucket import UNSORTED, Bucket, Group, Numbers, Relabel
 from alluvium.compaction.layout import Layout
+from alluvium.compaction.overlap import in_order
 from alluvium.compaction.plan import FRAGMENTS
 from alluvium.compaction.tags import Tag
 
@@ -190,3 +191,11 @@ def huffman(sizes: Iterable[int], fan_in: int, left: int = 1) -> int:
         heapq.heappush(heap, merged)
         take = fan_in
     return rewritten
+
+
+def components(bucket: Bucket, places: Numbers) -> list[Numbers]:
+    """The parts of `places` that do not overlap, in the order of their keys."""
+    if not len(places):
+        return []
+    places, starts, _ = in_order(bucket, places)
+    return np.split(places, starts[1:])

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.compaction.playground import BEFORE, BEHIND, overlap
+from unit.compaction.playground import BEFORE, BEHIND, components, overlap
 
 from alluvium.compaction.bucket import Bucket, Numbers
-from alluvium.compaction.overlap import components, depth, meets
+from alluvium.compaction.overlap import depth, meets
 
 Interval = tuple[int, int]
 Case = tuple[list[Interval], list[int], list[int]]
