@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
@@ -45,6 +46,7 @@ class Ingested:
         requests: data files opened and written for compaction so far, after each batch.
         rows, bytes: rewritten while files landed.
         levels: fragments of each level of ours when all files had landed, before the end.
+        order_bytes, order_cpu: what order had cost by then over what size tiers had, by the tags.
     """
 
     ledger: Ledger
@@ -60,6 +62,8 @@ class Ingested:
     rows: int = 0
     bytes: int = 0
     levels: dict[int, int] = field(default_factory=dict)
+    order_bytes: float = 0.0
+    order_cpu: float = 0.0
 
 
 def ingest(
@@ -111,7 +115,8 @@ def ingest(
         if number == len(batches) // 2:
             half_way()
     done.rows, done.bytes = ledger.rows, ledger.bytes
-    done.levels = _levels(ledger)
+    if isinstance(contender, Alluvium):
+        _read_tags(done)
     with compacting() as spent:
         started = time.perf_counter()
         contender.at_last(session, table, now)
@@ -218,6 +223,8 @@ def figures(source: Source, contender: Contender, done: Ingested, layout: Layout
         found["small_max"] = max(done.small)
         found["small_limit"] = contender.layout.most_small
         found["levels"] = done.levels
+        found["order_bytes_to_tiers"] = done.order_bytes
+        found["order_cpu_to_tiers"] = done.order_cpu
     return found
 
 
@@ -271,8 +278,15 @@ def measured(
     return int(row[0]), spent.cpu_seconds, seconds
 
 
-def _levels(ledger: Ledger) -> dict[int, int]:
-    """Live fragments of each level; without those that have none."""
-    texts = [(one.get("tags") or {}).get(TAG) for one in ledger.live.values()]
-    found = tags.read(pa.chunked_array([texts], pa.string()))["level"].drop_null()
-    return dict(sorted(Counter(found.to_pylist()).items()))
+def _read_tags(done: Ingested) -> None:
+    """What the tags of the live fragments say; of the levels without those that have none."""
+    texts = [(one.get("tags") or {}).get(TAG) for one in done.ledger.live.values()]
+    found = tags.read(pa.chunked_array([texts], pa.string())).drop_null()
+    done.levels = dict(sorted(Counter(found["level"].to_pylist()).items()))
+    if found.num_rows:
+
+        def total(name: str) -> int:
+            return int(pc.sum(found[name]).as_py())
+
+        done.order_bytes = total("locality_bytes") / total("tier_bytes")
+        done.order_cpu = total("locality_cpu") / total("tier_cpu")

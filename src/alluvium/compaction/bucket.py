@@ -38,6 +38,7 @@ class Bucket:
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that have been rewritten for its rows so far, by size
             tiers and by locality.
+        tier_cpu, locality_cpu: CPU time of that in microseconds, as far as it is known.
         stuck: whether no merge can take it.
         ends: when the time that the bucket stands for is over, in seconds since 1970; None where
             it stands for none.
@@ -54,6 +55,8 @@ class Bucket:
     arrived: npt.NDArray[np.float64]
     tier_bytes: Numbers
     locality_bytes: Numbers
+    tier_cpu: Numbers
+    locality_cpu: Numbers
     stuck: npt.NDArray[np.bool_]
     ends: float | None = None
 
@@ -89,6 +92,18 @@ class Bucket:
         """Seconds since then; 0 while the bucket's time lasts."""
         return max(0.0, now - self.since)
 
+    def left_for_order(self) -> float:
+        """Bytes of sorted fragments that locality may still rewrite: as far as it has cost neither
+        more bytes than the size tiers nor, at what a byte has cost it so far, more CPU time."""
+        tiers, order = float(self.tier_bytes.sum()), float(self.locality_bytes.sum())
+        tier_cpu, order_cpu = float(self.tier_cpu.sum()), float(self.locality_cpu.sum())
+        # What paid may be gone: replaced by a writer, or merged with all of its rows deleted. Order
+        # waits until the tiers have paid again then.
+        left = tiers - order
+        if order_cpu > 0:
+            left = min(left, (tier_cpu - order_cpu) * order / order_cpu)
+        return max(0.0, left)
+
     def lateness(self) -> float:
         """Seconds by which the last arrival came after the end of the bucket's time."""
         if self.ends is None:
@@ -108,6 +123,8 @@ class Group:
         rows, bytes: of all inputs.
         outputs: how many fragments they will make.
         arrived, tier_bytes, locality_bytes: of the outputs together, see `Bucket`.
+        ordered: of the bytes, those that this merge adds to `locality_bytes`.
+        tier_cpu, locality_cpu: of the inputs together, see `Bucket`.
     """
 
     bucket: str
@@ -120,6 +137,16 @@ class Group:
     arrived: float
     tier_bytes: int
     locality_bytes: int
+    ordered: int
+    tier_cpu: int
+    locality_cpu: int
+
+    def cpu(self, spent: int) -> tuple[int, int]:
+        """CPU time by size tiers and by locality of the outputs together, in microseconds, where
+        the merge took so much."""
+        order = round(spent * self.ordered / self.bytes) if self.ordered else 0
+        tiers = 0 if self.reason == FINAL else spent - order
+        return self.tier_cpu + tiers, self.locality_cpu + order
 
     @staticmethod
     def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> Group:
@@ -164,6 +191,9 @@ class Group:
             np.maximum.reduceat(bucket.arrived[places], starts).tolist(),
             tier.tolist(),
             (total(bucket.locality_bytes[places]) + local).tolist(),
+            local.tolist(),
+            total(bucket.tier_cpu[places]).tolist(),
+            total(bucket.locality_cpu[places]).tolist(),
             strict=True,
         )
         paths = [bucket.paths[place] for place in places.tolist()]

@@ -12,7 +12,8 @@ _INSTANT = pa.timestamp("us", tz="UTC")
 _FIGURES = (
     "bucket string, reason string, level bigint, inputs bigint, outputs bigint,"
     " outputs_planned bigint, relabelled bigint, rows bigint, bytes_read bigint,"
-    " bytes_written bigint, files_opened bigint, files_written bigint, core_seconds double"
+    " bytes_written bigint, files_opened bigint, files_written bigint, core_seconds double,"
+    " cpu_seconds double"
 )
 COMPACTION_ROWS = pa.schema(
     [
@@ -32,6 +33,7 @@ COMPACTION_ROWS = pa.schema(
         ("files_opened", pa.int64()),
         ("files_written", pa.int64()),
         ("core_seconds", pa.float64()),
+        ("cpu_seconds", pa.float64()),
     ]
 )
 WRITE_ROWS = pa.schema(

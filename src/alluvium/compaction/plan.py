@@ -109,10 +109,7 @@ def _plan(
         if is_over:
             groups += final_groups(bucket, layout, allowance)
     for bucket in still_open:
-        # What paid may be gone: replaced by a writer, or merged with all of its rows deleted. Order
-        # waits until the tiers have paid again then; sorting what is unsorted needs none of it.
-        left = bucket.tier_bytes.sum() - bucket.locality_bytes.sum()
-        allowance.ordered = max(0.0, float(left))
+        allowance.ordered = bucket.left_for_order()
         found = locality(bucket, layout, allowance)
         relabels += found.relabels
         groups += found.groups
@@ -163,6 +160,8 @@ def buckets(
         "arrived": tagged("arrived", fragments["written"]),
         "tier_bytes": tagged("tier_bytes", 0),
         "locality_bytes": tagged("locality_bytes", 0),
+        "tier_cpu": tagged("tier_cpu", 0),
+        "locality_cpu": tagged("locality_cpu", 0),
         "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
     }
     names = fragments["bucket"].combine_chunks().dictionary_encode()

@@ -82,12 +82,13 @@ class Compacted:
 class _Merge:
     """A group whose files are written, and not yet committed.
 
-    core_seconds: that it took; None where Spark does not say.
+    core_seconds, cpu_seconds: that it took; None where Spark does not say.
     """
 
     group: Group
     made: Merged
     core_seconds: float | None
+    cpu_seconds: float | None
 
     @property
     def bytes(self) -> int:
@@ -113,6 +114,7 @@ class _Merge:
             "files_opened": self.made.opened,
             "files_written": self.made.written,
             "core_seconds": self.core_seconds,
+            "cpu_seconds": self.cpu_seconds,
         }
 
 
@@ -343,8 +345,11 @@ class _Run:
         for group, made in zip(job.groups, written, strict=True):
             # The tasks of a job share its cores: what each merge cost goes by its bytes.
             share = group.bytes / size if size else 1 / len(job.groups)
-            seconds = None if spent.seconds is None else round(spent.seconds * share, 3)
-            merges.append(_Merge(group, made, seconds))
+            cost = (
+                None if seconds is None else round(seconds * share, 3)
+                for seconds in (spent.seconds, spent.cpu_seconds)
+            )
+            merges.append(_Merge(group, made, *cost))
         return merges
 
     def _commit(self, rewriter: Rewriter, merges: Sequence[_Merge], layout: Layout) -> None:
@@ -391,6 +396,7 @@ class _Run:
 
 def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
     group, share = merge.group, one.rows / merge.rows
+    tier_cpu, locality_cpu = group.cpu(round((merge.cpu_seconds or 0) * 1e6))
     return Tag(
         row_key=layout.row_key,
         level=group.level,
@@ -399,6 +405,8 @@ def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
         arrived=group.arrived,
         tier_bytes=round(group.tier_bytes * share),
         locality_bytes=round(group.locality_bytes * share),
+        tier_cpu=round(tier_cpu * share),
+        locality_cpu=round(locality_cpu * share),
     )
 
 

@@ -36,6 +36,8 @@ FRAGMENT_ROWS = pa.schema(
         ("arrived_at", _INSTANT),
         ("tier_bytes", pa.int64()),
         ("locality_bytes", pa.int64()),
+        ("tier_cpu_seconds", pa.float64()),
+        ("locality_cpu_seconds", pa.float64()),
     ]
 )
 BUCKET_ROWS = pa.schema(
@@ -54,6 +56,8 @@ BUCKET_ROWS = pa.schema(
         ("deleted_rows", pa.int64()),
         ("tier_bytes", pa.int64()),
         ("locality_bytes", pa.int64()),
+        ("tier_cpu_seconds", pa.float64()),
+        ("locality_cpu_seconds", pa.float64()),
     ]
 )
 # Stands for the layout of a table that has none: no fragment is sorted by it.
@@ -79,6 +83,8 @@ def fragment_rows(
                 "arrived": bucket.arrived,
                 "tier_bytes": bucket.tier_bytes,
                 "locality_bytes": bucket.locality_bytes,
+                "tier_cpu_seconds": bucket.tier_cpu / 1e6,
+                "locality_cpu_seconds": bucket.locality_cpu / 1e6,
             }
         )
         for bucket in buckets(fragments, layout or _NONE)
@@ -104,6 +110,8 @@ def fragment_rows(
         "arrived_at": pa.array(_micros(known["arrived"].to_numpy()), _INSTANT),
         "tier_bytes": known["tier_bytes"],
         "locality_bytes": known["locality_bytes"],
+        "tier_cpu_seconds": known["tier_cpu_seconds"],
+        "locality_cpu_seconds": known["locality_cpu_seconds"],
     }
     return pa.table(columns).cast(FRAGMENT_ROWS)
 
@@ -137,6 +145,8 @@ def bucket_rows(fragments: pa.Table, layout: Layout | None, now: float) -> pa.Ta
             "deleted_rows": size[bucket.name]["deleted_sum"],
             "tier_bytes": bucket.tier_bytes.sum(),
             "locality_bytes": bucket.locality_bytes.sum(),
+            "tier_cpu_seconds": bucket.tier_cpu.sum() / 1e6,
+            "locality_cpu_seconds": bucket.locality_cpu.sum() / 1e6,
         }
         if layout is not None:
             row |= {

@@ -25,6 +25,7 @@ class Tag:
         lo, hi: bounds of its row keys, as `row_key.encode` writes them.
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that were rewritten for its rows so far.
+        tier_cpu, locality_cpu: CPU time of that in microseconds, as far as Spark has told it.
     """
 
     row_key: str
@@ -34,6 +35,8 @@ class Tag:
     arrived: float
     tier_bytes: int
     locality_bytes: int
+    tier_cpu: int = 0
+    locality_cpu: int = 0
 
     def text(self) -> str:
         return to_text(asdict(self))
@@ -48,6 +51,8 @@ _SCHEMA = pa.schema(
         ("arrived", pa.float64()),
         ("tier_bytes", pa.int64()),
         ("locality_bytes", pa.int64()),
+        ("tier_cpu", pa.int64()),
+        ("locality_cpu", pa.int64()),
     ]
 )
 
@@ -59,7 +64,8 @@ _WRITTEN = (
     rf'"level":(?P<level>{_WHOLE}),'
     r'"lo":"(?P<lo>[0-9a-f]*)","hi":"(?P<hi>[0-9a-f]*)",'
     r'"arrived":(?P<arrived>(?:0|[1-9]\d{0,14})(?:\.\d+)?),'
-    rf'"tier_bytes":(?P<tier_bytes>{_WHOLE}),"locality_bytes":(?P<locality_bytes>{_WHOLE})\}}$'
+    rf'"tier_bytes":(?P<tier_bytes>{_WHOLE}),"locality_bytes":(?P<locality_bytes>{_WHOLE}),'
+    rf'"tier_cpu":(?P<tier_cpu>{_WHOLE}),"locality_cpu":(?P<locality_cpu>{_WHOLE})\}}$'
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from alluvium.compaction.bucket import UNSORTED, Bucket, Group, Numbers, Relabel
+from alluvium.compaction.bucket import LOCALITY, UNSORTED, Bucket, Group, Numbers, Relabel
 from alluvium.compaction.layout import Layout
 from alluvium.compaction.overlap import in_order
 from alluvium.compaction.plan import FRAGMENTS
@@ -32,6 +32,8 @@ class Fragment:
     arrived: float = 0.0
     tier_bytes: int = 0
     locality_bytes: int = 0
+    tier_cpu: int = 0
+    locality_cpu: int = 0
 
     @property
     def bytes(self) -> int:
@@ -47,7 +49,10 @@ class Fragment:
 
 @dataclass
 class Playground:
-    """The fragments of a bucket by path, and the rows rewritten for each reason."""
+    """The fragments of a bucket by path, and the rows rewritten for each reason.
+
+    order_costs: CPU time of a byte that is merged for order; any other byte takes a microsecond.
+    """
 
     layout: Layout
     name: str = ""
@@ -55,6 +60,7 @@ class Playground:
     fragments: dict[str, Fragment] = field(default_factory=dict)
     rewritten: Counter[str] = field(default_factory=Counter)
     written: int = 0
+    order_costs: int = 1
 
     def add(self, fragment: Fragment) -> str:
         path = f"{self.name}/{self.written:06}"
@@ -103,6 +109,8 @@ class Playground:
             arrived=np.array([one.arrived for one in every], dtype=float),
             tier_bytes=whole(one.tier_bytes for one in every),
             locality_bytes=whole(one.locality_bytes for one in every),
+            tier_cpu=whole(one.tier_cpu for one in every),
+            locality_cpu=whole(one.locality_cpu for one in every),
             stuck=np.zeros(len(every), dtype=bool),
             ends=self.ends,
         )
@@ -126,8 +134,8 @@ class Playground:
 
     def _tag(self, one: Fragment) -> Tag:
         lo, hi = (f"{key:016x}" for key in one.bounds)
-        bytes_so_far = one.tier_bytes, one.locality_bytes
-        return Tag(self.layout.row_key, one.level, lo, hi, one.arrived, *bytes_so_far)
+        cost = one.tier_bytes, one.locality_bytes, one.tier_cpu, one.locality_cpu
+        return Tag(self.layout.row_key, one.level, lo, hi, one.arrived, *cost)
 
     def relabel(self, relabels: Iterable[Relabel]) -> None:
         for relabel in relabels:
@@ -144,6 +152,8 @@ class Playground:
         assert group.bytes == sum(one.bytes for one in inputs)
         assert group.arrived == max(one.arrived for one in inputs)
         self.rewritten[group.reason] += len(keys)
+        costs = self.order_costs if group.reason == LOCALITY else 1
+        tier_cpu, locality_cpu = group.cpu(group.bytes * costs)
         for part in np.array_split(keys, group.outputs):
             share = len(part) / len(keys)
             self.add(
@@ -153,6 +163,8 @@ class Playground:
                     group.arrived,
                     round(group.tier_bytes * share),
                     round(group.locality_bytes * share),
+                    round(tier_cpu * share),
+                    round(locality_cpu * share),
                 )
             )
 

@@ -7,7 +7,7 @@ from alluvium.compaction.failures import Failures
 
 
 def merge(*inputs: str) -> Group:
-    return Group("day=1", FINAL, inputs, 1, 10, 100, 1, 0.0, 0, 0)
+    return Group("day=1", FINAL, inputs, 1, 10, 100, 1, 0.0, 0, 0, 0, 0, 0)
 
 
 def test_the_fragment_that_the_reason_names_is_left_alone() -> None:

@@ -18,7 +18,9 @@ LAYOUT = Layout(("a",), target_rows=1000)
 
 
 def group(number: int, rows: int, outputs: int) -> Group:
-    return Group(str(number), FINAL, (f"{number}a", f"{number}b"), 1, rows, rows, outputs, 0, 0, 0)
+    return Group(
+        str(number), FINAL, (f"{number}a", f"{number}b"), 1, rows, rows, outputs, 0, 0, 0, 0, 0, 0
+    )
 
 
 @st.composite

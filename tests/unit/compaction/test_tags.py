@@ -23,8 +23,10 @@ TAGS = st.builds(
     arrived=st.floats(0, 2**33),
     tier_bytes=st.integers(0, 2**62),
     locality_bytes=LONG,
+    tier_cpu=st.integers(0, 2**62),
+    locality_cpu=LONG,
 )
-OURS = Tag("lexical(a)", 1, "00", "0f", 1.5, 10, 20)
+OURS = Tag("lexical(a)", 1, "00", "0f", 1.5, 10, 20, 3, 4)
 JSON = st.recursive(
     st.none()
     | st.booleans()
