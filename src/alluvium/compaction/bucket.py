@@ -100,7 +100,7 @@ class Bucket:
         # What paid may be gone: replaced by a writer, or merged with all of its rows deleted. Order
         # waits until the tiers have paid again then.
         left = tiers - order
-        if order_cpu > 0:
+        if order > 0 and order_cpu > 0:
             left = min(left, (tier_cpu - order_cpu) * order / order_cpu)
         return max(0.0, left)
 
