@@ -90,16 +90,17 @@ def generated_column(layout: Layout, partition_by: Sequence[str]) -> GeneratedCo
 
 
 def batch_query(
-    sql: str, column: GeneratedColumn | None, partition_by: Sequence[str], sort_by: Sequence[str]
+    batch: str, computed: Mapping[str, str], partition_by: Sequence[str], sort_by: Sequence[str]
 ) -> str:
-    """The rows of a query with the generated column, as a table that has it takes them.
+    """A query of the rows of the relation `batch` as their table takes them.
 
-    partition_by: names as SQL writes them, with the generated column's.
+    computed: SQL of the columns that they lack, by name.
+    partition_by: names as SQL writes them, with those of generated columns.
     sort_by: what each task's rows are sorted by in each partition; empty for no order.
     """
-    computed = f", {column.expression} as {quoted(column.name)}" if column else ""
+    columns = ", ".join(["*", *(f"{sql} as {quoted(name)}" for name, sql in computed.items())])
     order = ", ".join([*partition_by, *map(quoted, sort_by)])
-    query = f"select *{computed}\nfrom (\n{sql}\n)"
+    query = f"select {columns}\nfrom {batch}"
     return f"{query}\nsort by {order}" if sort_by else query
 
 

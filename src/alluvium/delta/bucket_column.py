@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -9,21 +12,19 @@ from alluvium.compaction.generated import GeneratedColumn
 from alluvium.delta import log
 from alluvium.names import among
 
-# Delta's own name for it, in the metadata of a column. A table that is created from rows with it
-# generates the column from then on: schema, rows and partitions are one commit, where CREATE TABLE
-# with GENERATED ALWAYS AS would have none of the rows.
-_EXPRESSION = "delta.generationExpression"
-
 
 def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:
     """The rows with the column behind the others; a table that is made of them generates it.
+
+    Schema, rows and partitions are one commit, where CREATE TABLE with GENERATED ALWAYS AS would
+    have none of the rows.
 
     Raises:
         ValueError: it cannot be made of the frame's columns.
     """
     column.check({field.name: field.dataType.simpleString() for field in frame.schema})
     value = F.expr(column.expression).cast(column.type)
-    return frame.select("*", value.alias(column.name, metadata={_EXPRESSION: column.expression}))
+    return frame.select("*", value.alias(column.name, metadata={log.GENERATION: column.expression}))
 
 
 def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> None:
@@ -40,3 +41,39 @@ def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> N
         f" {column.source}, and one cannot be added; nothing was changed. Accepted: one build with"
         f" --full-refresh{others}"
     )
+
+
+def left_out(
+    session: SparkSession, table: str, batch: Callable[[], DataFrame], *, replaces: bool
+) -> dict[str, str]:
+    """By name, the SQL of what the Delta table `table` generates and a batch has no column of.
+
+    batch: asked for only where the table generates anything.
+    replaces: whether the batch is to take the place of all rows.
+
+    Raises:
+        ValueError: all rows would go, though the table is cut by such a column.
+    """
+    generated = log.generated_columns(session, table)
+    if not generated:
+        return {}
+    rows = batch()
+    missing = {name: sql for name, sql in generated.items() if not among(name, rows.columns)}
+    cut = [name for name in log.partition_columns(session, table) if among(name, missing)]
+    if replaces and cut:
+        raise ValueError(
+            f"{table} is partitioned by {', '.join(cut)}, which Delta computes, and the model has"
+            " neither bucket_by nor partition_by: insert_overwrite would replace all of the"
+            " table's rows; nothing was changed. Accepted: the bucket_by that it was built with,"
+            " or one build with --full-refresh"
+        )
+    return {name: sql for name, sql in missing.items() if _can_compute(rows, sql)}
+
+
+def _can_compute(rows: DataFrame, sql: str) -> bool:
+    """Whether the rows have what it is computed from; else it is for Delta to say what follows."""
+    try:
+        rows.selectExpr(sql)
+    except AnalysisException:
+        return False
+    return True

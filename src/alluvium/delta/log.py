@@ -16,6 +16,8 @@ from pyspark.sql.types import DataType, StructField, StructType
 from alluvium.delta import jvm
 from alluvium.ranges import Kept
 
+# Delta's name for the SQL of a generated column, in the column's metadata.
+GENERATION = "delta.generationExpression"
 # What `commits` reads of a line of the log.
 _ACTIONS = (
     "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
@@ -67,10 +69,11 @@ def version(session: SparkSession, table: str) -> int:
     return int(snapshot_of(session, table).version())
 
 
-def generated_columns(session: SparkSession, table: str) -> list[str]:
-    """Names of the columns whose values Delta computes from other columns."""
+def generated_columns(session: SparkSession, table: str) -> dict[str, str]:
+    """By name, what Delta computes columns from: SQL on other columns."""
     fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
-    return [one["name"] for one in fields if "delta.generationExpression" in one["metadata"]]
+    found = {one["name"]: one["metadata"].get(GENERATION) for one in fields}
+    return {name: sql for name, sql in found.items() if sql is not None}
 
 
 def partition_columns(session: SparkSession, table: str) -> list[str]:

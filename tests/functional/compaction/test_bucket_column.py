@@ -72,7 +72,7 @@ def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -
     table = create(session, window)
     column = GeneratedColumn("at", window)
     assert len(log.partition_columns(session, table)) == 1
-    assert log.generated_columns(session, table) == [column.name]
+    assert log.generated_columns(session, table) == {column.name: column.expression}
     bucket_column.check_table(session, table, column)
     # Rows and column are one commit, and so is replacing both.
     assert session.sql(f"describe history {table}").count() == 1
@@ -181,6 +181,32 @@ def test_a_table_without_it_is_refused(session: SparkSession) -> None:
         bucket_column.check_table(session, table, GeneratedColumn("region", "day"))
     with pytest.raises(ValueError, match="neither by 'at' nor by 'at_week'"):
         Rewriter(session, table).fragments("region", "at", "week")
+
+
+def test_what_a_batch_leaves_out_is_computed(session: SparkSession) -> None:
+    table = f"bucketing.t{next(NUMBER)}"
+    session.sql(
+        f"create table {table} (a int, b int, At_Day date generated always as (cast(at as date)),"
+        " at timestamp, Sum int generated always as (a + b)) using delta partitioned by (At_Day)"
+    )
+
+    def left_out(columns: str, replaces: bool = False) -> dict[str, str]:
+        batch = session.sql(f"select {columns}")
+        return bucket_column.left_out(session, table, lambda: batch, replaces=replaces)
+
+    at = "timestamp'2024-03-01 05:00:00' as at"
+    both = {"At_Day": "CAST(at AS DATE)", "Sum": "a + b"}
+    assert {name: sql.upper() for name, sql in left_out(f"1 as a, 2 as b, {at}").items()} == {
+        name: sql.upper() for name, sql in both.items()
+    }
+    assert list(left_out(f"1 as a, {at}")) == ["At_Day"]  # `b` may be one that a merge leaves out
+    assert left_out(f"3 as sum, {at}, current_date as at_day") == {}
+    assert list(left_out("1 as a, 2 as b, current_date as AT_DAY", replaces=True)) == ["Sum"]
+    with pytest.raises(ValueError, match="is partitioned by At_Day, which Delta computes"):
+        left_out(f"1 as a, 2 as b, {at}", replaces=True)
+    # Nothing is looked at where nothing is generated.
+    session.sql(f"create or replace table {table} (a int) using delta")
+    assert bucket_column.left_out(session, table, lambda: pytest.fail("asked"), replaces=True) == {}
 
 
 def test_a_time_keeps_its_spelling(session: SparkSession, tmp_path: Path) -> None:

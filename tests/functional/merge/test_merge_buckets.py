@@ -175,6 +175,92 @@ def test_a_table_that_lacks_the_column_is_left_as_it_is(project: Any) -> None:
     check(project, "grown")
 
 
+PYTHON = """
+def model(dbt, session):
+    dbt.config(materialized='incremental', incremental_strategy='append')
+    return dbt.source('raw', 'events').select('id', 'op', 'lsn', 'at', 'v')
+"""
+
+
+def test_buckets_that_are_taken_away_stay_until_a_full_refresh(project: Any) -> None:
+    """The table goes on computing their column, and dbt's statements write all of its columns."""
+    append = {"incremental_strategy": "append"}
+    overwrite = {"incremental_strategy": "insert_overwrite"}
+    merge = {"incremental_strategy": "merge", "unique_key": ["id", "lsn"]}
+    settings: dict[str, dict[str, Any]] = {
+        "appended": append,
+        "still_sorted": append,
+        "synced": append | {"on_schema_change": "sync_all_columns"},
+        "by_python": append,
+        "replaced": overwrite,
+        "in_parts": overwrite | {"partition_by": ["op"]},
+        "matched": merge,
+        "evolved": merge | {"on_schema_change": "append_new_columns"},
+    }
+    less = {name: {"alluvium_layout": {"sort_by": ["v"]}} for name in ("still_sorted", "in_parts")}
+    select = ("run", "--select", *settings)
+    built = {f"models/{name}.sql": plain("incremental", **of) for name, of in settings.items()}
+    project.write(built)
+    project.dbt(*select)
+    count = len(project.sql("select * from {s}.events"))
+    project.write(
+        {
+            f"models/{name}.sql": plain("incremental", less.get(name, {}), **of)
+            for name, of in settings.items()
+        }
+        | {"models/by_python.py": PYTHON}
+    )
+    project.remove("models/by_python.sql")
+    before = files_of(project.session, "bucketed.still_sorted")
+    result = project.try_dbt(*select).result
+    assert [one.node.name for one in result if one.status != "success"] == ["replaced"]
+    assert project.said("replaced: bucketed.replaced is partitioned by at_day, which Delta")
+    assert project.said("Accepted: the bucket_by that it was built with, or one build with --full")
+    assert project.versions("replaced") == 1
+    for name, of in settings.items():
+        assert len(check(project, name)) == count * (1 + (of["incremental_strategy"] == "append"))
+        assert partitions(project, name)[-1] == "at_day"
+    new = files_of(project.session, "bucketed.still_sorted") - before
+    assert len(new) > 1
+    assert all(is_sorted(path, ("v",)) for path in new)
+    # Another window is another column.
+    month = {"alluvium_layout": LAYOUT | {"bucket_by": {"column": "at", "window": "month"}}}
+    project.write({"models/appended.sql": plain("incremental", month, **append)})
+    assert not project.try_dbt("run", "--select", "appended").success
+    assert project.said("no generated partition column at_month, made from at")
+    assert project.versions("appended") == 2
+    project.dbt("run", "--full-refresh", "--select", "replaced", "matched")
+    assert partitions(project, "replaced") == partitions(project, "matched") == []
+    project.remove(*built, "models/by_python.py")
+
+
+def test_a_merge_without_the_layout_of_its_table(project: Any) -> None:
+    project.append_events(20, event(7, 20_000, day=8))
+    project.write({"models/items.sql": laid().replace(f"'alluvium_layout': {LAYOUT!r}, ", "")})
+    project.dbt("run", "--select", "batch items")
+    rows = check(project, "items").set_index("id")
+    assert pd.to_datetime(rows.loc[7, "at_day"]).day == 8
+    project.write({"models/items.sql": laid()})
+
+
+def test_batches_of_microbatch(project: Any) -> None:
+    sources = SOURCES.replace("- name: events", "- {name: events, config: {event_time: at}}")
+    batches = {
+        "incremental_strategy": "microbatch", "event_time": "at", "begin": "2024-03-01",
+        "batch_size": "day", "partition_by": ["op"],
+    }  # fmt: skip
+    times = ("--event-time-start", "2024-03-01", "--event-time-end", "2024-03-04")
+    expected = project.sql("select * from {s}.events where at < '2024-03-04'")
+    for meta in (META, {}):  # and then the buckets are taken away
+        model = plain("incremental", meta, **batches)
+        project.write({"models/sources.yml": sources, "models/daily.sql": model})
+        project.dbt("run", "--select", "daily", *times)
+        assert partitions(project, "daily") == ["op", "at_day"]
+        assert len(check(project, "daily")) == len(expected)
+    project.remove("models/daily.sql")
+    project.write({"models/sources.yml": SOURCES})
+
+
 @pytest.mark.parametrize(
     ("column", "said"),
     [

@@ -106,6 +106,20 @@ def test_a_full_refresh_over_an_empty_source_keeps_the_column(make_bronze: Make)
     check(bronze, 301)
 
 
+def test_a_bucket_that_is_taken_away_stays_until_a_full_refresh(make_bronze: Make) -> None:
+    bronze = make_bronze(sql=SQL, target=TARGET)
+    bronze.land("1.txt", lines(1, 2))
+    bronze.run()
+    bronze.target = {}
+    bronze.land("2.txt", lines(2, 3))
+    bronze.run()
+    check(bronze, 2 * 301)
+    bronze.run(full_refresh=True)
+    rows = bronze.session.table(bronze.name)
+    assert rows.count() == 2 * 301
+    assert "at_day" not in rows.columns
+
+
 def test_what_is_refused(make_bronze: Make) -> None:
     bronze = make_bronze(sql=SQL)
     bronze.land("1.txt", lines(1, 2))

@@ -45,6 +45,11 @@ def test_what_is_generated(block: Any, partition_by: Any, expected: GeneratedCol
 
 def test_a_batch_is_left_alone_where_nothing_is_asked() -> None:
     plain = layouts.declared("logs", {"sort_by": "v"})
-    assert layouts.batch_query("q", None, None, True) == "q"
-    assert layouts.batch_query("q", plain, "day", False) == "q"
-    assert layouts.batch_query("q", plain, "day", True).endswith("sort by day, `v`")
+    assert layouts.batch_query("q", {}, None, None, True) is None
+    assert layouts.batch_query("q", {}, plain, "day", False) is None
+    sorted_query = layouts.batch_query("q", {}, plain, "day", True)
+    assert sorted_query == "select *\nfrom q\nsort by day, `v`"
+    # A table computes what no layout asks for any more.
+    assert layouts.batch_query("q", {"c": "a + 1"}, None, None, True) == (
+        "select *, a + 1 as `c`\nfrom q"
+    )

@@ -97,11 +97,11 @@ def test_the_partition_that_buckets_are_made_by() -> None:
 
 
 def test_the_query_of_a_batch() -> None:
-    assert (
-        batch_query("select 1 as a -- b", None, [], []) == "select *\nfrom (\nselect 1 as a -- b\n)"
+    day = {"at_day": DAY.expression}
+    assert batch_query("q", day, ["region", "at_day"], ["a`b", "at"]) == (
+        "select *, CAST(`at` AS DATE) as `at_day`\nfrom q\nsort by region, at_day, `a``b`, `at`"
     )
-    assert batch_query("q", DAY, ["region", "at_day"], ["a`b", "at"]) == (
-        "select *, CAST(`at` AS DATE) as `at_day`\nfrom (\nq\n)\n"
-        "sort by region, at_day, `a``b`, `at`"
+    assert batch_query("q", day | {"a`b": "a + b"}, ["at_day"], []) == (
+        "select *, CAST(`at` AS DATE) as `at_day`, a + b as `a``b`\nfrom q"
     )
-    assert batch_query("q", DAY, ["at_day"], []).endswith("as `at_day`\nfrom (\nq\n)")
+    assert batch_query("q", {}, [], ["v"]) == "select *\nfrom q\nsort by `v`"

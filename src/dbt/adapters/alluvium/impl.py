@@ -380,18 +380,35 @@ class AlluviumAdapter(SparkAdapter):
             layouts.with_column(rows, model, column).createOrReplaceTempView(view)
         return f"select * from {view}"
 
-    @available.parse(lambda sql, *a, **k: sql)
-    def layout_batch(
+    @available.parse_none
+    def batch_query(
         self,
-        sql: str,
+        batch: str,
+        table: str,
         model: str,
         block: Any,
         partition_by: str | list[str] | None,
-        in_order: bool = False,
-    ) -> str:
-        """A batch with the column that buckets are made by, in the layout's order if asked for."""
+        in_order: bool,
+        replaces: bool,
+    ) -> str | None:
+        """A query of the relation `batch` as its table takes it; None where it is so already.
+
+        dbt's statements write every column of a table. So the batch gets those that Delta computes,
+        whether the model's layout still asks for them or not.
+
+        in_order: whether its rows are to have the layout's order.
+        replaces: whether it takes the place of all rows where the model has no partitions.
+        """
         layout = layouts.layout_of(model, block, partition_by)
-        return layouts.batch_query(statements(sql)[-1], layout, partition_by, in_order)
+        with spark_errors():
+            computed = layouts.left_out(
+                self._handle.session,
+                table,
+                model,
+                lambda: self._handle.table(batch),
+                replaces and not partition_by,
+            )
+        return layouts.batch_query(batch, computed, layout, partition_by, in_order)
 
     @available.parse(lambda *a, **k: ([], ""))
     def compact(
@@ -422,7 +439,7 @@ class AlluviumAdapter(SparkAdapter):
 
     @available.parse_list
     def generated_columns(self, table: str) -> list[str]:
-        return log.generated_columns(self._handle.session, table)
+        return list(log.generated_columns(self._handle.session, table))
 
     @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:

@@ -79,14 +79,20 @@ def generated(
 
 
 def batch_query(
-    sql: str, layout: Layout | None, partition_by: str | Sequence[str] | None, in_order: bool
-) -> str:
-    """The query of a batch with the generated column, in the layout's order if asked for."""
-    column = generated(layout, partition_by)
-    if layout is None or (column is None and not in_order):
-        return sql
-    sort_by = layout.sort_by if in_order else ()
-    return generated_sql(sql, column, as_list(partition_by), sort_by)
+    batch: str,
+    computed: Mapping[str, str],
+    layout: Layout | None,
+    partition_by: str | Sequence[str] | None,
+    in_order: bool,
+) -> str | None:
+    """The rows of the relation `batch` with computed columns, in the layout's order if asked for.
+
+    None where they are to be as they are.
+    """
+    sort_by = layout.sort_by if layout is not None and in_order else ()
+    if not computed and not sort_by:
+        return None
+    return generated_sql(batch, computed, as_list(partition_by), sort_by)
 
 
 def check(
@@ -131,6 +137,16 @@ def check_table(session: SparkSession, table: str, model: str, column: Generated
     """Raises DbtRuntimeError unless the table has the generated column of the model's buckets."""
     with layout_errors(), refusals(model):
         bucket_column.check_table(session, table, column)
+
+
+def left_out(
+    session: SparkSession, table: str, model: str, batch: Callable[[], DataFrame], replaces: bool
+) -> dict[str, str]:
+    """What the table generates and the batch of a model leaves out: `bucket_column.left_out`."""
+    try:
+        return bucket_column.left_out(session, table, batch, replaces=replaces)
+    except ValueError as error:
+        raise DbtRuntimeError(f"{model}: {error}") from error
 
 
 def compact(

@@ -44,18 +44,12 @@
     {%- do persist_constraints(this, model) -%}
 
   {%- else -%}
-    {#- A merge leaves the column of the buckets to Delta, and sorts what it writes itself. -#}
-    {%- set batch = compiled_code -%}
     {%- if layout is not none and language == 'sql' and not rebuild -%}
       {%- do adapter.check_layout(compiled_code, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
     {%- endif -%}
-    {%- if layout is not none and language == 'sql' and not merged -%}
-      {%- set batch = adapter.layout_batch(
-          compiled_code, model.name, layout, config.get('partition_by'), in_order=strategy != 'merge') -%}
-    {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
-      {{ create_table_as(True, tmp_relation, batch, language) }}
+      {{ create_table_as(True, tmp_relation, compiled_code, language) }}
     {%- endcall -%}
 
     {%- if layout is not none and language == 'python' and not rebuild -%}
@@ -63,6 +57,7 @@
                                   more_columns=on_schema_change != 'ignore') -%}
     {%- endif -%}
 
+    {#- Our merge leaves to Delta what a table computes, as the column of its buckets, and sorts what it writes itself. -#}
     {%- if merged -%}
       {%- if rebuild -%}
         {%- call statement('create_empty') -%}
@@ -78,9 +73,21 @@
       {{ write(figures.sql) }}
       {%- do store_result('main', response=adapter.merge_response(figures)) -%}
     {%- else -%}
-      {%- do process_schema_changes(on_schema_change, tmp_relation, existing_relation) -%}
+      {%- set source = tmp_relation -%}
+      {%- if file_format == 'delta' -%}
+        {%- set batch = adapter.batch_query(
+            tmp_relation.render(), this.render(), model.name, layout, config.get('partition_by'),
+            in_order=language == 'sql' and strategy != 'merge', replaces=strategy == 'insert_overwrite') -%}
+        {%- if batch is not none -%}
+          {%- set source = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_batch'}).include(database=false, schema=false) -%}
+          {%- call statement('create_batch') -%}
+            {{ create_temporary_view(source, batch) }}
+          {%- endcall -%}
+        {%- endif -%}
+      {%- endif -%}
+      {%- do process_schema_changes(on_schema_change, source, existing_relation) -%}
       {%- call statement('main') -%}
-        {{ dbt_spark_get_incremental_sql(strategy, tmp_relation, this, existing_relation, unique_key, predicates) }}
+        {{ dbt_spark_get_incremental_sql(strategy, source, this, existing_relation, unique_key, predicates) }}
       {%- endcall -%}
     {%- endif -%}
 
