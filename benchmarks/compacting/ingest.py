@@ -281,7 +281,8 @@ def measured(
 def _read_tags(done: Ingested) -> None:
     """What the tags of the live fragments say; of the levels without those that have none."""
     texts = [(one.get("tags") or {}).get(TAG) for one in done.ledger.live.values()]
-    found = tags.read(pa.chunked_array([texts], pa.string())).drop_null()
+    found = tags.read(pa.chunked_array([texts], pa.string()))
+    found = found.filter(found["level"].is_valid())
     done.levels = dict(sorted(Counter(found["level"].to_pylist()).items()))
     if found.num_rows:
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ class Bucket:
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that have been rewritten for its rows so far, by size
             tiers and by locality.
-        tier_cpu, locality_cpu: CPU time of that in microseconds, as far as it is known.
+        tier_cpu, locality_cpu: CPU time of that in microseconds; NaN where it is not known.
         stuck: whether no merge can take it.
         ends: when the time that the bucket stands for is over, in seconds since 1970; None where
             it stands for none.
@@ -55,8 +56,8 @@ class Bucket:
     arrived: npt.NDArray[np.float64]
     tier_bytes: Numbers
     locality_bytes: Numbers
-    tier_cpu: Numbers
-    locality_cpu: Numbers
+    tier_cpu: npt.NDArray[np.float64]
+    locality_cpu: npt.NDArray[np.float64]
     stuck: npt.NDArray[np.bool_]
     ends: float | None = None
 
@@ -94,13 +95,16 @@ class Bucket:
 
     def left_for_order(self) -> float:
         """Bytes of sorted fragments that locality may still rewrite: as far as it has cost neither
-        more bytes than the size tiers nor, at what a byte has cost it so far, more CPU time."""
+        more bytes than the size tiers nor, at what a byte has cost it so far, more CPU time.
+
+        Where the time of any merge is not known, bytes alone decide.
+        """
         tiers, order = float(self.tier_bytes.sum()), float(self.locality_bytes.sum())
         tier_cpu, order_cpu = float(self.tier_cpu.sum()), float(self.locality_cpu.sum())
         # What paid may be gone: replaced by a writer, or merged with all of its rows deleted. Order
-        # waits until the tiers have paid again then.
+        # waits until the tiers have paid again then; sorting what is unsorted needs none of it.
         left = tiers - order
-        if order > 0 and order_cpu > 0:
+        if order > 0 and order_cpu > 0 and tier_cpu >= 0:  # neither is NaN
             left = min(left, (tier_cpu - order_cpu) * order / order_cpu)
         return max(0.0, left)
 
@@ -138,15 +142,18 @@ class Group:
     tier_bytes: int
     locality_bytes: int
     ordered: int
-    tier_cpu: int
-    locality_cpu: int
+    tier_cpu: int | None
+    locality_cpu: int | None
 
-    def cpu(self, spent: int) -> tuple[int, int]:
+    def cpu(self, spent: int | None) -> tuple[int | None, int | None]:
         """CPU time by size tiers and by locality of the outputs together, in microseconds, where
-        the merge took so much."""
+        the merge took so much; None for what is not known."""
+        if self.reason == FINAL:
+            return self.tier_cpu, self.locality_cpu
+        if spent is None or self.tier_cpu is None or self.locality_cpu is None:
+            return None, None
         order = round(spent * self.ordered / self.bytes) if self.ordered else 0
-        tiers = 0 if self.reason == FINAL else spent - order
-        return self.tier_cpu + tiers, self.locality_cpu + order
+        return self.tier_cpu + spent - order, self.locality_cpu + order
 
     @staticmethod
     def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> Group:
@@ -169,8 +176,8 @@ class Group:
         places = np.concatenate(merges)
         places = places[np.lexsort((places, np.repeat(np.arange(len(merges)), counts)))]
 
-        def total(values: Numbers) -> Numbers:
-            summed: Numbers = np.add.reduceat(values, starts)
+        def total(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            summed: npt.NDArray[Any] = np.add.reduceat(values, starts)
             return summed
 
         rows, size = total(bucket.rows[places]), total(bucket.bytes[places])
@@ -192,8 +199,8 @@ class Group:
             tier.tolist(),
             (total(bucket.locality_bytes[places]) + local).tolist(),
             local.tolist(),
-            total(bucket.tier_cpu[places]).tolist(),
-            total(bucket.locality_cpu[places]).tolist(),
+            map(_unless_unknown, total(bucket.tier_cpu[places]).tolist()),
+            map(_unless_unknown, total(bucket.locality_cpu[places]).tolist()),
             strict=True,
         )
         paths = [bucket.paths[place] for place in places.tolist()]
@@ -214,6 +221,10 @@ class Relabel:
     @staticmethod
     def of(bucket: Bucket, inputs: Numbers, level: int) -> Relabel:
         return Relabel(bucket.name, tuple(bucket.paths[place] for place in inputs), level)
+
+
+def _unless_unknown(microseconds: float) -> int | None:
+    return None if math.isnan(microseconds) else round(microseconds)
 
 
 def filled_by(rows: Any, size: Any, layout: Layout) -> Any:

@@ -98,7 +98,9 @@ def batch_query(
     partition_by: names as SQL writes them, with those of generated columns.
     sort_by: what each task's rows are sorted by in each partition; empty for no order.
     """
-    columns = ", ".join(["*", *(f"{sql} as {quoted(name)}" for name, sql in computed.items())])
+    columns = ", ".join(
+        ["*", *(f"(\n{sql}\n) as {quoted(name)}" for name, sql in computed.items())]
+    )
     order = ", ".join([*partition_by, *map(quoted, sort_by)])
     query = f"select {columns}\nfrom {batch}"
     return f"{query}\nsort by {order}" if sort_by else query

@@ -138,6 +138,11 @@ def buckets(
         values: npt.NDArray[Any] = pc.if_else(ours, known[name], other).fill_null(0).to_numpy()
         return values
 
+    def cpu(name: str) -> npt.NDArray[np.float64]:
+        told = known[name].cast(pa.float64()).fill_null(np.nan)
+        values: npt.NDArray[np.float64] = pc.if_else(ours, told, 0.0).to_numpy()
+        return values
+
     deleted = fragments["deleted"].fill_null(0).to_numpy()
     size = fragments["bytes"].to_numpy()
     # Where the log does not say how many rows there are, as many as full fragments have.
@@ -160,8 +165,8 @@ def buckets(
         "arrived": tagged("arrived", fragments["written"]),
         "tier_bytes": tagged("tier_bytes", 0),
         "locality_bytes": tagged("locality_bytes", 0),
-        "tier_cpu": tagged("tier_cpu", 0),
-        "locality_cpu": tagged("locality_cpu", 0),
+        "tier_cpu": cpu("tier_cpu"),
+        "locality_cpu": cpu("locality_cpu"),
         "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
     }
     names = fragments["bucket"].combine_chunks().dictionary_encode()

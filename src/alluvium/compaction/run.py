@@ -396,7 +396,8 @@ class _Run:
 
 def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
     group, share = merge.group, one.rows / merge.rows
-    tier_cpu, locality_cpu = group.cpu(round((merge.cpu_seconds or 0) * 1e6))
+    seconds = merge.cpu_seconds
+    tier_cpu, locality_cpu = group.cpu(None if seconds is None else round(seconds * 1e6))
     return Tag(
         row_key=layout.row_key,
         level=group.level,
@@ -405,8 +406,8 @@ def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
         arrived=group.arrived,
         tier_bytes=round(group.tier_bytes * share),
         locality_bytes=round(group.locality_bytes * share),
-        tier_cpu=round(tier_cpu * share),
-        locality_cpu=round(locality_cpu * share),
+        tier_cpu=None if tier_cpu is None else round(tier_cpu * share),
+        locality_cpu=None if locality_cpu is None else round(locality_cpu * share),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -83,8 +84,8 @@ def fragment_rows(
                 "arrived": bucket.arrived,
                 "tier_bytes": bucket.tier_bytes,
                 "locality_bytes": bucket.locality_bytes,
-                "tier_cpu_seconds": bucket.tier_cpu / 1e6,
-                "locality_cpu_seconds": bucket.locality_cpu / 1e6,
+                "tier_cpu_seconds": _seconds(bucket.tier_cpu),
+                "locality_cpu_seconds": _seconds(bucket.locality_cpu),
             }
         )
         for bucket in buckets(fragments, layout or _NONE)
@@ -145,8 +146,8 @@ def bucket_rows(fragments: pa.Table, layout: Layout | None, now: float) -> pa.Ta
             "deleted_rows": size[bucket.name]["deleted_sum"],
             "tier_bytes": bucket.tier_bytes.sum(),
             "locality_bytes": bucket.locality_bytes.sum(),
-            "tier_cpu_seconds": bucket.tier_cpu.sum() / 1e6,
-            "locality_cpu_seconds": bucket.locality_cpu.sum() / 1e6,
+            "tier_cpu_seconds": _seconds(bucket.tier_cpu.sum(keepdims=True))[0],
+            "locality_cpu_seconds": _seconds(bucket.locality_cpu.sum(keepdims=True))[0],
         }
         if layout is not None:
             row |= {
@@ -183,6 +184,11 @@ def _readable(
             return key
 
     return pa.array([text(key) for key in keys.to_pylist()], pa.string())
+
+
+def _seconds(microseconds: npt.NDArray[np.float64]) -> pa.Array:
+    """NULL where they are not known."""
+    return pa.array(microseconds / 1e6, from_pandas=True)
 
 
 def _micros(seconds: Any) -> Numbers:

@@ -25,7 +25,8 @@ class Tag:
         lo, hi: bounds of its row keys, as `row_key.encode` writes them.
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that were rewritten for its rows so far.
-        tier_cpu, locality_cpu: CPU time of that in microseconds, as far as Spark has told it.
+        tier_cpu, locality_cpu: CPU time of that in microseconds; None where Spark has not told it
+            for every merge.
     """
 
     row_key: str
@@ -35,11 +36,11 @@ class Tag:
     arrived: float
     tier_bytes: int
     locality_bytes: int
-    tier_cpu: int = 0
-    locality_cpu: int = 0
+    tier_cpu: int | None = None
+    locality_cpu: int | None = None
 
     def text(self) -> str:
-        return to_text(asdict(self))
+        return to_text({name: value for name, value in asdict(self).items() if value is not None})
 
 
 _SCHEMA = pa.schema(
@@ -56,7 +57,7 @@ _SCHEMA = pa.schema(
     ]
 )
 
-
+_OPTIONAL = ("tier_cpu", "locality_cpu")
 # Tags as `to_text` writes them, with numbers that fit for sure.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})"
 _WRITTEN = (
@@ -64,8 +65,8 @@ _WRITTEN = (
     rf'"level":(?P<level>{_WHOLE}),'
     r'"lo":"(?P<lo>[0-9a-f]*)","hi":"(?P<hi>[0-9a-f]*)",'
     r'"arrived":(?P<arrived>(?:0|[1-9]\d{0,14})(?:\.\d+)?),'
-    rf'"tier_bytes":(?P<tier_bytes>{_WHOLE}),"locality_bytes":(?P<locality_bytes>{_WHOLE}),'
-    rf'"tier_cpu":(?P<tier_cpu>{_WHOLE}),"locality_cpu":(?P<locality_cpu>{_WHOLE})\}}$'
+    rf'"tier_bytes":(?P<tier_bytes>{_WHOLE}),"locality_bytes":(?P<locality_bytes>{_WHOLE})'
+    rf'(?:,"tier_cpu":(?P<tier_cpu>{_WHOLE}),"locality_cpu":(?P<locality_cpu>{_WHOLE}))?\}}$'
 )
 
 
@@ -80,11 +81,16 @@ def are_of(tags: pa.ChunkedArray, row_key: str) -> pa.ChunkedArray:
 
 
 def read(tags: pa.ChunkedArray) -> pa.Table:
-    """The values of `Tag` for each tag's text; all NULL where there is none or it is not ours."""
+    """The values of `Tag` for each tag's text; all NULL where there is none or it is not ours.
+
+    The CPU times alone may lack: tags have none where it is not known.
+    """
     # A plan may read 100,000 tags, nearly all of them as they were written: those at once.
     written = pc.extract_regex(tags, _WRITTEN)
     columns = {field.name: pc.struct_field(written, field.name) for field in _SCHEMA}
     columns["row_key"] = _unquoted(columns["row_key"])
+    for name in _OPTIONAL:
+        columns[name] = pc.if_else(pc.equal(columns[name], ""), None, columns[name])
     found = pa.table(columns).cast(_SCHEMA)
     others = pc.and_(pc.is_valid(tags), pc.is_null(found["row_key"])).to_numpy()
     if not others.any():
@@ -120,7 +126,8 @@ def _values(text: str | None) -> dict[str, Any]:
         return {}
     # A loop over checks that are chosen beforehand: a plan may read 100,000 tags.
     for name, fits in _CHECKS:
-        if not fits(found.get(name)):
+        value = found.get(name)
+        if not fits(value) and not (value is None and name in _OPTIONAL):
             return {}
     return found
 

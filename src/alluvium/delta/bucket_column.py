@@ -64,8 +64,8 @@ def left_out(
         raise ValueError(
             f"{table} is partitioned by {', '.join(cut)}, which Delta computes, and the model has"
             " neither bucket_by nor partition_by: insert_overwrite would replace all of the"
-            " table's rows; nothing was changed. Accepted: the bucket_by that it was built with,"
-            " or one build with --full-refresh"
+            " table's rows; the table was not changed. Accepted: the bucket_by that it was built"
+            " with, a query with these columns, or one build with --full-refresh"
         )
     return {name: sql for name, sql in missing.items() if _can_compute(rows, sql)}
 
@@ -73,7 +73,7 @@ def left_out(
 def _can_compute(rows: DataFrame, sql: str) -> bool:
     """Whether the rows have what it is computed from; else it is for Delta to say what follows."""
     try:
-        rows.selectExpr(sql)
+        rows.select(F.expr(f"(\n{sql}\n)"))
     except AnalysisException:
         return False
     return True

@@ -51,5 +51,5 @@ def test_a_batch_is_left_alone_where_nothing_is_asked() -> None:
     assert sorted_query == "select *\nfrom q\nsort by day, `v`"
     # A table computes what no layout asks for any more.
     assert layouts.batch_query("q", {"c": "a + 1"}, None, None, True) == (
-        "select *, a + 1 as `c`\nfrom q"
+        "select *, (\na + 1\n) as `c`\nfrom q"
     )

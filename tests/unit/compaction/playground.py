@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,8 +32,8 @@ class Fragment:
     arrived: float = 0.0
     tier_bytes: int = 0
     locality_bytes: int = 0
-    tier_cpu: int = 0
-    locality_cpu: int = 0
+    tier_cpu: int | None = 0
+    locality_cpu: int | None = 0
 
     @property
     def bytes(self) -> int:
@@ -52,6 +52,7 @@ class Playground:
     """The fragments of a bucket by path, and the rows rewritten for each reason.
 
     order_costs: CPU time of a byte that is merged for order; any other byte takes a microsecond.
+    tells: whether a merge's CPU time is known, by the bytes that it merges.
     """
 
     layout: Layout
@@ -61,6 +62,7 @@ class Playground:
     rewritten: Counter[str] = field(default_factory=Counter)
     written: int = 0
     order_costs: int = 1
+    tells: Callable[[int], bool] = lambda _: True
 
     def add(self, fragment: Fragment) -> str:
         path = f"{self.name}/{self.written:06}"
@@ -109,8 +111,8 @@ class Playground:
             arrived=np.array([one.arrived for one in every], dtype=float),
             tier_bytes=whole(one.tier_bytes for one in every),
             locality_bytes=whole(one.locality_bytes for one in every),
-            tier_cpu=whole(one.tier_cpu for one in every),
-            locality_cpu=whole(one.locality_cpu for one in every),
+            tier_cpu=np.array([one.tier_cpu for one in every], dtype=float),
+            locality_cpu=np.array([one.locality_cpu for one in every], dtype=float),
             stuck=np.zeros(len(every), dtype=bool),
             ends=self.ends,
         )
@@ -153,7 +155,8 @@ class Playground:
         assert group.arrived == max(one.arrived for one in inputs)
         self.rewritten[group.reason] += len(keys)
         costs = self.order_costs if group.reason == LOCALITY else 1
-        tier_cpu, locality_cpu = group.cpu(group.bytes * costs)
+        spent = group.bytes * costs if self.tells(group.bytes) else None
+        tier_cpu, locality_cpu = group.cpu(spent)
         for part in np.array_split(keys, group.outputs):
             share = len(part) / len(keys)
             self.add(
@@ -163,8 +166,8 @@ class Playground:
                     group.arrived,
                     round(group.tier_bytes * share),
                     round(group.locality_bytes * share),
-                    round(tier_cpu * share),
-                    round(locality_cpu * share),
+                    None if tier_cpu is None else round(tier_cpu * share),
+                    None if locality_cpu is None else round(locality_cpu * share),
                 )
             )
 

@@ -99,9 +99,10 @@ def test_the_partition_that_buckets_are_made_by() -> None:
 def test_the_query_of_a_batch() -> None:
     day = {"at_day": DAY.expression}
     assert batch_query("q", day, ["region", "at_day"], ["a`b", "at"]) == (
-        "select *, CAST(`at` AS DATE) as `at_day`\nfrom q\nsort by region, at_day, `a``b`, `at`"
+        "select *, (\nCAST(`at` AS DATE)\n) as `at_day`\nfrom q\n"
+        "sort by region, at_day, `a``b`, `at`"
     )
     assert batch_query("q", day | {"a`b": "a + b"}, ["at_day"], []) == (
-        "select *, CAST(`at` AS DATE) as `at_day`, a + b as `a``b`\nfrom q"
+        "select *, (\nCAST(`at` AS DATE)\n) as `at_day`, (\na + b\n) as `a``b`\nfrom q"
     )
     assert batch_query("q", {}, [], ["v"]) == "select *\nfrom q\nsort by `v`"

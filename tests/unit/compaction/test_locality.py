@@ -90,6 +90,8 @@ def spent(one: Fragment) -> tuple[int, int]:
 
 
 def cpu(one: Fragment) -> tuple[int, int]:
+    assert one.tier_cpu is not None
+    assert one.locality_cpu is not None
     return one.tier_cpu, one.locality_cpu
 
 
@@ -150,6 +152,26 @@ def test_order_costs_no_more_cpu_time_than_the_tiers_once_its_price_is_known(
     assert bucket.rows().tolist() == sorted(np.concatenate(landed).tolist())
     # What it may cost is used all the same.
     assert by_order > by_tiers / 4
+
+
+@pytest.mark.parametrize("told", ["never", "for large ones only", "for small ones only"])
+def test_times_that_are_not_told_limit_nothing(told: str) -> None:
+    """By bytes order goes on as if no time were known."""
+    tells: dict[str, Callable[[int], bool]] = {
+        "never": lambda size: False,
+        "for large ones only": lambda size: size > 15_000,
+        "for small ones only": lambda size: size <= 15_000,
+    }
+    rng = np.random.default_rng(1)
+    plain = Playground(LAYOUTS["growth 3"])
+    bucket = Playground(LAYOUTS["growth 3"], order_costs=20, tells=tells[told])
+    for at in range(120):
+        keys = uniform(rng, int(rng.integers(20, 160)), at)
+        for one in (plain, bucket):
+            one.land(keys)
+            while found := plan(one.table(), one.layout, 0.0):
+                one.apply(found.groups, found.relabels)
+    assert bucket.rewritten[LOCALITY] >= 0.9 * plain.rewritten[LOCALITY] > 1000
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

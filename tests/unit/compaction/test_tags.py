@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from alluvium.compaction.tags import Tag, are_of, read
 
 LONG = st.integers(-(2**63), 2**63 - 1)
 HEX = st.binary(max_size=6).map(bytes.hex)
-TAGS = st.builds(
+TIMED = st.builds(
     Tag,
     row_key=st.text(max_size=6).map(lambda columns: f"lexical({columns})"),
     level=st.integers(0, 20),
@@ -26,6 +26,9 @@ TAGS = st.builds(
     tier_cpu=st.integers(0, 2**62),
     locality_cpu=LONG,
 )
+# As they are where Spark does not tell the time, or were before it was kept.
+TAGS = TIMED | TIMED.map(lambda tag: replace(tag, tier_cpu=None, locality_cpu=None))
+MAY_LACK = ("tier_cpu", "locality_cpu")
 OURS = Tag("lexical(a)", 1, "00", "0f", 1.5, 10, 20, 3, 4)
 JSON = st.recursive(
     st.none()
@@ -55,6 +58,7 @@ def unfit(name: str) -> st.SearchStrategy[Any]:
     """Values that the tag's `name` cannot have."""
     right: tuple[type, ...] = (str,) if name in ("row_key", "lo", "hi") else (int,)
     right += (float,) if name == "arrived" else ()
+    right += (type(None),) if name in MAY_LACK else ()
     return JSON.filter(lambda value: type(value) not in right)
 
 
@@ -73,7 +77,7 @@ def spoiled(draw: st.DrawFn) -> str:
     """Ours but for one value, which is missing or of another type."""
     ours = asdict(draw(TAGS))
     name = draw(st.sampled_from(sorted(ours)))
-    if draw(st.booleans()):
+    if name in MAY_LACK or draw(st.booleans()):
         ours[name] = draw(unfit(name))
     else:
         del ours[name]
@@ -146,6 +150,18 @@ def test_of_which_row_key_a_tag_is(tag: Tag, other: str) -> None:
     assert are_of(texts, tag.row_key).to_pylist() == [True, False, False, False]
     if other != tag.row_key:
         assert are_of(texts, other).to_pylist() == [False] * 4
+
+
+def test_a_tag_without_times_is_a_tag() -> None:
+    """Also one that says nothing of them, or of one of them."""
+    lacking = replace(OURS, tier_cpu=None, locality_cpu=None)
+    assert "cpu" not in lacking.text()
+    one_less = asdict(OURS)
+    del one_less["locality_cpu"]
+    texts = [lacking.text(), OURS.text(), json.dumps(asdict(lacking)), json.dumps(one_less)]
+    assert known(texts) == [
+        asdict(lacking), asdict(OURS), asdict(lacking), asdict(replace(OURS, locality_cpu=None)),
+    ]  # fmt: skip
 
 
 def test_unicode_is_kept() -> None:
