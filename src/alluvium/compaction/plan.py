@@ -134,14 +134,12 @@ def buckets(
     ours = pc.and_(ours, pc.less_equal(known["level"], _HIGHEST).fill_null(False))
     ours = pc.and_(ours, pc.greater_equal(known["level"], 0).fill_null(False))
 
-    def tagged(name: str, other: pa.ChunkedArray | int | float) -> npt.NDArray[Any]:
-        values: npt.NDArray[Any] = pc.if_else(ours, known[name], other).fill_null(0).to_numpy()
-        return values
-
-    def cpu(name: str) -> npt.NDArray[np.float64]:
-        told = known[name].cast(pa.float64()).fill_null(np.nan)
-        values: npt.NDArray[np.float64] = pc.if_else(ours, told, 0.0).to_numpy()
-        return values
+    def tagged(
+        name: str, other: pa.ChunkedArray | int | float, unknown: float = 0
+    ) -> npt.NDArray[Any]:
+        values = pc.if_else(ours, known[name], other).fill_null(unknown)
+        found: npt.NDArray[Any] = values.to_numpy()
+        return found
 
     deleted = fragments["deleted"].fill_null(0).to_numpy()
     size = fragments["bytes"].to_numpy()
@@ -165,8 +163,8 @@ def buckets(
         "arrived": tagged("arrived", fragments["written"]),
         "tier_bytes": tagged("tier_bytes", 0),
         "locality_bytes": tagged("locality_bytes", 0),
-        "tier_cpu": cpu("tier_cpu"),
-        "locality_cpu": cpu("locality_cpu"),
+        "tier_cpu": tagged("tier_cpu", 0.0, np.nan),
+        "locality_cpu": tagged("locality_cpu", 0.0, np.nan),
         "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
     }
     names = fragments["bucket"].combine_chunks().dictionary_encode()
