@@ -191,12 +191,12 @@
   {%- if several and ranges.get('model') is not none -%}
     {%- do mistakes.append(where ~ '.ranges.model: several columns are planned by the merge itself; accepted: without model') -%}
   {%- elif ranges.get('model') is string and target.type == 'alluvium' -%}
-    {%- set planner = alluvium.find_model(ranges.model) -%}
-    {%- if planner is none -%}
-      {%- do mistakes.append(where ~ '.ranges.model: there is no model ' ~ ranges.model) -%}
-    {%- elif planner.unique_id not in node.depends_on.nodes -%}
-      {%- do mistakes.append(where ~ '.ranges.model: nothing makes ' ~ ranges.model ~ " run before this model; add `-- depends_on: {{ ref('"
-          ~ ranges.model ~ "') }}` to it") -%}
+    {%- set planners = alluvium.models_named(ranges.model) -%}
+    {%- if planners | length != 1 -%}
+      {%- do mistakes.append(where ~ '.ranges.model: ' ~ alluvium.naming_mistake(ranges.model, planners)) -%}
+    {%- elif planners[0].unique_id not in node.depends_on.nodes -%}
+      {%- do mistakes.append(where ~ '.ranges.model: nothing makes ' ~ ranges.model ~ ' run before this model; add `-- depends_on: {{ '
+          ~ alluvium.ref_of(planners[0]) ~ ' }}` to it') -%}
     {%- endif -%}
   {%- endif -%}
 {% endmacro %}
@@ -207,8 +207,8 @@
 {% macro validate_full_refresh(node, mistakes) %}
   {%- if alluvium.is_rebuilt(node) -%}
     {%- for parent in alluvium.batch_models(node) if parent.unique_id not in selected_resources -%}
-      {%- do mistakes.append(node.name ~ ': a full refresh reads all events again, and ' ~ parent.name
-          ~ ', which stages them, is not selected; select both: --select ' ~ parent.name ~ '+') -%}
+      {%- do mistakes.append(alluvium.name_of(node) ~ ': a full refresh reads all events again, and ' ~ alluvium.name_of(parent)
+          ~ ', which stages them, is not selected; select both: --select ' ~ alluvium.selector_of(parent) ~ '+') -%}
     {%- endfor -%}
   {%- endif -%}
 {% endmacro %}
@@ -219,7 +219,7 @@
   {%- set found = [] -%}
   {%- for parent in alluvium.upstream_models(node) -%}
     {%- if 'macro.alluvium.new_events' in parent.depends_on.macros and parent.config.materialized != 'ephemeral'
-           and modules.re.search('new_events[^}]*[\'"]' ~ modules.re.escape(node.name) ~ '[\'"]', parent.raw_code) -%}
+           and alluvium.is_named_by(node, parent, 'new_events[^}]*') -%}
       {%- do found.append(parent) -%}
     {%- endif -%}
   {%- endfor -%}

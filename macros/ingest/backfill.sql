@@ -1,8 +1,12 @@
 {#- Condition on bronze for the events that the var `alluvium_backfill` asks to merge once more into
     the model; none where it asks for nothing. See docs/merge.md. -#}
-{% macro backfill(merged) %}
-  {%- set window = (var('alluvium_backfill', none) or {}).get(merged) -%}
-  {%- if not window -%}{{ return(none) }}{%- endif -%}
+{% macro backfill(node) %}
+  {%- set windows = [] -%}
+  {%- for name, window in (var('alluvium_backfill', none) or {}).items() if window -%}
+    {%- if alluvium.find_model(name, 'var alluvium_backfill').unique_id == node.unique_id -%}{%- do windows.append(window) -%}{%- endif -%}
+  {%- endfor -%}
+  {%- if not windows -%}{{ return(none) }}{%- endif -%}
+  {%- set window = windows[0] -%}
   {%- set terms = [] -%}
   {%- for key, value in window.items() -%}
     {%- if key == 'from_batch' -%}{%- do terms.append('`_batch_id` >= ' ~ value | int ~ 'L') -%}
@@ -31,14 +35,21 @@
     {%- do mistakes.append(where ~ ': ' ~ given ~ ' is not a mapping; accepted: {model: {from_batch: 3, through_batch: 5}}') -%}
     {{ return('') }}
   {%- endif -%}
+  {%- set asked = [] -%}
   {%- for name, window in given.items() -%}
-    {%- set node = alluvium.find_model(name) -%}
+    {%- set named = alluvium.models_named(name) -%}
+    {%- set node = named[0] if named | length == 1 else none -%}
     {%- set settings = alluvium.merge_settings(node) if node else none -%}
-    {%- if settings is none -%}
-      {%- do mistakes.append(where ~ ': there is no model ' ~ name ~ ' with meta.alluvium_merge') -%}
+    {%- if node is none -%}
+      {%- do mistakes.append(where ~ ': ' ~ alluvium.naming_mistake(name, named)) -%}
+    {%- elif settings is none -%}
+      {%- do mistakes.append(where ~ ': ' ~ name ~ ' is no model with meta.alluvium_merge') -%}
+    {%- elif node.unique_id in asked -%}
+      {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ node.unique_id ~ ' is named twice; accepted: one window for a model') -%}
     {%- elif alluvium.validate_mapping(where ~ '.' ~ name, window, {
         'from_batch': 'number', 'through_batch': 'number', 'from_time': 'moment', 'before_time': 'moment',
     }, mistakes) -%}
+      {%- do asked.append(node.unique_id) -%}
       {%- if not window -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': says no window; accepted: from_batch, through_batch, from_time, before_time') -%}
       {%- endif -%}
@@ -49,7 +60,7 @@
         {%- do mistakes.append(where ~ '.' ~ name ~ ': delete: hard forgets what was deleted, and an old event would bring it back; accepted: delete: soft') -%}
       {%- endif -%}
       {%- for parent in alluvium.batch_models(node) if parent.unique_id not in selected_resources -%}
-        {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ parent.name ~ ', which stages the events, is not selected; select both: --select ' ~ parent.name ~ '+') -%}
+        {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ alluvium.name_of(parent) ~ ', which stages the events, is not selected; select both: --select ' ~ alluvium.selector_of(parent) ~ '+') -%}
       {%- endfor -%}
       {%- if not alluvium.reads_events(node) -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ": nothing would read the window; accepted: a model that selects from alluvium.new_events(…, '" ~ name ~ "'), or whose parents do") -%}
@@ -74,7 +85,7 @@
 {% macro reads_events(node) %}
   {%- if 'macro.alluvium.new_events' in node.depends_on.macros -%}{{ return(true) }}{%- endif -%}
   {%- for reader in [node] + alluvium.upstream_models(node) -%}
-    {%- if modules.re.search('[\'"]' ~ modules.re.escape(node.name) ~ '[\'"]', reader.raw_code) -%}{{ return(true) }}{%- endif -%}
+    {%- if alluvium.is_named_by(node, reader) -%}{{ return(true) }}{%- endif -%}
   {%- endfor -%}
   {{ return(false) }}
 {% endmacro %}

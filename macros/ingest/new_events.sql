@@ -1,12 +1,13 @@
 {#- Subquery: the rows of bronze that are newer than the progress recorded in the merged model.
 
-    events: relation of the bronze table, or of a view on it; merged: name of the merged model, not its
-    relation, which would be a cycle; bronze: the bronze table where `events` is a view, because the
+    events: relation of the bronze table, or of a view on it; merged: the merged model by a name that `find_model`
+    knows, not its relation, which would be a cycle; bronze: the bronze table where `events` is a view, because the
     newest batch is read from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of what was read: select
     both along, so the merge can record the one and check the other. -#}
 {% macro new_events(events, merged, bronze=none) %}
   {%- set ns = namespace(after=-1, through=-1) -%}
-  {%- set backfill = alluvium.backfill(merged) -%}
+  {%- set node = alluvium.find_model(merged, 'alluvium.new_events', alluvium.calling_model()) if execute else none -%}
+  {%- set backfill = alluvium.backfill(node) if execute else none -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
     {#- Progress passes over what a filter leaves out, for ever. -#}
@@ -14,10 +15,6 @@
       {%- do exceptions.raise_compiler_error("alluvium.new_events: " ~ read.render() ~ " is filtered by event time (--sample, or a microbatch model). "
           ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
     {%- endfor -%}
-    {%- set node = alluvium.find_model(merged) -%}
-    {%- if node is none -%}
-      {%- do exceptions.raise_compiler_error("alluvium.new_events: there is no model '" ~ merged ~ "'. Accepted: the name of a merged model.") -%}
-    {%- endif -%}
     {%- if not backfill -%}
       {%- set relation = alluvium.existing_relation(node) -%}
       {%- if relation is not none and relation.type == 'table' and not alluvium.is_rebuilt(node) -%}
@@ -27,9 +24,9 @@
       {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
       {#- Numbers that start again would be taken for batches that were merged long ago. -#}
       {%- if newest is not none and newest | int < ns.after -%}
-        {%- do exceptions.raise_compiler_error(merged ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
+        {%- do exceptions.raise_compiler_error(alluvium.name_of(node) ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
             ~ (bronze or events) ~ ' is ' ~ newest ~ ': that table was started anew, and its events would be passed over. Run '
-            ~ merged ~ ' and the model that stages its batch with --full-refresh.') -%}
+            ~ alluvium.name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}

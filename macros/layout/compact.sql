@@ -25,10 +25,10 @@
   {%- for node in alluvium.models_with_layout(model, tier) -%}
     {%- set table = alluvium.existing_relation(node) -%}
     {%- if table is none -%}
-      {%- do log(node.name ~ ': no table yet', info=true) -%}
+      {%- do log(alluvium.name_of(node) ~ ': no table yet', info=true) -%}
     {%- else -%}
       {#- One table that fails must not stop the others of its tier. -#}
-      {%- do failed.append(alluvium.compact_table(table, node.name, node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
+      {%- do failed.append(alluvium.compact_table(table, alluvium.name_of(node), node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
     {%- endif -%}
   {%- endfor -%}
   {%- set failed = failed | select | join('\n') -%}
@@ -36,7 +36,7 @@
 {% endmacro %}
 
 
-{#- The model of this name, or those of a tier, that have a layout. -#}
+{#- The model that a name means, or those of a tier, that have a layout. -#}
 {% macro models_with_layout(name, tier) %}
   {%- if (name is none) == (tier is none) -%}
     {%- do exceptions.raise_compiler_error('alluvium.compact: accepted: model, the name of one, or tier, the name of one') -%}
@@ -44,14 +44,15 @@
   {%- if tier is not none and tier not in alluvium.tiers() -%}
     {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
   {%- endif -%}
+  {%- set asked = alluvium.find_model(name, 'alluvium.compact').unique_id if name is not none else none -%}
   {%- set found, others = [], [] -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
     {%- if 'alluvium_layout' in meta -%}
-      {%- if node.name == name or (tier is not none and meta.get('alluvium_tier') == tier) -%}
+      {%- if node.unique_id == asked or (tier is not none and meta.get('alluvium_tier') == tier) -%}
         {%- do found.append(node) -%}
       {%- else -%}
-        {%- do others.append(node.name if name else meta.get('alluvium_tier')) -%}
+        {%- do others.append(alluvium.name_of(node) if name else meta.get('alluvium_tier')) -%}
       {%- endif -%}
     {%- endif -%}
   {%- endfor -%}

@@ -12,7 +12,7 @@
   {%- set statements = [] -%}
   {%- for node in graph.nodes.values() | sort(attribute='name') if node.resource_type in ('model', 'analysis') and node.config.materialized != 'ephemeral' -%}
     {%- do statements.append({
-        'name': node.name, 'package': node.package_name, 'file': node.original_file_path, 'language': node.language
+        'name': alluvium.name_of(node) if node.resource_type == 'model' else node.name, 'package': node.package_name, 'file': node.original_file_path, 'language': node.language
     }) -%}
   {%- endfor -%}
   {%- set tables = alluvium.tables_to_suggest_for(model) -%}
@@ -25,10 +25,7 @@
 
 {#- What a suggestion needs to know of the model of this name, or of every model that is a Delta table. -#}
 {% macro tables_to_suggest_for(name) %}
-  {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | sort(attribute='name') if name is none else [alluvium.find_model(name)] -%}
-  {%- if nodes == [none] -%}
-    {%- do exceptions.raise_compiler_error("alluvium.suggest_layout: '" ~ name ~ "' is no model; accepted: the name of one.") -%}
-  {%- endif -%}
+  {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | sort(attribute='name') if name is none else [alluvium.find_model(name, 'alluvium.suggest_layout')] -%}
   {%- set found = [] -%}
   {%- for node in nodes -%}
     {%- set relation = alluvium.existing_relation(node) -%}
@@ -36,7 +33,7 @@
       {%- set meta = node.config.get('meta') or {} -%}
       {%- set merge = alluvium.merge_settings(node) -%}
       {%- do found.append({
-          'model': node.name,
+          'model': alluvium.name_of(node),
           'table': relation.render(),
           'schema': relation.schema,
           'identifier': relation.identifier,

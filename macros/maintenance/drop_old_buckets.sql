@@ -6,8 +6,8 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.check_dry_run('drop_old_buckets', dry_run) -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model) -%}
-  {%- set block = (node.config.get('meta') or {}).get('alluvium_layout') or {} if node else {} -%}
+  {%- set node = alluvium.find_model(model, 'alluvium.drop_old_buckets') -%}
+  {%- set block = (node.config.get('meta') or {}).get('alluvium_layout') or {} -%}
   {%- if not block.get('retain') -%}
     {%- do exceptions.raise_compiler_error("alluvium.drop_old_buckets: '" ~ model
         ~ "' is no model with retain in meta.alluvium_layout; accepted: one with bucket_by and retain, such as 30 days.") -%}

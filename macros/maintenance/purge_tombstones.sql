@@ -6,8 +6,8 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.check_dry_run('purge_tombstones', dry_run) -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model) -%}
-  {%- set settings = alluvium.merge_settings(node) if node else none -%}
+  {%- set node = alluvium.find_model(model, 'alluvium.purge_tombstones') -%}
+  {%- set settings = alluvium.merge_settings(node) -%}
   {%- if settings is none or not settings.soft -%}
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
         ~ "' is no model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}

@@ -9,10 +9,7 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.check_dry_run('vacuum', dry_run) -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model) -%}
-  {%- if node is none -%}
-    {%- do exceptions.raise_compiler_error("alluvium.vacuum: there is no model '" ~ model ~ "'; accepted: the name of one.") -%}
-  {%- endif -%}
+  {%- set node = alluvium.find_model(model, 'alluvium.vacuum') -%}
   {%- set table = alluvium.existing_relation(node) -%}
   {%- if table is none -%}
     {%- do log(model ~ ': no table yet', info=true) -%}

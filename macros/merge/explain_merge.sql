@@ -5,8 +5,8 @@
 {% macro explain_merge(model) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model) -%}
-  {%- set settings = alluvium.merge_settings(node) if node else none -%}
+  {%- set node = alluvium.find_model(model, 'alluvium.explain_merge') -%}
+  {%- set settings = alluvium.merge_settings(node) -%}
   {%- if settings is none or node.language != 'sql' -%}
     {%- do exceptions.raise_compiler_error("alluvium.explain_merge: '" ~ model
         ~ "' is no SQL model with meta.alluvium_merge; accepted: the name of one.") -%}
@@ -17,6 +17,8 @@
     {{ return('') }}
   {%- endif -%}
   {%- set source = api.Relation.create(identifier=node.alias ~ '__dbt_explain') -%}
+  {#- The SQL is that of the model, which may name itself. -#}
+  {%- do context.update({'model': node}) -%}
   {%- set sql = try_or_compiler_error(
       'alluvium.explain_merge: the SQL of ' ~ model ~ ' cannot be rendered outside of a run; accepted: a model without'
       ~ ' this and is_incremental()', render, node.raw_code) -%}

@@ -3,12 +3,12 @@
   {%- if not settings.ranges -%}{{ return(none) }}{%- endif -%}
   {%- set column = settings.ranges.column | lower -%}
   {%- if not alluvium.can_range(types[column]) -%}
-    {%- do exceptions.warn(node.name ~ ": column " ~ settings.ranges.column ~ " is " ~ types[column]
+    {%- do exceptions.warn(alluvium.name_of(node) ~ ": column " ~ settings.ranges.column ~ " is " ~ types[column]
         ~ ", a type without ranges: merging without them") -%}
     {{ return(none) }}
   {%- elif column in settings.unique_key | map('lower') | list and types[column] != source_types[column] -%}
     {#- Another type compares otherwise: '01' is 1, but lies not between '1' and '1'. -#}
-    {%- do exceptions.warn(node.name ~ ": column " ~ settings.ranges.column ~ " of the key is " ~ source_types[column]
+    {%- do exceptions.warn(alluvium.name_of(node) ~ ": column " ~ settings.ranges.column ~ " of the key is " ~ source_types[column]
         ~ " in the batch and " ~ types[column] ~ " in the table: merging without ranges; cast it in the model") -%}
     {{ return(none) }}
   {%- endif -%}
@@ -21,7 +21,7 @@
   {%- set type = types[settings.ranges.column | lower] -%}
   {%- if ranges and not profile.outside -%}{{ return(ranges) }}{%- endif -%}
   {%- if ranges -%}
-    {%- do exceptions.warn(node.name ~ ': ' ~ profile.outside ~ ' events lie outside the planned ranges of '
+    {%- do exceptions.warn(alluvium.name_of(node) ~ ': ' ~ profile.outside ~ ' events lie outside the planned ranges of '
         ~ (settings.ranges.model or 'the merge') ~ ', which belong to another batch: using min_max') -%}
   {%- elif settings.ranges.method not in ('none', 'min_max') and not is_new -%}
     {#- A stock target has none of the methods that need the session. -#}
@@ -52,8 +52,7 @@
     {#- The profile has bounds, SQL has gaps; and a new table has nothing to leave unread. -#}
     {{ return([] if is_new or request.method in ('min_max', 'gaps') else adapter.plan_ranges(source.render(), request)) }}
   {%- endif -%}
-  {%- set model_node = alluvium.find_model(settings.ranges.model) -%}
-  {%- set relation = alluvium.existing_relation(model_node) if model_node else none -%}
+  {%- set relation = alluvium.existing_relation(alluvium.find_model(settings.ranges.model, 'meta.alluvium_merge.ranges.model')) -%}
   {%- if relation is none -%}{{ return([]) }}{%- endif -%}
   {%- set column = settings.ranges.column | lower -%}
   {%- set usable = [] -%}
@@ -112,12 +111,12 @@
 {% endmacro %}
 
 
-{#- The request that a merge makes of the Python model of this name; none where no merge names it. -#}
+{#- The request that a merge makes of the Python model with this unique id; none where no merge names it. -#}
 {% macro range_request_of(planner) %}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' and 'alluvium_merge' in (node.config.get('meta') or {}) -%}
     {%- set settings = alluvium.merge_settings(node) -%}
     {%- set given = node.config.meta.alluvium_merge.get('ranges') or {} -%}
-    {%- if given is mapping and given.get('model') == planner -%}
+    {%- if given is mapping and alluvium.models_named(given.get('model')) | map(attribute='unique_id') | list == [planner] -%}
       {%- if not settings.ranges -%}{{ return({'column': given.column, 'method': 'none'}) }}{%- endif -%}
       {%- set relation = alluvium.existing_relation(node) -%}
       {%- set rebuilt = relation is none or relation.type != 'table' or alluvium.is_rebuilt(node) -%}

@@ -10,7 +10,7 @@
     {%- set figures = alluvium.execute_merge(target, attempt, [target, source, predicates, is_new]) -%}
   {%- endif -%}
   {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
-  {%- do log(alluvium.merge_line(model.name, figures), info=true) -%}
+  {%- do log(alluvium.merge_line(alluvium.name_of(model), figures), info=true) -%}
   {{ return(figures) }}
 {% endmacro %}
 

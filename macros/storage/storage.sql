@@ -29,7 +29,7 @@
     {%- set table = alluvium.existing_relation(node) -%}
     {%- if table is not none -%}
       {%- do tables.append({
-          'model': node.name, 'table': table.render(), 'layout': (node.config.get('meta') or {}).get('alluvium_layout')
+          'model': alluvium.name_of(node), 'table': table.render(), 'layout': (node.config.get('meta') or {}).get('alluvium_layout')
       }) -%}
     {%- endif -%}
   {%- endfor -%}
@@ -45,7 +45,7 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set node = alluvium.tested_node() -%}
   {%- if 'alluvium_layout' not in (node.config.get('meta') or {}) -%}
-    {%- do exceptions.raise_compiler_error('alluvium.' ~ name ~ ': ' ~ node.name ~ ' has no meta.alluvium_layout;'
+    {%- do exceptions.raise_compiler_error('alluvium.' ~ name ~ ': ' ~ alluvium.name_of(node) ~ ' has no meta.alluvium_layout;'
         ~ ' accepted: a model that has one (docs/compaction.md).') -%}
   {%- endif -%}
   {{ return(alluvium.storage_of(kind, [node], 'alluvium.' ~ name)) }}

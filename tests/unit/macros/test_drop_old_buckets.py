@@ -123,7 +123,7 @@ def test_bronze_that_knows_its_files_by_its_rows_is_refused(
 
 def test_what_has_no_retention_is_refused(macros: Any, node: Any, stop: Any) -> None:
     server = Server(macros, node, *OLD)
-    with pytest.raises(stop, match="'other' is no model with retain"):
+    with pytest.raises(stop, match="there is no enabled model 'other'"):
         macros.drop_old_buckets("other")
     server.node["config"]["meta"] = {"alluvium_layout": {"sort_by": "a"}}
     with pytest.raises(stop, match="'logs' is no model with retain"):

@@ -50,7 +50,7 @@ def test_what_is_no_delta_table_is_passed_over_unless_named(
     said = "has no table yet" if other is None else "is no Delta table"
     with pytest.raises(stop, match=f"'items' {said}; accepted: "):
         table_of(macros, node(), other, "items")
-    with pytest.raises(stop, match="'nobody' is no model; accepted: "):
+    with pytest.raises(stop, match="there is no enabled model 'nobody'; accepted: "):
         table_of(macros, node(), other, "nobody")
 
 

@@ -73,7 +73,7 @@ def test_nothing_is_deleted_for_a_word(
 
 
 def test_a_model_that_is_not_there(macros: Any, sent: list[str], stop: Any) -> None:
-    with pytest.raises(stop, match="there is no model 'other'; accepted: the name of one"):
+    with pytest.raises(stop, match="there is no enabled model 'other'; accepted: the name of one"):
         macros.vacuum(model="other", dry_run=False)
     macros.context["adapter"] = SimpleNamespace(get_relation=lambda database, **names: None)
     macros.vacuum(model="logs", dry_run=False)

@@ -77,7 +77,7 @@ def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> 
         ),
         ({"ranges": {"column": "a", "max_ranges": 3}}, {}, "finds the number of ranges itself"),
         ({"ranges": {"column": "a", "engine": "spark_ml"}}, {}, "only kmeans is fitted"),
-        ({"ranges": {"column": "a", "model": "nope"}}, {}, "there is no model nope"),
+        ({"ranges": {"column": "a", "model": "nope"}}, {}, "there is no enabled model 'nope'"),
         ({"null_keys": "keep"}, {}, "accepted: reject, match, insert"),
         ({"null_keys": "insert", "delete_when": "d"}, {}, "a delete is none; accepted: reject"),
         ({"verify": "yes"}, {}, 'verify: "yes" is not accepted; accepted: true, false'),
@@ -241,7 +241,13 @@ def test_stock_targets_say_whose_macro_wins(
     ("backfill", "meta", "said"),
     [
         ([3], {"order_by": "a"}, "[3] is not a mapping"),
-        ({"nope": {"from_batch": 1}}, {"order_by": "a"}, "there is no model nope with meta"),
+        ({"nope": {"from_batch": 1}}, {"order_by": "a"}, "there is no enabled model 'nope'"),
+        ({"items": {"from_batch": 1}}, None, "items is no model with meta.alluvium_merge"),
+        (
+            {"items": {"from_batch": 1}, "root.items": {"from_batch": 1}},
+            {"order_by": "a"},
+            "root.items: model.root.items is named twice; accepted: one window for a model",
+        ),
         ({"items": {}}, {"order_by": "a"}, "says no window; accepted: from_batch, through_batch"),
         ({"items": {"from_batch": "1 or true"}}, {"order_by": "a"}, "accepted: a whole number"),
         ({"items": {"from_time": "' or true"}}, {"order_by": "a"}, "a date and time in UTC"),
@@ -352,11 +358,11 @@ def test_a_backfill_reads_its_window(macros: Any, node: Any) -> None:
     window = {"from_batch": 3, "through_batch": 5, "from_time": "2024-01-31"}
     macros.context["var"] = lambda name, default=None: {"items": window}
     use(macros, node({"order_by": "a"}))
-    assert macros.backfill("items") == (
+    assert macros.backfill(node()) == (
         "`_batch_id` >= 3L and `_batch_id` <= 5L"
         " and `_source_timestamp` >= timestamp'2024-01-31 00:00:00 UTC'"
     )
-    assert macros.backfill("others") is None
+    assert macros.backfill(node() | {"unique_id": "model.root.others"}) is None
     assert macros.moment_text("2024-01-31T18:05") == "2024-01-31 18:05:00 UTC"
 
 

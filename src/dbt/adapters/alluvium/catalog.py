@@ -10,6 +10,8 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 from pyspark.sql import SparkSession
 
+from alluvium.names import in_catalog
+
 _STATISTICS = re.compile(r"(\d+) (bytes|rows)")
 _LABELS = {"bytes": "Size in bytes", "rows": "Rows"}
 
@@ -56,8 +58,9 @@ def columns(relation: BaseRelation, described: Iterable[tuple[str, str, str]]) -
     properties = {name: value for name, value, _ in rows[end:]}
     table: dict[str, Any] = {
         "table_database": None,
-        "table_schema": relation.schema,
-        "table_name": relation.identifier,
+        # dbt looks for its nodes in lower case.
+        "table_schema": in_catalog(str(relation.schema)),
+        "table_name": in_catalog(str(relation.identifier)),
         "table_type": relation.type,
         "table_comment": properties.get("Comment") or None,
         "table_owner": properties.get("Owner") or None,

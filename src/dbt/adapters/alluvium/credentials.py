@@ -51,7 +51,8 @@ class AlluviumCredentials(Credentials):
         ]
         if not isinstance(data.get("schema"), str) or not data.get("schema"):
             mistakes.append("`schema` is missing: the schema that dbt builds into")
-        if data.get("database") not in (None, data.get("schema")):
+        database = data.get("database")
+        if database is not None and str(database).lower() != str(data.get("schema")).lower():
             mistakes.append("`database` must be left out: Spark knows schemas only")
         for key in ("home", "master"):
             if key in data and (not isinstance(data[key], str) or not data[key]):

@@ -26,7 +26,7 @@ from alluvium.engine.session import as_text
 from alluvium.merge import batch, one_commit, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
-from alluvium.names import quoted
+from alluvium.names import in_catalog, quoted
 from alluvium.ranges import UnfitError
 from dbt.adapters.alluvium import (
     catalog,
@@ -73,7 +73,7 @@ class AlluviumAdapter(SparkAdapter):
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema; SHOW TABLE EXTENDED, dbt-spark's, asks for each."""
-        schema = str(schema_relation.schema)
+        schema = in_catalog(str(schema_relation.schema))
         with spark_errors():
             found = catalog.tables(self._handle.session, schema)
         return [
@@ -87,6 +87,9 @@ class AlluviumAdapter(SparkAdapter):
             )
             for table in found
         ]
+
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        return in_catalog(schema) in map(in_catalog, self.list_schemas(database))
 
     def valid_incremental_strategies(self) -> list[str]:
         return ["append", "merge", "insert_overwrite", "microbatch"]
@@ -188,14 +191,17 @@ class AlluviumAdapter(SparkAdapter):
             return
         self._checked = True
         project = self.config.project_name
-        if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
-            self.execute_macro("validate", project="alluvium")
-            return
-        found = settings.mistakes(
+        nodes = [
             node
             for kind in ("nodes", "sources")
             for node in getattr(self._macro_resolver, kind, {}).values()
-        )
+        ]
+        if one_table := settings.clashes(nodes):
+            raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(one_table))
+        if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
+            self.execute_macro("validate", project="alluvium")
+            return
+        found = settings.mistakes(nodes)
         if found:
             raise DbtRuntimeError(
                 "mistakes in the settings of alluvium, nothing was run:\n  - "
@@ -226,14 +232,14 @@ class AlluviumAdapter(SparkAdapter):
         python_models.check_submission_method(method)
         source = self._source_file(parsed_model)
         live = self._live_refs(parsed_model)
-        self._ask_for_ranges(parsed_model["name"])
+        self._ask_for_ranges(parsed_model["unique_id"])
         figures: Figures = python_models.run(
             self._handle, parsed_model, compiled_code, source, live
         )
         return figures.response()
 
     def _ask_for_ranges(self, planner: str) -> None:
-        """Leave what a merge wants to know of the Python model of this name, if one does."""
+        """Leave what a merge wants to know of the Python model of this unique id, if one does."""
         resolver, project = self._macro_resolver, self.config.project_name
         if resolver is None or not resolver.find_macro_by_name("validate", project, "alluvium"):
             return

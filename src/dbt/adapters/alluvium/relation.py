@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt.adapters.contracts.relation import HasQuoting, RelationConfig
+from dbt.adapters.contracts.relation import ComponentName, HasQuoting, RelationConfig
 from dbt.adapters.spark.relation import SparkRelation
 from dbt.contracts.graph.nodes import SourceDefinition
 
+from alluvium.names import in_catalog
 from dbt.adapters.alluvium import streams
 
 
@@ -21,6 +22,17 @@ class AlluviumRelation(SparkRelation):
     """
 
     live_only: bool = False
+
+    def __post_init__(self) -> None:
+        # A database that repeats the schema says nothing new, in whatever case it is written.
+        names = self.database, self.schema
+        if not all(names) or in_catalog(str(names[0])) != in_catalog(str(names[1])):
+            super().__post_init__()
+
+    def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
+        # dbt would take names in two cases for two tables; quoted or not, Spark has one.
+        own = self.path.get_part(field)
+        return own is not None and in_catalog(own) == in_catalog(value)
 
     @classmethod
     def create_from(

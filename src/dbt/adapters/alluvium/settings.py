@@ -1,18 +1,48 @@
-"""What the adapter itself can say of `meta.alluvium_*`, where the dbt package is not installed."""
+"""What the adapter itself can say of a project before its first statement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from alluvium.names import in_catalog
 from dbt.adapters.alluvium import layouts, streams
 
 _OF_THE_PACKAGE = ("alluvium_merge", "alluvium_tier")
+_TABLES = ("model", "seed", "snapshot")
+_OTHER = {"table": "another alias or schema", "stream": "another name"}
 _ACCEPTED = {"model": (layouts.META, *_OF_THE_PACKAGE), "source": (streams.META,)}
 
 
+def clashes(nodes: Iterable[Any]) -> list[str]:
+    """Nodes that dbt tells apart by the case of their names, and Spark takes for one table.
+
+    Sources that are streams clash where they have one name in SQL.
+
+    Args:
+        nodes: enabled nodes and sources, as a manifest has them.
+    """
+    places: dict[tuple[str, str], list[str]] = {}
+    for node in nodes:
+        if node.resource_type == "source" and streams.is_declared(node):
+            name = streams.view_of(node.package_name, node.source_name, node.name)
+            places.setdefault(("stream", in_catalog(name)), []).append(node.unique_id)
+        elif node.resource_type in _TABLES and node.config.materialized != "ephemeral":
+            name = f"{node.schema}.{node.alias}"
+            places.setdefault(("table", in_catalog(name)), []).append(node.unique_id)
+    return [
+        f"{', '.join(sorted(ids))}: one {kind} to Spark, {name}, whatever the case of the names;"
+        f" accepted: {_OTHER[kind]} for each"
+        for (kind, name), ids in places.items()
+        if len(ids) > 1
+    ]
+
+
 def mistakes(nodes: Iterable[Any]) -> list[str]:
-    """Every mistake in `meta.alluvium_*` of these nodes and sources, as a manifest has them."""
+    """Every mistake in `meta.alluvium_*` of these nodes and sources, as a manifest has them.
+
+    For a project without the dbt package, which otherwise checks them all.
+    """
     found = []
     for node in nodes:
         accepted = _ACCEPTED.get(node.resource_type)

@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 from alluvium import stream
 from alluvium.compaction.layout import Layout
 from alluvium.names import quoted
+from alluvium.stream.checkpoint import root_of
+from alluvium.stream.files import Files
 from dbt.adapters.alluvium import layouts
 from dbt.adapters.alluvium.figures import ModelResponse
 
@@ -65,8 +67,7 @@ def declare(source: Any) -> str | None:
     block = _block(source)
     if block is None:
         return None
-    # Two packages may each have a source of one name.
-    view = f"{source.package_name}__{source.source_name}__{source.name}"
+    view = view_of(source.package_name, source.source_name, source.name)
     spec: stream.StreamSpec | stream.SpecError
     try:
         spec = stream.parse_spec(f"{source.source_name}.{source.name}", block)
@@ -75,6 +76,11 @@ def declare(source: Any) -> str | None:
     with _guard:
         _specs[view] = spec
     return view
+
+
+def view_of(package: str, source: str, table: str) -> str:
+    """The name of a source's view: two packages may each have a source of one name."""
+    return f"{package}__{source}__{table}"
 
 
 def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -88,6 +94,11 @@ def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
             except stream.SpecError as error:
                 found += [f"source {error.source}: {META}.{m}" for m in error.mistakes]
     return found
+
+
+def is_declared(source: Any) -> bool:
+    """Whether a source is a stream."""
+    return _block(source) is not None
 
 
 def provide(session: SparkSession, sql: str) -> None:
@@ -122,7 +133,7 @@ def target(
     columns = layouts.as_list(partition_by)
     return stream.Target(
         name=relation.render(),
-        checkpoint=f"{checkpoint}/{relation.schema}.{relation.identifier}",
+        checkpoint=root_of(Files(session), checkpoint, f"{relation.schema}.{relation.identifier}"),
         file_format=file_format,
         partition_by=tuple(columns),
         location=location,

@@ -1,0 +1,201 @@
+"""Which model a text means: versions, packages, the caller itself."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+IDS = {
+    "v1": "model.shop.orders.v1",
+    "v2": "model.shop.orders.v2",
+    "other": "model.lib.orders",
+    "lone": "model.shop.lone.v3",
+    "dotted": "model.shop.orders.old",
+    "longer": "model.shop.orders_batch",
+}
+
+
+def model(made: Any, unique_id: str, **facts: Any) -> Any:
+    _, package, *name = unique_id.split(".")
+    version = name.pop()[1:] if name[-1][:1] == "v" and name[-1][1:].isdigit() else None
+    return (
+        made({"order_by": "a"})
+        | {
+            "unique_id": unique_id,
+            "package_name": package,
+            "name": ".".join(name),
+            "version": None if version is None else int(version),
+            "fqn": [package, "deep", *name, *([] if version is None else [f"v{version}"])],
+        }
+        | facts
+    )
+
+
+@pytest.fixture
+def graph(macros: Any, node: Any) -> dict[str, Any]:
+    nodes = {unique_id: model(node, unique_id) for unique_id in IDS.values()}
+    nodes["test.shop.orders"] = node() | {"resource_type": "test", "name": "orders"}
+    macros.context["graph"] = SimpleNamespace(nodes=nodes)
+    return nodes
+
+
+def ids(found: Any) -> list[str]:
+    return sorted(node["unique_id"] for node in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("orders", ["other", "v1", "v2"]),
+        ("orders.v1", ["v1"]),
+        ("orders.v2", ["v2"]),
+        ("orders.v3", []),
+        ("shop.orders", ["v1", "v2"]),
+        ("shop.orders.v2", ["v2"]),
+        ("lib.orders", ["other"]),
+        ("lib.orders.v1", []),
+        ("lone", ["lone"]),
+        ("lone.v3", ["lone"]),
+        ("shop.lone", ["lone"]),
+        ("orders.old", ["dotted"]),
+        ("orders_batch", ["longer"]),
+        ("Orders", []),
+        ("rders", []),
+        ("", []),
+        (None, []),
+        (5, []),
+        (["orders.v1"], []),
+        *((unique_id, [key]) for key, unique_id in IDS.items()),
+    ],
+)
+def test_what_a_text_means(macros: Any, graph: Any, name: Any, meant: list[str]) -> None:
+    assert ids(macros.models_named(name)) == sorted(IDS[key] for key in meant)
+
+
+def test_every_model_has_a_name_of_its_own(macros: Any, graph: Any) -> None:
+    """In every project made of these models."""
+    every = dict(graph)
+    for size in range(1, len(every) + 1):
+        for some in itertools.combinations(every.values(), size):
+            graph.clear()
+            graph.update({node["unique_id"]: node for node in some})
+            for node in some:
+                if node["resource_type"] == "model":
+                    name = macros.name_of(node)
+                    assert macros.find_model(name, "who")["unique_id"] == node["unique_id"]
+
+
+def test_a_model_that_names_itself(macros: Any, graph: Any) -> None:
+    for key in ("v1", "v2", "other"):
+        assert macros.find_model("orders", "who", IDS[key])["unique_id"] == IDS[key]
+    # Not what another name says, nor who is neither.
+    assert macros.find_model("orders.v2", "who", IDS["v1"])["unique_id"] == IDS["v2"]
+    assert ids(macros.models_named("orders", IDS["lone"])) == ids(macros.models_named("orders"))
+
+
+def test_the_model_that_calls(macros: Any) -> None:
+    macros.context["model"] = {"unique_id": IDS["v1"]}
+    assert macros.calling_model() == IDS["v1"]
+    macros.context["model"] = {
+        "unique_id": "unit_test.shop.t",
+        "tested_node_unique_id": IDS["v2"],
+    }
+    assert macros.calling_model() == IDS["v2"]
+
+
+def test_messages(macros: Any, graph: Any, stop: type[Exception]) -> None:
+    with pytest.raises(stop) as raised:
+        macros.find_model("orders", "alluvium.vacuum")
+    assert str(raised.value) == (
+        "alluvium.vacuum: 'orders' is the name of 3 models; accepted: lib.orders"
+        " (model.lib.orders), orders.v1 (model.shop.orders.v1), orders.v2 (model.shop.orders.v2)"
+    )
+    with pytest.raises(stop, match=r"there is no enabled model 'orders.v9'; accepted: the name"):
+        macros.find_model("orders.v9", "alluvium.vacuum")
+
+
+def test_texts_of_dbt(macros: Any, graph: Any) -> None:
+    v1, other, lone = (graph[IDS[key]] for key in ("v1", "other", "lone"))
+    assert macros.selector_of(v1) == "shop.deep.orders.v1"
+    assert macros.selector_of(other) == "lib.deep.orders"
+    assert macros.selector_of(lone) == "lone"
+    assert macros.ref_of(v1) == "ref('shop', 'orders', v=1)"
+    assert macros.ref_of(other) == "ref('lib', 'orders')"
+    assert macros.ref_of(lone) == "ref('lone', v=3)"
+
+
+def reads(name: str) -> str:
+    return "select * from {{ alluvium.new_events(ref('b'), '" + name + "') }}"
+
+
+@pytest.mark.parametrize(
+    ("name", "reader", "of"),
+    [
+        # A batch model may not leave it open which version it reads for.
+        ("orders", "longer", []),
+        ("orders.v1", "longer", ["v1"]),
+        ("lib.orders", "longer", ["other"]),
+        (IDS["v2"], "longer", ["v2"]),
+        ("orders", "v2", ["v2"]),
+        ("orders.v1", "v2", ["v1"]),
+    ],
+)
+def test_whose_events_a_model_reads(
+    macros: Any, graph: Any, name: str, reader: str, of: list[str]
+) -> None:
+    graph[IDS[reader]] |= {
+        "raw_code": reads(name),
+        "depends_on": {"nodes": [], "macros": ["macro.alluvium.new_events"]},
+        "config": {"materialized": "table", "meta": {}},
+    }
+    for key in ("v1", "v2", "other"):
+        merged = graph[IDS[key]]
+        if key != reader:
+            depends_on = {"nodes": [IDS[reader]], "macros": []}
+            merged = merged | {"depends_on": depends_on}
+            batches = ids(macros.batch_models(merged))
+            assert batches == ([IDS[reader]] if key in of else [])
+        assert macros.is_named_by(merged, graph[IDS[reader]]) is (key in of)
+
+
+def test_a_rebuild_needs_the_batch_of_this_version(
+    macros: Any, graph: Any, stop: type[Exception]
+) -> None:
+    graph[IDS["longer"]] |= {
+        "raw_code": reads("orders.v1"),
+        "depends_on": {"nodes": [], "macros": ["macro.alluvium.new_events"]},
+        "config": {"materialized": "table", "meta": {}},
+    }
+    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False)
+    macros.context["selected_resources"] = [IDS["v1"], IDS["v2"]]
+    for key in ("v1", "v2"):
+        graph[IDS[key]] |= {"depends_on": {"nodes": [IDS["longer"]], "macros": []}}
+        mistakes: list[str] = []
+        macros.validate_full_refresh(graph[IDS[key]], mistakes)
+        said = [
+            "orders.v1: a full refresh reads all events again, and orders_batch, which stages"
+            " them, is not selected; select both: --select orders_batch+"
+        ]
+        assert mistakes == (said if key == "v1" else [])
+
+
+def test_the_ranges_model_is_asked_by_its_id(macros: Any, graph: Any) -> None:
+    """Two packages may each have a ranges model of one name, and versions too."""
+    macros.context["alluvium"].existing_relation = lambda node: None
+    for key, planner in (("v1", "lib.orders"), ("v2", "orders_batch")):
+        ranges = {"column": key, "model": planner}
+        graph[IDS[key]]["config"]["meta"] = {"alluvium_merge": {"ranges": ranges}}
+    assert macros.range_request_of(IDS["other"])["column"] == "v1"
+    assert macros.range_request_of(IDS["longer"])["column"] == "v2"
+    assert macros.range_request_of(IDS["lone"]) is None
+
+
+def test_each_version_has_its_window(macros: Any, graph: Any) -> None:
+    asked = {"orders.v1": {"from_batch": 1}, IDS["other"]: {"through_batch": 2}}
+    macros.context["var"] = lambda name, default=None: asked
+    assert macros.backfill(graph[IDS["v1"]]) == "`_batch_id` >= 1L"
+    assert macros.backfill(graph[IDS["other"]]) == "`_batch_id` <= 2L"
+    assert macros.backfill(graph[IDS["v2"]]) is None
