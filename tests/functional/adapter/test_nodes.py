@@ -17,7 +17,11 @@ models:
       materialized: table
       persist_docs: {relation: true, columns: true}
     columns:
-      - {name: id, data_type: bigint, description: "the 'key'", constraints: [{type: not_null}]}
+      - name: id
+        data_type: bigint
+        description: "the 'key'"
+        constraints: [{type: not_null}]
+        data_tests: [{unique: {name: Twice, config: {store_failures: true}}}]
       - {name: v, data_type: string}
   - name: seen
     description: a view
@@ -34,7 +38,7 @@ unit_tests:
       rows: [{twice: 4, v: "it's"}, {twice: null, v: null}]
 
 snapshots:
-  - name: history
+  - name: History
     relation: ref('contracted')
     config: {unique_key: id, strategy: check, check_cols: all, hard_deletes: invalidate}
 """
@@ -44,26 +48,44 @@ MODELS = {
     "contracted.sql": "select cast(id as bigint) as id, concat('v', id) as v from range(3)",
     "seen.sql": "select id from {{ ref('contracted') }}",
     "doubled.sql": "select id * 2 as twice, v from {{ ref('contracted') }}",
-    "odd.sql": "{{ config(alias='select', materialized='table') }}"
+    "odd.sql": "{{ config(alias='Select', materialized='table') }}"
     " select id as `group`, v as `a-column` from {{ ref('contracted') }}",
+    "Grown.sql": "{{ config(materialized='incremental') }}"
+    " select id from {{ ref('contracted') }} where id = 0",
     "reads_odd.sql": "select `group`, `a-column` from {{ ref('odd') }}",
 }
 
 
 @pytest.mark.spark
 class TestNodes:
+    """In a schema with capital letters, which Spark's catalog keeps without."""
+
     @pytest.fixture(scope="class")
     def models(self):
         return MODELS
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"Codes.csv": "code\n1\n"}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        keys = ("models", "seeds", "snapshots", "data_tests")
+        return {key: {"+schema": "Marts"} for key in keys}
 
     def test_build_docs_and_rebuild(self, project):
         results = run_dbt(["build"])
         assert {r.node.name: r.status for r in results}["doubles"] == "pass"
         run_dbt(["build"])  # tables are there
-        assert project.run_sql("select max(`group`) from {schema}.reads_odd", fetch="one") == (2,)
+        assert project.run_sql("select id from {schema}_Marts.GROWN", fetch="all") == [(0,), (0,)]
+        assert project.run_sql("select * from {schema}_marts.codes", fetch="all") == [(1,)]
+        assert project.run_sql("select * from {schema}_marts.twice", fetch="all") == []
+        assert project.run_sql("select max(`group`) from {schema}_marts.reads_odd", fetch="one") == (2,)
 
         run_dbt(["docs", "generate"])
         catalog = json.loads(read_file("target", "catalog.json"))
+        kept = {f"model.test.{name.split('.')[0]}" for name in MODELS if name != "schema.yml"}
+        assert set(catalog["nodes"]) > kept | {"seed.test.Codes", "snapshot.test.History"}
         contracted = catalog["nodes"]["model.test.contracted"]
         assert contracted["metadata"]["comment"] == "It's a \\ table"
         assert contracted["metadata"]["type"] == "table"
@@ -77,7 +99,7 @@ class TestNodes:
         assert seen["metadata"]["comment"] == "a view"
         assert seen["columns"]["id"]["comment"] == "of the view"
 
-        sql = "select count(*) from {schema}.history where dbt_valid_to is null"
+        sql = "select count(*) from {schema}_marts.history where dbt_valid_to is null"
         assert project.run_sql(sql, fetch="one") == (3,)
 
     def test_contract_is_kept(self, project):
@@ -93,14 +115,14 @@ class TestNodes:
     def test_empty(self, project):
         run_dbt(["run", "--select", "contracted"])
         run_dbt(["run", "--empty", "--select", "doubled"])
-        assert project.run_sql("select count(*) from {schema}.doubled", fetch="one") == (0,)
+        assert project.run_sql("select count(*) from {schema}_marts.doubled", fetch="one") == (0,)
         run_dbt(["run", "--select", "doubled"])
 
     def test_rebuilding_a_delta_table_keeps_its_history(self, project):
         run_dbt(["run", "--select", "contracted"])
-        before = project.run_sql("describe history {schema}.contracted", fetch="all")
+        before = project.run_sql("describe history {schema}_marts.contracted", fetch="all")
         run_dbt(["run", "--select", "contracted"])
-        after = project.run_sql("describe history {schema}.contracted", fetch="all")
+        after = project.run_sql("describe history {schema}_marts.contracted", fetch="all")
         assert len(after) > len(before)
         assert [row[0] for row in before] == [row[0] for row in after][-len(before) :]
 
