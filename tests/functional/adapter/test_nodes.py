@@ -80,7 +80,9 @@ class TestNodes:
         assert project.run_sql("select id from {schema}_Marts.GROWN", fetch="all") == [(0,), (0,)]
         assert project.run_sql("select * from {schema}_marts.codes", fetch="all") == [(1,)]
         assert project.run_sql("select * from {schema}_marts.twice", fetch="all") == []
-        assert project.run_sql("select max(`group`) from {schema}_marts.reads_odd", fetch="one") == (2,)
+        assert project.run_sql(
+            "select max(`group`) from {schema}_marts.reads_odd", fetch="one"
+        ) == (2,)
 
         run_dbt(["docs", "generate"])
         catalog = json.loads(read_file("target", "catalog.json"))

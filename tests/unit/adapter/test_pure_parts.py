@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.alluvium import catalog
 from dbt.adapters.alluvium.column import AlluviumColumn
@@ -142,3 +143,23 @@ def test_figures_in_run_results() -> None:
         "seconds": 0.5,
     }
     assert str(Figures(rows=None, files=None, bytes=None, seconds=0.1).response()) == "OK"
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+@pytest.mark.parametrize("created", [True, False])
+def test_relations_match_in_any_case(quotes: bool, created: bool) -> None:
+    relation = AlluviumRelation.create(
+        schema="analytics",
+        identifier="Items",
+        quote_policy={"schema": quotes, "identifier": quotes},
+        dbt_created=created,
+    )
+    assert relation.matches(schema="Analytics", identifier="ITEMS")
+    assert not relation.matches(schema="Analytics", identifier="item")
+    assert not relation.matches(schema="Analytic", identifier="items")
+
+
+def test_a_database_may_repeat_the_schema() -> None:
+    assert AlluviumRelation.create(database="Raw", schema="raw").schema == "raw"
+    with pytest.raises(DbtRuntimeError, match="Cannot set database"):
+        AlluviumRelation.create(database="other", schema="raw")

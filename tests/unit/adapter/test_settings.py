@@ -47,3 +47,48 @@ def test_what_is_accepted() -> None:
         node("seed", {"alluvium_mrege": {}}),
     ]
     assert settings.mistakes(accepted) == []
+
+
+def table(unique_id: str, schema: str, alias: str, **config: Any) -> Any:
+    return SimpleNamespace(
+        unique_id=unique_id,
+        resource_type=unique_id.split(".")[0],
+        schema=schema,
+        alias=alias,
+        config=SimpleNamespace(**{"materialized": "table", "meta": {}} | config),
+    )
+
+
+def stream(source: str, name: str, meta: Any) -> Any:
+    return SimpleNamespace(
+        unique_id=f"source.shop.{source}.{name}",
+        resource_type="source",
+        package_name="shop",
+        source_name=source,
+        name=name,
+        config=SimpleNamespace(meta=meta),
+    )
+
+
+def test_names_that_are_one_to_spark() -> None:
+    block = {"alluvium_stream": {"format": "text", "path": "landing"}}
+    found = settings.clashes(
+        [
+            table("model.shop.a", "Marts", "Orders"),
+            table("seed.shop.b", "marts", "orders"),
+            table("model.shop.c", "marts", "orders", materialized="ephemeral"),
+            table("model.shop.d", "other", "orders"),
+            table("test.shop.e", "marts", "orders"),
+            stream("raw", "Feed", block),
+            stream("RAW", "feed", block),
+            # Of tables, two sources may read one.
+            stream("raw", "t", {}),
+            stream("raw", "T", {}),
+        ]
+    )
+    assert found == [
+        "model.shop.a, seed.shop.b: one table to Spark, marts.orders, whatever the case of the"
+        " names; accepted: another alias or schema for each",
+        "source.shop.RAW.feed, source.shop.raw.Feed: one stream to Spark, shop__raw__feed, whatever"
+        " the case of the names; accepted: another name for each",
+    ]
