@@ -1,4 +1,4 @@
-"""Names in SQL."""
+"""Names and texts in SQL."""
 
 from __future__ import annotations
 
@@ -13,6 +13,17 @@ def quoted(name: str) -> str:
 def in_catalog(name: str) -> str:
     """A schema's or a table's name as Spark's catalog keeps it; it finds any case of it."""
     return name.lower()
+
+
+def literal(text: str) -> str:
+    """A text as a literal, which Spark's DDL reads as it was written, whatever it holds.
+
+    Spark joins literals that stand side by side. So `${…}` is taken apart, which a session that
+    replaces variables would take for one. In an expression such a literal keeps its backslashes
+    twice where `spark.sql.parser.escapedStringLiterals` is true.
+    """
+    inside = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + inside.replace("${", "$' '{") + "'"
 
 
 def among(name: str, names: Iterable[str]) -> bool:

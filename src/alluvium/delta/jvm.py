@@ -23,12 +23,19 @@ def of(session: SparkSession) -> Any:
 
 def functions(session: SparkSession) -> Any:
     """Spark's functions of columns, as Scala has them."""
-    return _java_class(of(session), "org.apache.spark.sql.functions")
+    return java_class(of(session), "org.apache.spark.sql.functions")
 
 
 @lru_cache(maxsize=64)
-def _java_class(jvm: Any, name: str) -> Any:
-    """Kept, for py4j asks the JVM for each part of a name: most of what a short call takes."""
+def java_class(jvm: Any, name: str) -> Any:
+    """A class by its name, for its constructors and static members.
+
+    Kept, for py4j asks the JVM for each part of a name: most of what a short call takes.
+
+    Args:
+        jvm: the gateway's view of the JVM.
+        name: with its package.
+    """
     return reduce(getattr, name.split("."), jvm)
 
 
@@ -46,10 +53,10 @@ def _scala_object(jvm: Any, name: str) -> Any:
 
 def scala_seq(session: SparkSession, items: Iterable[Any]) -> Any:
     """An immutable Scala `Seq` of the items."""
-    collected = _java_class(of(session), "java.util.ArrayList")()
+    collected = java_class(of(session), "java.util.ArrayList")()
     for item in items:
         collected.add(item)
-    converters = _java_class(of(session), "scala.jdk.javaapi.CollectionConverters")
+    converters = java_class(of(session), "scala.jdk.javaapi.CollectionConverters")
     return converters.asScala(collected).toSeq()
 
 
@@ -84,7 +91,7 @@ class SessionCopy:
         self._conf = self.spark.conf()
         self._object = partial(scala_object, session)
         self._seq = partial(scala_seq, session)
-        self._none = _java_class(self._jvm, "scala.Option").empty()
+        self._none = java_class(self._jvm, "scala.Option").empty()
 
     def set(self, key: str, value: object) -> None:
         """A Spark setting of the copy alone."""

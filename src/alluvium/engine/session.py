@@ -198,6 +198,10 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         # Buckets, literals and freshness must not depend on where the process runs.
         "spark.sql.session.timeZone": "UTC",
+        # Python functions run in processes of their own, whose zone PySpark takes for theirs.
+        "spark.executorEnv.TZ": "UTC",
+        # A text may hold `${…}`: Spark would put a setting, or a property of this machine, there.
+        "spark.sql.variable.substitute": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # A table that names no format (a hook's, say) is Delta's, as a model's is.
         "spark.sql.sources.default": "delta",

@@ -11,7 +11,6 @@ from dbt.adapters.alluvium import catalog
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.figures import _WRITES, Figures
 from dbt.adapters.alluvium.relation import AlluviumRelation
-from dbt.adapters.alluvium.session import statements
 
 
 @pytest.mark.parametrize(
@@ -103,32 +102,6 @@ def test_catalog_of_a_described_table() -> None:
 def test_the_table_that_a_statement_writes(sql: str, table: str | None) -> None:
     found = _WRITES.match(sql)
     assert (found["table"] if found else None) == table
-
-
-@pytest.mark.parametrize(
-    ("sql", "found"),
-    [
-        ("select 1", ["select 1"]),
-        (" select 1 ; ", ["select 1"]),
-        ("set a = 1;\nselect 2;", ["set a = 1", "select 2"]),
-        ("select ';' as `a;b`, \";\" -- ; no\n/* ; */", None),
-        ("select 'it\\'s; fine'", None),
-        ("select 'it''s; fine'", None),
-        (
-            "/* dbt; */ set a=1; -- last; \nselect 'x;y'",
-            ["/* dbt; */ set a=1", "-- last; \nselect 'x;y'"],
-        ),
-        ("begin\n select 1;\n select 2;\nend", None),
-        ("-- only a comment;", ["-- only a comment;"]),
-        ("select 1; -- done", ["select 1"]),
-        ("select 'no end ;", ["select 'no end"]),  # Spark says what is wrong with it
-        ("select a-b;select c/d", ["select a-b", "select c/d"]),
-        ("select a--x;\n;select 2", ["select a--x;", "select 2"]),
-        ("", [""]),
-    ],
-)
-def test_statements(sql: str, found: list[str] | None) -> None:
-    assert statements(sql) == (found if found is not None else [sql])
 
 
 def test_figures_in_run_results() -> None:

@@ -22,7 +22,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from alluvium.engine import pools
 from alluvium.engine import session as engine
-from dbt.adapters.alluvium import streams
+from dbt.adapters.alluvium import clock, streams
 from dbt.adapters.alluvium.session import SessionHandle
 
 logger = AdapterLogger("Alluvium")
@@ -37,6 +37,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
 
     def __init__(self, config: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
+        clock.use_utc()  # before the JVM starts, which takes it over
         # The profile does not know the project's folder; here it is known, save to `dbt debug`.
         root = Path(getattr(config, "project_root", None) or get_flags().PROJECT_DIR or Path.cwd())
         creds = config.credentials
@@ -61,6 +62,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
         """Give this node a session of its own: its SETs and temp views end with it."""
         if connection.state == ConnectionState.OPEN:
             return connection
+        clock.use_utc()
         try:
             session = engine.new_session(cls._settings(connection.credentials))
             pools.leave(session)  # the thread's last node may have had a tier
@@ -71,6 +73,17 @@ class AlluviumConnectionManager(SparkConnectionManager):
         connection.handle = SessionHandle(session, str(connection.name))
         connection.state = ConnectionState.OPEN  # type: ignore[assignment]
         return connection
+
+    def cleanup_all(self) -> None:
+        super().cleanup_all()
+        clock.give_back()
+
+    def _add_query_comment(self, sql: str) -> str:
+        """The statement with dbt's comment, in which Spark would look for comments too."""
+        if self.query_header is not None:
+            given = self.query_header.comment
+            given.query_comment = (given.query_comment or "").replace("/*", "/ *")
+        return str(super()._add_query_comment(sql))
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:

@@ -26,7 +26,7 @@ from alluvium.engine.session import as_text
 from alluvium.merge import batch, one_commit, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
-from alluvium.names import in_catalog, quoted
+from alluvium.names import in_catalog, literal, quoted
 from alluvium.ranges import UnfitError
 from dbt.adapters.alluvium import (
     catalog,
@@ -42,7 +42,8 @@ from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
-from dbt.adapters.alluvium.session import SessionHandle, spark_errors, statements
+from dbt.adapters.alluvium.session import SessionHandle, spark_errors
+from dbt.adapters.alluvium.statements import statements
 
 if TYPE_CHECKING:
     import agate
@@ -177,6 +178,17 @@ class AlluviumAdapter(SparkAdapter):
         """
         missing = super().get_missing_columns(from_relation, to_relation)
         return [one for one in missing if not _STAGED_KEY.fullmatch(one.name)]
+
+    # Texts ---------------------------------------------------------------------------------
+
+    @available
+    @classmethod
+    def literal(cls, text: Any) -> str:
+        """A text as a literal that Spark reads as it was written."""
+        return literal(str(text))
+
+    def _last_statement(self, sql: str) -> str:
+        return statements(self._handle.session, sql)[-1]
 
     # Settings ------------------------------------------------------------------------------
 
@@ -365,7 +377,7 @@ class AlluviumAdapter(SparkAdapter):
         if layout is None:
             return
         try:
-            rows = self._handle.table(f"(\n{statements(sql)[-1]}\n)").schema
+            rows = self._handle.table(f"(\n{self._last_statement(sql)}\n)").schema
         except AnalysisException:
             return  # what is wrong with it is told by what runs it
         fields = rows.fields if more_columns else []
@@ -381,7 +393,7 @@ class AlluviumAdapter(SparkAdapter):
         if column is None:
             return sql
         with spark_errors():
-            rows = self._handle.table(f"(\n{statements(sql)[-1]}\n)")
+            rows = self._handle.table(f"(\n{self._last_statement(sql)}\n)")
             view = quoted(f"__alluvium_bucketed_{model}")
             layouts.with_column(rows, model, column).createOrReplaceTempView(view)
         return f"select * from {view}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,42 +14,13 @@ from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import TimestampType
 
 from alluvium.delta import jvm, staged
 from alluvium.engine.causes import causes
 from alluvium.merge import batch
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
-
-_TOKEN = re.compile(
-    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `(?:[^`]|``)*`
-    | (?P<comment>--[^\n]* | /\*.*?\*/) | (?P<end>;)
-    | (?P<word>[^\s;'"`]+?(?=[\s;'"`]|--|/\*|$))""",
-    re.DOTALL | re.VERBOSE,
-)
-
-
-def statements(sql: str) -> list[str]:
-    """The statements of `sql`, told apart by semicolons outside of texts, names and comments.
-
-    A script (BEGIN … END) is one statement. At least one is returned, possibly an empty one.
-    """
-    if ";" not in sql:
-        return [sql.strip()]
-    found, start, filled, first = [], 0, False, True
-    for token in _TOKEN.finditer(sql):
-        if token["end"]:
-            if filled:
-                found.append(sql[start : token.start()].strip())
-            start, filled = token.end(), False
-        elif not token["comment"]:
-            if first and (token["word"] or "").lower() == "begin":
-                return [sql.strip()]
-            filled, first = True, False
-    if filled or not found:
-        found.append(sql[start:].strip())
-    return found
+from dbt.adapters.alluvium.statements import statements
 
 
 @contextmanager
@@ -168,9 +137,9 @@ class Cursor:
         Statements before the last one (a model's `sql_header`) run first, in the same session.
         """
         self._rows = None
-        *headers, sql = statements(sql)
         started = time.perf_counter()
         with spark_errors():
+            *headers, sql = statements(self._session, sql)
             streams.provide(self._session, sql)
             for header in headers:
                 self._session.sql(header)
@@ -210,22 +179,8 @@ class Cursor:
             return []
         with spark_errors():  # a select is lazy: what it cannot do shows here
             rows = self._frame.collect() if limit is None else self._frame.take(limit)
-        instants = {
-            place
-            for place, column in enumerate(self._frame.schema.fields)
-            if isinstance(column.dataType, TimestampType)
-        }
-        if not instants:
-            return [tuple(row) for row in rows]
-        return [
-            tuple(_in_utc(v) if i in instants else v for i, v in enumerate(row)) for row in rows
-        ]
+        return [tuple(row) for row in rows]
 
     def close(self) -> None:
         self._frame = None
         self._rows = None
-
-
-def _in_utc(value: dt.datetime | None) -> dt.datetime | None:
-    """PySpark hands out instants in this process's zone; dbt reads them as UTC."""
-    return value.astimezone(dt.UTC).replace(tzinfo=None) if value else value

@@ -20,7 +20,7 @@ from alluvium.delta import log
 from alluvium.delta.filters import Optimizer, Reading
 from alluvium.engine.causes import causes
 from dbt.adapters.alluvium import streams
-from dbt.adapters.alluvium.session import statements
+from dbt.adapters.alluvium.statements import statements
 
 # Characters of a reason why a statement is left out.
 _LONGEST = 160
@@ -87,7 +87,7 @@ def _read(
     for name, text in texts.items():
         if name not in left_out:
             with _reasons(name, left_out):
-                read[name] = _readings(optimizer, text)
+                read[name] = _readings(optimizer, statements(session, text))
     return read, left_out
 
 
@@ -103,10 +103,10 @@ def _reasons(name: str, left_out: dict[str, str]) -> Iterator[None]:
         left_out[name] = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def _readings(optimizer: Optimizer, sql: str) -> list[Reading]:
+def _readings(optimizer: Optimizer, queries: list[str]) -> list[Reading]:
     """What the statements of one node do together."""
     found: dict[tuple[str, str], Reading] = {}
-    for statement in filter(None, statements(sql)):
+    for statement in filter(None, queries):
         for one in optimizer.readings(statement):
             uses = found.setdefault(one.table, Reading(one.table, {})).uses
             for column, kinds in one.uses.items():

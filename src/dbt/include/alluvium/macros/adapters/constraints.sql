@@ -5,7 +5,7 @@
   {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
     {%- for rule in alluvium_constraints(model) -%}
       {%- do run_query("alter table " ~ relation.render() ~ " add constraint " ~ adapter.quote(rule.name)
-          ~ " check (" ~ rule.expression ~ ")") -%}
+          ~ " check (" ~ rule.expression ~ "\n)") -%}
     {%- endfor -%}
   {%- endif -%}
 {% endmacro %}
@@ -47,7 +47,8 @@
 {#- The filter of the first write: it passes every row, or fails. -#}
 {% macro alluvium_constraints_guard(relation) -%}
   {%- for rule in alluvium_constraints(model) %}
-  {{ 'where' if loop.first else 'and' }} if({{ rule.expression }}, true, raise_error(
-    {{ alluvium_literal(relation ~ ": the constraint " ~ rule.name ~ " (" ~ rule.expression ~ ") is violated") }}))
+  {{ 'where' if loop.first else 'and' }} if({{ rule.expression }}
+    , true, raise_error(
+    {{ adapter.literal(relation ~ ": the constraint " ~ rule.name ~ " (" ~ rule.expression ~ ") is violated") }}))
   {%- endfor %}
 {%- endmacro %}

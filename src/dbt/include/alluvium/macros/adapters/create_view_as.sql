@@ -8,7 +8,7 @@
     {%- endfor %} (
     {%- for name in get_columns_in_query(sql) -%}
       {{ adapter.quote(name) }}
-      {%- if described.get(name | lower) %} comment {{ alluvium_literal(described[name | lower]) }}{% endif -%}
+      {%- if described.get(name | lower) %} comment {{ adapter.literal(described[name | lower]) }}{% endif -%}
       {{ ', ' if not loop.last }}
     {%- endfor -%}
     )

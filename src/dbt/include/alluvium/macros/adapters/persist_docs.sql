@@ -4,7 +4,7 @@
   {%- if persisted is not mapping -%}
     {%- do exceptions.raise_compiler_error("persist_docs must be a mapping of `relation` and `columns`, not " ~ persisted) -%}
   {%- elif persisted.get('relation') and model.description %}
-    comment {{ alluvium_literal(model.description) }}
+    comment {{ adapter.literal(model.description) }}
   {%- endif -%}
 {% endmacro %}
 
@@ -18,15 +18,10 @@
     {%- endfor -%}
     {%- set changes = [] -%}
     {%- for name in column_dict if present.get(name | lower) != (column_dict[name]['description'] or '') -%}
-      {%- do changes.append(adapter.quote(name) ~ " comment " ~ alluvium_literal(column_dict[name]['description'])) -%}
+      {%- do changes.append(adapter.quote(name) ~ " comment " ~ adapter.literal(column_dict[name]['description'])) -%}
     {%- endfor -%}
     {%- if changes -%}
       {%- do run_query("alter table " ~ relation.render() ~ " alter column " ~ changes | join(', ')) -%}
     {%- endif -%}
   {%- endif -%}
 {% endmacro %}
-
-
-{% macro alluvium_literal(text) -%}
-  '{{ text | replace("\\", "\\\\") | replace("'", "\\'") }}'
-{%- endmacro %}

@@ -35,7 +35,7 @@
     {%- do persist_docs(this, model) -%}
     {%- if config.persist_relation_docs() and model.description -%}
       {%- call statement('comment') -%}
-        comment on table {{ this }} is '{{ model.description | replace('\\', '\\\\') | replace("'", "\\'") }}'
+        comment on table {{ this }} is {{ adapter.literal(model.description) }}
       {%- endcall -%}
     {%- endif -%}
     {%- do persist_constraints(this, model) -%}

@@ -1,0 +1,78 @@
+"""The statements of a text, told apart by Spark's own lexer."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from py4j.java_gateway import get_field
+from pyspark.sql import SparkSession
+
+from alluvium.delta import jvm
+
+_PARSER = "org.apache.spark.sql.catalyst.parser"
+_ANTLR = "org.antlr.v4.runtime"
+_END_OF_FILE = -1  # the type of the last token
+
+
+class _Lexer(NamedTuple):
+    """Classes of Spark's lexer, and the types of its tokens."""
+
+    characters: Any
+    in_any_case: Any
+    lexer: Any
+    tokens: Any
+    end: int
+    begin: int
+    unknown: int
+
+
+@lru_cache(maxsize=1)
+def _lexer(java: Any) -> _Lexer:
+    lexer = jvm.java_class(java, f"{_PARSER}.SqlBaseLexer")
+    return _Lexer(
+        characters=jvm.java_class(java, f"{_ANTLR}.CharStreams"),
+        in_any_case=jvm.java_class(java, f"{_PARSER}.UpperCaseCharStream"),
+        lexer=lexer,
+        tokens=jvm.java_class(java, f"{_ANTLR}.CommonTokenStream"),
+        end=lexer.SEMICOLON,
+        begin=lexer.BEGIN,
+        unknown=lexer.UNRECOGNIZED,
+    )
+
+
+def statements(session: SparkSession, sql: str) -> list[str]:
+    """The statements of `sql`, which semicolons outside of texts, names and comments end.
+
+    A script (BEGIN … END) is one statement, and the last. At least one is returned, possibly an
+    empty one. A text, name or comment that does not end makes `sql` one statement: Spark says what
+    is wrong with it, before any of it has run.
+    """
+    if ";" not in sql:
+        return [sql.strip()]
+    spark = _lexer(jvm.of(session))
+    lexer = spark.lexer(spark.in_any_case(spark.characters.fromString(sql)))
+    tokens = spark.tokens(lexer)
+    tokens.fill()
+    last = tokens.size() - 1
+    unknown = tokens.getTokens(0, last, spark.unknown) or ()
+    if get_field(lexer, "has_unclosed_bracketed_comment") or any(
+        token.getText() in "'\"`" for token in unknown
+    ):
+        return [sql.strip()]
+    ends = [
+        (token.getTokenIndex(), token.getStartIndex())
+        for token in tokens.getTokens(0, last, spark.end) or ()
+    ]
+    found, start, first = [], 0, 0
+    for index, place in [*ends, (last, len(sql))]:
+        # Comments and blanks are on a channel of their own, which this look passes over.
+        tokens.seek(first)
+        kind = tokens.LA(1)
+        if kind == spark.begin:
+            found.append(sql[start:].strip())
+            break
+        if kind not in (spark.end, _END_OF_FILE):
+            found.append(sql[start:place].strip())
+        start, first = place + 1, index + 1
+    return found or [sql.strip()]
