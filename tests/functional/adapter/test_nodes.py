@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import pytest
@@ -129,6 +130,34 @@ class TestNodes:
         assert [row[0] for row in before] == [row[0] for row in after][-len(before) :]
 
 
+INSTANTS = """
+{{ config(materialized='table') }}
+select timestamp'2024-07-01 12:00:00' as at, struct(timestamp'2024-07-01 12:00:00' as at) as s,
+    array(timestamp'2024-07-01 12:00:00') as l, map('k', timestamp'2024-07-01 12:00:00') as m
+"""
+SEEN_IN_PYTHON = """
+import datetime
+
+
+def model(dbt, session):
+    from pyspark.sql import functions as F
+
+    dbt.config(materialized="table")
+    table = dbt.ref("instants")
+    row = table.collect()[0]
+    text = F.udf(str, "string")
+    (udf,) = table.select(text("at"), text(F.col("s.at")), text(F.col("l")[0])).collect()
+    made = session.createDataFrame(
+        [(datetime.datetime(2024, 7, 1, 12), [datetime.datetime(2024, 7, 1, 12)])],
+        "at timestamp, l array<timestamp>",
+    ).selectExpr("cast(at as string)", "cast(l[0] as string)").collect()[0]
+    pandas = table.toPandas().iloc[0]
+    frames = table.pandas_api()["at"].iloc[0]
+    seen = [row["at"], row["s"]["at"], row["l"][0], row["m"]["k"], *udf, *made]
+    seen += [pandas["at"], pandas["s"]["at"], pandas["l"][0], pandas["m"]["k"], frames]
+    return session.createDataFrame([(str(one),) for one in seen], "seen string")
+"""
+
 FRESHNESS = """
 sources:
   - name: raw
@@ -145,7 +174,28 @@ class TestTimeZone:
 
     @pytest.fixture(scope="class")
     def models(self):
-        return {"sources.yml": FRESHNESS}
+        return {
+            "sources.yml": FRESHNESS,
+            "instants.sql": INSTANTS,
+            "seen_in_python.py": SEEN_IN_PYTHON,
+        }
+
+    def test_instants_in_structs_arrays_and_maps(self, project, monkeypatch):
+        monkeypatch.setenv("TZ", "America/New_York")
+        time.tzset()
+        try:
+            run_dbt(["run"])
+            # A scheduler that runs dbt in its own process keeps its zone.
+            assert (os.environ["TZ"], time.tzname[0]) == ("America/New_York", "EST")
+            _, out = run_dbt_and_capture(
+                ["show", "--inline", "select * from {{ ref('instants') }}", "--output", "json"]
+            )
+            assert out.count("2024-07-01T12:00:00") + out.count("2024-07-01 12:00:00") == 4
+            seen = project.run_sql("select seen from {schema}.seen_in_python", fetch="all")
+            assert [row[0] for row in seen] == ["2024-07-01 12:00:00"] * 14
+        finally:
+            monkeypatch.undo()
+            time.tzset()
 
     @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Lima"])
     def test_freshness_and_fetch(self, project, monkeypatch, zone):

@@ -317,9 +317,10 @@ class AlluviumAdapter(SparkAdapter):
             tblproperties=tblproperties,
             layout=layouts.layout_of(str(relation.identifier), layout, partition_by),
         )
-        figures = streams.append(
-            self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
-        )
+        with spark_errors():
+            figures = streams.append(
+                self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
+            )
         return streams.as_dict(figures, str(relation.identifier))
 
     @available.parse_none
