@@ -24,11 +24,12 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, jars, java, log_store, versions
+from alluvium.engine import EngineError, homes, jars, java, log_store, versions
 
 _MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
+_WAREHOUSE = "spark.sql.warehouse.dir"
 
 # A dbt run is short: most of its CPU time is loading and compiling what runs once. So the
 # optimising compiler waits for what is really hot (a hundred times the JVM's defaults; a loop over
@@ -58,6 +59,7 @@ class Settings:
 
 _guard = threading.Lock()
 _running: tuple[Settings, SparkSession, IO[str] | None] | None = None
+_notices: list[str] = []
 
 
 def new_session(settings: Settings) -> SparkSession:
@@ -176,6 +178,8 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
                 session = builder.enableHiveSupport().getOrCreate()
         except Exception as error:
             raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
+        if lock is not None:
+            _settle(settings, session)
     except BaseException:
         if lock is not None:
             lock.close()
@@ -184,6 +188,27 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     # Delta's own errors that fails and hides them. Whoever ran the statement reports the failure.
     CapturedException._log_exception = lambda self: None  # type: ignore[method-assign]
     return settings, session, lock
+
+
+def _settle(settings: Settings, session: SparkSession) -> None:
+    """Keep a home that was copied from the tables of the original."""
+    home = settings.home
+    own_warehouse = _WAREHOUSE not in settings.conf
+    try:
+        said = homes.settle(session, home, _database(home), own_warehouse=own_warehouse)
+    except BaseException:
+        session.stop()
+        _end_jvm()
+        raise
+    if said is not None:
+        _notices.append(said)
+
+
+def notices() -> list[str]:
+    """What whoever started Spark should be told, once."""
+    said = list(_notices)
+    _notices.clear()
+    return said
 
 
 def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
@@ -195,7 +220,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.jars": ",".join(map(str, paths)),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        _WAREHOUSE: str(home / "warehouse"),
         # Buckets, literals and freshness must not depend on where the process runs.
         "spark.sql.session.timeZone": "UTC",
         # Python functions run in processes of their own, whose zone PySpark takes for theirs.

@@ -46,10 +46,10 @@ class AlluviumConnectionManager(SparkConnectionManager):
         command = getattr(get_flags(), "WHICH", None)
         if command in _READS or command in _WRITES:
             # dbt parses the project next, for seconds: Spark starts meanwhile.
-            engine.start_in_background(self._settings(creds), writes=command in _WRITES)
+            engine.start_in_background(self.settings(creds), writes=command in _WRITES)
 
     @classmethod
-    def _settings(cls, creds: Any) -> engine.Settings:
+    def settings(cls, creds: Any) -> engine.Settings:
         return engine.Settings(
             home=Path(creds.home),
             master=creds.master,
@@ -64,7 +64,9 @@ class AlluviumConnectionManager(SparkConnectionManager):
             return connection
         clock.use_utc()
         try:
-            session = engine.new_session(cls._settings(connection.credentials))
+            session = engine.new_session(cls.settings(connection.credentials))
+            for notice in engine.notices():
+                logger.warning(notice)
             pools.leave(session)  # the thread's last node may have had a tier
         except Exception as error:
             connection.handle = None

@@ -15,6 +15,7 @@ from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt.flags import get_flags
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.errors import AnalysisException
@@ -31,6 +32,7 @@ from alluvium.ranges import UnfitError
 from dbt.adapters.alluvium import (
     catalog,
     layouts,
+    lost_tables,
     python_models,
     seeds,
     settings,
@@ -65,6 +67,11 @@ class AlluviumAdapter(SparkAdapter):
         """The session of the node that this thread runs."""
         return self.connections.get_thread_connection().handle
 
+    @property
+    def _has_own_metastore(self) -> bool:
+        """Whether the metastore is the home's, which can be lost without its tables."""
+        return AlluviumConnectionManager.settings(self.config.credentials).embedded_metastore
+
     def debug_query(self) -> None:
         self.execute("select 1 as id")
 
@@ -77,6 +84,8 @@ class AlluviumAdapter(SparkAdapter):
         schema = in_catalog(str(schema_relation.schema))
         with spark_errors():
             found = catalog.tables(self._handle.session, schema)
+            if self._register_lost_tables(schema, {in_catalog(table.name) for table in found}):
+                found = catalog.tables(self._handle.session, schema)
         return [
             self.Relation.create(
                 schema=schema,
@@ -91,6 +100,18 @@ class AlluviumAdapter(SparkAdapter):
 
     def check_schema_exists(self, database: str, schema: str) -> bool:
         return in_catalog(schema) in map(in_catalog, self.list_schemas(database))
+
+    def _register_lost_tables(self, schema: str, known: set[str]) -> bool:
+        """Register the project's own tables again where an embedded metastore was lost."""
+        session = self._handle.session
+        if not self._has_own_metastore or not session.catalog.databaseExists(quoted(schema)):
+            return False
+        home = Path(self.config.credentials.home)
+        nodes = getattr(self._macro_resolver, "nodes", {}).values()
+        registered = list(lost_tables.register_own(session, home, schema, known, nodes))
+        for sentence in registered:
+            _log.warning(sentence)
+        return bool(registered)
 
     def valid_incremental_strategies(self) -> list[str]:
         return ["append", "merge", "insert_overwrite", "microbatch"]
@@ -138,6 +159,7 @@ class AlluviumAdapter(SparkAdapter):
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
         session = self._handle.session
+        self._check_free(config)
         meta = config.get("meta") or {}
         if "alluvium_merge" in meta:
             # A merge then marks the rows that it replaces instead of rewriting their files. It
@@ -155,6 +177,27 @@ class AlluviumAdapter(SparkAdapter):
         tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)
+
+    def _check_free(self, config: Any) -> None:
+        """Raise where a table that the metastore does not know would be written over."""
+        node = config.model
+        if not lost_tables.keeps_rows(node) or not self._has_own_metastore:
+            return
+        if self.get_relation("", str(node.schema), str(node.alias)) is not None:
+            return
+        with spark_errors():
+            found = lost_tables.there(self._handle.session, node)
+        if found is None:
+            return
+        for relation in self.list_relations_without_caching(
+            self.Relation.create(schema=node.schema)
+        ):
+            if str(relation.identifier).lower() == str(node.alias).lower():
+                self.cache_added(relation)  # a hook has registered it since dbt asked
+                return
+        full = config.get("full_refresh")
+        full = get_flags().FULL_REFRESH if full is None else full
+        lost_tables.check_replaced(node, found, full_refresh=bool(full))
 
     def _enter_tier(self, session: SparkSession, name: str) -> None:
         """Run this node in its tier's pool and with its Spark settings; both end with the node."""

@@ -121,19 +121,15 @@ def target(
     layout: Layout | None,
 ) -> stream.Target:
     """The table of a relation, with its checkpoint beside it."""
+    location = None
     if location_root is not None:
-        root = location_root.rstrip("/")
-        location, checkpoint = f"{root}/{relation.identifier}", f"{root}/_checkpoints"
-    else:
-        location, checkpoint = None, str(home / "checkpoints")
-        warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
-        if Path(warehouse.removeprefix("file:")) != home / "warehouse":
-            # Tables of a shared warehouse are not this machine's alone, nor are their checkpoints.
-            checkpoint = f"{warehouse.rstrip('/')}/_checkpoints"
+        location = f"{location_root.rstrip('/')}/{relation.identifier}"
     columns = layouts.as_list(partition_by)
     return stream.Target(
         name=relation.render(),
-        checkpoint=root_of(Files(session), checkpoint, f"{relation.schema}.{relation.identifier}"),
+        checkpoint=checkpoint_of(
+            session, home, relation.schema, relation.identifier, location_root
+        ),
         file_format=file_format,
         partition_by=tuple(columns),
         location=location,
@@ -141,6 +137,21 @@ def target(
         bucket=layouts.generated(layout, columns),
         sort_by=() if layout is None else tuple(layout.sort_by),
     )
+
+
+def checkpoint_of(
+    session: SparkSession, home: Path, schema: str, name: str, location_root: str | None
+) -> str:
+    """Folder of a streaming table's checkpoint."""
+    warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
+    if location_root is not None:
+        root = f"{location_root.rstrip('/')}/_checkpoints"
+    elif Path(warehouse.removeprefix("file:")) == home / "warehouse":
+        root = str(home / "checkpoints")
+    else:
+        # Tables of a shared warehouse are not this machine's alone, nor are their checkpoints.
+        root = f"{warehouse.rstrip('/')}/_checkpoints"
+    return root_of(Files(session), root, f"{schema}.{name}")
 
 
 def append(

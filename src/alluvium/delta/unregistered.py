@@ -1,0 +1,104 @@
+"""Delta tables whose folder is there and whose entry in the catalog is lost."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import jvm, log
+from alluvium.names import in_catalog, quoted
+
+_TYPES = "org.apache.spark.sql.catalyst.catalog.CatalogTableType"
+_PLACE_OF_TYPE = 1  # in Spark's case class CatalogTable
+
+
+@dataclass(frozen=True)
+class Unregistered:
+    """What lies in a folder that no table of the catalog names.
+
+    Attributes:
+        location: the folder, a path or URI.
+        table_id: id of the Delta table in it; None where there is no commit of one.
+        version: of the table, -1 for none.
+        written_at: when its newest commit was made.
+        transactions: its `txn` actions, by application id.
+    """
+
+    location: str
+    table_id: str | None
+    version: int
+    written_at: dt.datetime | None
+    transactions: Mapping[str, int]
+
+    def __str__(self) -> str:
+        if self.table_id is None:
+            return f"{self.location} holds files and no commit of a Delta table"
+        at = (
+            ""
+            if self.written_at is None
+            else f", last written {self.written_at:%Y-%m-%d %H:%M} UTC"
+        )
+        return (
+            f"{self.location} holds a Delta table (id {self.table_id}, version {self.version}{at})"
+        )
+
+
+def look(session: SparkSession, location: str) -> Unregistered | None:
+    """What lies at `location`, a path or URI; None for no folder, or an empty one."""
+    java: Any = jvm.of(session)
+    path = java.org.apache.hadoop.fs.Path(location)
+    fs = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+    if not fs.exists(path) or len(fs.listStatus(path)) == 0:
+        return None
+    table = f"delta.{quoted(location)}"
+    table_id, transactions = log.state(session, table)
+    version = log.version(session, table)
+    if version < 0:
+        return Unregistered(location, None, version, None, {})
+    at = log.last_commit(session, table).get("timestamp")
+    written_at = None if at is None else dt.datetime.fromtimestamp(at / 1000, dt.UTC)
+    return Unregistered(location, table_id, version, written_at, transactions)
+
+
+def default_location(session: SparkSession, schema: str, name: str) -> str:
+    """Where Spark puts a table that names no place."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    return f"{catalog.getDatabaseMetadata(schema).locationUri().getPath()}/{in_catalog(name)}"
+
+
+def register(session: SparkSession, name: str, location: str, *, managed: bool) -> None:
+    """Enter the Delta table at `location` into the catalog.
+
+    name: quoted, with its schema.
+    managed: whether dropping the table is to delete its files, as for one without a location.
+    """
+    session.sql(f"create table {name} using delta location '{_escaped(location)}'")
+    if not managed:
+        return
+    # Spark creates no managed table over files. The entry of the external one says it all but that.
+    state = session._jsparkSession.sessionState()
+    catalog = state.catalog()
+    entry = catalog.getTableMetadata(state.sqlParser().parseTableIdentifier(name))
+    fields = []
+    values = entry.productIterator()
+    while values.hasNext():
+        fields.append(values.next())
+    fields[_PLACE_OF_TYPE] = jvm.scala_object(session, f"{_TYPES}$").MANAGED()
+    gateway: Any = session.sparkContext._gateway
+    array = gateway.new_array(jvm.of(session).java.lang.Object, len(fields))
+    for place, value in enumerate(fields):
+        array[place] = value
+    [constructor] = entry.getClass().getConstructors()
+    external = catalog.externalCatalog()
+    found = entry.identifier()
+    external.dropTable(found.database().get(), found.table(), True, False)
+    external.createTable(constructor.newInstance(array), False)
+    session.catalog.refreshTable(name)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")

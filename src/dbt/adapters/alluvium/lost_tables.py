@@ -1,0 +1,106 @@
+"""Tables of the project that the metastore does not know, though their folders are there.
+
+A lost metastore takes no data along. What the project can prove to be its own is registered again;
+what it cannot prove is not written over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
+
+from alluvium.delta import unregistered
+from alluvium.delta.unregistered import Unregistered
+from alluvium.merge import progress
+from alluvium.names import in_catalog, quoted
+from alluvium.stream import checkpoint as checkpoints
+from alluvium.stream.files import Files
+from dbt.adapters.alluvium import streams
+
+# Materializations that go on with the rows of before; the others make them all again.
+_KEEP_ROWS = ("incremental", "snapshot", "streaming_table")
+
+
+def keeps_rows(node: Any) -> bool:
+    """Whether what a node has built cannot be had again by building it."""
+    return node.config.materialized in _KEEP_ROWS
+
+
+def register_own(
+    session: SparkSession, home: Path, schema: str, known: Iterable[str], nodes: Iterable[Any]
+) -> Iterator[str]:
+    """Register again the tables of a schema that are provably what a node of the project wrote.
+
+    A merged table's log names the model and the table's id; a streaming table's checkpoint does.
+
+    known: names of the tables of the schema, as the catalog has them.
+
+    Yields a sentence for each.
+    """
+    known = set(known)
+    for node in nodes:
+        is_here = in_catalog(node.schema) == in_catalog(schema)
+        if not is_here or not keeps_rows(node) or in_catalog(node.alias) in known:
+            continue
+        found = there(session, node)
+        if found is None or not _is_own(session, home, node, found):
+            continue
+        lost: dict[str, tuple[Unregistered | None, bool]]
+        lost = {node.alias: (found, node.config.get("location_root") is None)}
+        name = f"{node.alias}__rejected"  # the macro `keep_rejected` made it, where there are any
+        if node.config.materialized == "incremental" and in_catalog(name) not in known:
+            place = unregistered.default_location(session, str(node.schema), name)
+            lost[name] = (unregistered.look(session, place), True)
+        for name, (table, managed) in lost.items():
+            if table is not None and table.table_id is not None:
+                whole = f"{quoted(node.schema)}.{quoted(name)}"
+                unregistered.register(session, whole, table.location, managed=managed)
+                yield f"{node.schema}.{name} was lost to the metastore, and is back: {table}"
+
+
+def there(session: SparkSession, node: Any) -> Unregistered | None:
+    """What lies where a node's table is going to be; None for nothing."""
+    root = node.config.get("location_root")
+    if root is not None:
+        return unregistered.look(session, f"{root.rstrip('/')}/{node.alias}")
+    place = unregistered.default_location(session, str(node.schema), str(node.alias))
+    return unregistered.look(session, place)
+
+
+def check_replaced(node: Any, found: Unregistered, *, full_refresh: bool) -> None:
+    """Raise unless a node that begins from nothing may take the place of what is there.
+
+    Raises:
+        DbtRuntimeError: with what is there and what to do. Nothing was changed.
+    """
+    # A statement replaces what is there, in a commit that can be undone. A stream appends.
+    appends = node.config.materialized == "streaming_table"
+    if not appends and (full_refresh or found.table_id is None):
+        return
+    name = f"{quoted(node.schema)}.{quoted(node.alias)}"
+    way_out = "move the folder away to begin from nothing"
+    if found.table_id is not None:
+        way_out = (
+            f"`create table {name} using delta location '{found.location}'` (say in `on-run-start`)"
+            f" makes it the table again, or {way_out}"
+        )
+    raise DbtRuntimeError(
+        f"{node.name}: the metastore knows no table {node.schema}.{node.alias}, but {found}."
+        f" Nothing was changed. Accepted: {way_out}."
+    )
+
+
+def _is_own(session: SparkSession, home: Path, node: Any, found: Unregistered) -> bool:
+    if found.table_id is None:
+        return False
+    if node.config.materialized == "streaming_table":
+        root = streams.checkpoint_of(
+            session, home, str(node.schema), str(node.alias), node.config.get("location_root")
+        )
+        place = checkpoints.load(Files(session), root)
+        return place is not None and place.table_id == found.table_id
+    return progress.app_id(node.unique_id, found.table_id) in found.transactions

@@ -1,0 +1,118 @@
+"""Tables whose folders are there and whose entries in the metastore are lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from functional.merge.conftest import MergeProject, merged
+from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SOURCES = {
+    "sources": [
+        {
+            "name": "landing",
+            "tables": [
+                {
+                    "name": "orders",
+                    "config": {"meta": {"alluvium_stream": {"format": "json", "path": "landing"}}},
+                }
+            ],
+        }
+    ]
+}
+ORDERS = """
+select o.*, _batch_after, _batch_through
+from {{ alluvium.new_events(ref('events'), 'orders') }}
+lateral view inline(array(from_json(_value, 'id bigint, v bigint'))) o
+"""
+FILES = {
+    "models/sources.yml": yaml.safe_dump(SOURCES),
+    "models/events.sql": "{{ config(materialized='streaming_table') }}"
+    " select * from {{ source('landing', 'orders') }}",
+    "models/orders.sql": merged({"order_by": "v"}, ORDERS),
+    "models/history.sql": "{{ config(materialized='incremental') }} select {{ var('n', 1) }} as n",
+    "models/totals.sql": "{{ config(materialized='table') }} select count(*) as n"
+    " from {{ ref('orders') }}",
+    "snapshots/states.yml": yaml.safe_dump(
+        {
+            "snapshots": [
+                {
+                    "name": "states",
+                    "relation": "ref('totals')",
+                    "config": {"unique_key": "n", "strategy": "check", "check_cols": ["n"]},
+                }
+            ]
+        }
+    ),
+}
+
+
+def forget(session: SparkSession, table: str) -> None:
+    """Take a table out of the metastore, and leave its files."""
+    state: Any = session._jsparkSession.sessionState()
+    java: Any = session._jvm
+    catalog = state.catalog()
+    entry = catalog.getTableMetadata(state.sqlParser().parseTableIdentifier(table))
+    location = Path(entry.location().getPath())
+    kept = location.with_name(f"{location.name}.kept")
+    shutil.copytree(location, kept)
+    session.sql(f"drop table {table}")
+    shutil.rmtree(location, ignore_errors=True)
+    kept.rename(location)
+    java.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def test_what_is_provably_its_own_is_back(
+    make_project: Callable[[str, dict[str, str]], MergeProject],
+) -> None:
+    project = make_project("lost", FILES)
+
+    def land(number: int, *orders: dict[str, Any]) -> None:
+        path = project.root / f"landing/{number}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(f"{json.dumps(order)}\n" for order in orders))
+
+    land(1, {"id": 1, "v": 1}, {"id": None, "v": 1})
+    project.dbt("build")
+    tables = ("events", "orders", "orders__rejected", "history", "states", "totals")
+    for table in tables:
+        forget(project.session, f"{project.schema}.{table}")
+
+    land(2, {"id": 1, "v": 2}, {"id": 2, "v": 1}, {"id": None, "v": 2})
+    failed = project.try_dbt("build", "--vars", "{n: 2}")
+    assert not failed.success
+    said = "\n".join(project.lines)
+    for table in ("events", "orders", "orders__rejected"):
+        assert f"{project.schema}.{table} was lost to the metastore, and is back" in said
+    errors = {one.node.name: one.message for one in failed.result if one.status == "error"}
+    assert set(errors) == {"history", "states"}
+    for name, message in errors.items():
+        assert f"{name}: the metastore knows no table {project.schema}.{name}" in message
+        assert "holds a Delta table (id " in message
+        assert "Nothing was changed." in message
+    assert project.sql("select id, v from {s}.orders order by id").values.tolist() == [
+        [1, 2],
+        [2, 1],
+    ]
+    assert project.sql("select count(*) from {s}.events").iloc[0, 0] == 5
+    assert project.sql("select count(*) from {s}.orders__rejected").iloc[0, 0] == 2
+    assert project.sql("select n from {s}.totals").iloc[0, 0] == 2
+    managed = project.sql("describe extended {s}.orders")
+    assert "MANAGED" in managed["data_type"].tolist()
+
+    # The statement of the message, in a hook, makes the others tables again.
+    again = [message.split("`create table")[1].split("` (say")[0] for message in errors.values()]
+    hooks = yaml.safe_load((project.root / "dbt_project.yml").read_text())
+    hooks["on-run-start"] = [f"create table{statement}" for statement in again]
+    (project.root / "dbt_project.yml").write_text(yaml.safe_dump(hooks))
+    project.dbt("build", "--select", "history", "states", "--vars", "{n: 3}")
+    assert sorted(project.sql("select n from {s}.history")["n"]) == [1, 3]
+    assert len(project.sql("select * from {s}.states")) == 2
