@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import jvm, log
-from alluvium.names import in_catalog, quoted
+from alluvium.names import in_catalog, literal, quoted
 
 _TYPES = "org.apache.spark.sql.catalyst.catalog.CatalogTableType"
 _PLACE_OF_TYPE = 1  # in Spark's case class CatalogTable
@@ -76,7 +76,7 @@ def register(session: SparkSession, name: str, location: str, *, managed: bool) 
     name: quoted, with its schema.
     managed: whether dropping the table is to delete its files, as for one without a location.
     """
-    session.sql(f"create table {name} using delta location '{_escaped(location)}'")
+    session.sql(f"create table {name} using delta location {literal(location)}")
     if not managed:
         return
     # Spark creates no managed table over files. The entry of the external one says it all but that.
@@ -98,7 +98,3 @@ def register(session: SparkSession, name: str, location: str, *, managed: bool) 
     external.dropTable(found.database().get(), found.table(), True, False)
     external.createTable(constructor.newInstance(array), False)
     session.catalog.refreshTable(name)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
