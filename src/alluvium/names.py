@@ -26,6 +26,13 @@ def literal(text: str) -> str:
     return "'" + inside.replace("${", "$' '{") + "'"
 
 
+def bare(name: str) -> str:
+    """A column's name as it is stored: a user may have written it in backticks."""
+    if len(name) > 2 and name[0] == name[-1] == "`":
+        return name[1:-1].replace("``", "`")
+    return name
+
+
 def among(name: str, names: Iterable[str]) -> bool:
     """Whether a column's name is one of these, as Spark compares them: whatever their case."""
     return name.lower() in (one.lower() for one in names)

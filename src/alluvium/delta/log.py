@@ -18,6 +18,8 @@ from alluvium.ranges import Kept
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
 GENERATION = "delta.generationExpression"
+# What else of a column's metadata says that Delta fills it: a default, an identity.
+_MAKES = {GENERATION, "CURRENT_DEFAULT", "delta.identity.step"}
 # What `commits` reads of a line of the log.
 _ACTIONS = (
     "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
@@ -74,6 +76,12 @@ def generated_columns(session: SparkSession, table: str) -> dict[str, str]:
     fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
     found = {one["name"]: one["metadata"].get(GENERATION) for one in fields}
     return {name: sql for name, sql in found.items() if sql is not None}
+
+
+def made_columns(session: SparkSession, table: str) -> set[str]:
+    """Names of the columns that Delta fills where a write leaves them out."""
+    fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
+    return {one["name"] for one in fields if _MAKES & one["metadata"].keys()}
 
 
 def partition_columns(session: SparkSession, table: str) -> list[str]:

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
+from alluvium.windows.write import Written
 
 _NAME = r"(?P<table>(?:`(?:[^`]|``)+`|[\w$]+)(?:\.(?:`(?:[^`]|``)+`|[\w$]+))*)"
 _WRITES = re.compile(
@@ -76,6 +77,36 @@ class MergeResponse(ModelResponse):
             refused=figures.get("refused"),
             files_kept=figures.get("files_kept"),
             files_total=figures.get("files_total"),
+        )
+
+
+@dataclass
+class WindowResponse(ModelResponse):
+    """What a microbatch did to its window; `rows_affected` is what was written.
+
+    deletes: rows that were taken away.
+    kept: rows that were left alone, as was the batch: under --empty and --sample.
+    """
+
+    deletes: int | None = None
+    kept: int = 0
+
+    @classmethod
+    def of(cls, written: Written, seconds: float) -> WindowResponse:
+        parts = [Figures(written.rows, written.files or None, None, seconds).response()._message]
+        if written.deleted:
+            parts.append(f"{written.deleted:,} taken away")
+        if written.kept:
+            parts.append(f"{written.kept:,} kept")
+        return cls(
+            _message=", ".join(parts),
+            code="OK",
+            rows_affected=written.rows,
+            files=written.files,
+            bytes=written.bytes,
+            seconds=round(seconds, 3),
+            deletes=written.deleted,
+            kept=written.kept,
         )
 
 

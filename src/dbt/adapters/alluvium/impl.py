@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import log_code_execution
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.events.logging import AdapterLogger
@@ -29,6 +30,7 @@ from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
 from alluvium.names import in_catalog, literal, quoted
 from alluvium.ranges import UnfitError
+from alluvium.windows.window import Window
 from dbt.adapters.alluvium import (
     catalog,
     layouts,
@@ -39,6 +41,7 @@ from dbt.adapters.alluvium import (
     storage,
     streams,
     suggestions,
+    windows,
 )
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
@@ -61,6 +64,12 @@ class AlluviumAdapter(SparkAdapter):
     Relation = AlluviumRelation  # type: ignore[assignment]
     Column = AlluviumColumn  # type: ignore[assignment]
     ConnectionManager = AlluviumConnectionManager  # type: ignore[assignment]
+    _capabilities = CapabilityDict(
+        {
+            **SparkAdapter._capabilities,
+            Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Full),
+        }
+    )
 
     @property
     def _handle(self) -> SessionHandle:
@@ -488,6 +497,41 @@ class AlluviumAdapter(SparkAdapter):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
         with spark_errors():
             return storage.view(self._handle.session, kind, tables)
+
+    # Windows of microbatches ---------------------------------------------------------------
+
+    @available.parse_none
+    def batch_window(self, batch: str, table: str | None, node: dict[str, Any]) -> Window:
+        """The window of event time that this batch of the model `node` is to overwrite.
+
+        table: the one that is there; None where `batch`, a staged relation, becomes one.
+        """
+        with spark_errors():
+            return windows.of_batch(self._handle.table(table or batch), node)
+
+    @available.parse_none
+    def write_window(
+        self,
+        window: Window,
+        table: str,
+        batch: str,
+        node: dict[str, Any],
+        create: str | None = None,
+        fills: bool = False,
+        replaces: bool = True,
+    ) -> dict[str, Any]:
+        """Put the rows of `batch` in place of the window's: the statement, and dbt's response.
+
+        create: the statement that makes the table of them; None where it is there.
+        fills: whether a column that the batch leaves out becomes NULL.
+        replaces: else rows that stand in the window are left alone, and so is the batch.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the write
+        session, name = self._handle.session, node["name"]
+        with spark_errors(), windows.errors():
+            if create is not None:
+                return windows.create(session, table, create, batch, window, name)
+            return windows.overwrite(session, table, batch, window, name, fills, replaces)
 
     # The merge -----------------------------------------------------------------------------
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.contracts.relation import ComponentName, HasQuoting, RelationConfig
 from dbt.adapters.spark.relation import SparkRelation
 from dbt.contracts.graph.nodes import SourceDefinition
 
-from alluvium.names import in_catalog
+from alluvium.names import in_catalog, quoted
 from dbt.adapters.alluvium import streams
+
+# A column that SQL finds as it is written: a name, a field of a struct, or one in backticks.
+_PLAIN = re.compile(r"\w+(\.\w+)*|.*`.*", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +66,14 @@ class AlluviumRelation(SparkRelation):
         if self.limit is not None:
             rendered = f"(select * from {rendered} limit {self.limit})"
         return self.render_event_time_filtered(rendered)
+
+    def _render_event_time_filtered(self, event_time_filter: EventTimeFilter) -> str:
+        """dbt's filter of an input, with typed instants: to a date or a text, dbt's are others."""
+        name = event_time_filter.field_name
+        if not _PLAIN.fullmatch(name):
+            name = quoted(name)
+        bounds = ((">=", event_time_filter.start), ("<", event_time_filter.end))
+        return " and ".join(f"{name} {sign} timestamp'{at}'" for sign, at in bounds if at)
 
     def _live(self) -> str:
         return f"(select * from {self.render()} where not coalesce(`_deleted`, false))"

@@ -14,7 +14,15 @@
   {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) -%}
   {%- set existing_relation = load_relation(this) -%}
   {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
-  {%- set tmp_relation = this.incorporate(path={'identifier': this.identifier ~ '__dbt_tmp'}) -%}
+  {#- A microbatch overwrites its window of event time. Other formats can replace partitions only. -#}
+  {%- set windowed = strategy == 'microbatch' and file_format == 'delta' -%}
+  {%- if windowed and predicates -%}
+    {%- do exceptions.raise_compiler_error(model.name ~ ": incremental_predicates is " ~ predicates
+        ~ "; a microbatch overwrites its window of event_time, all of it. Accepted: without") -%}
+  {%- endif -%}
+  {#- Batches that run at once each have their own. -#}
+  {%- set tmp_suffix = '__dbt_tmp' ~ ('_' ~ model.batch.id if windowed and model.batch else '') -%}
+  {%- set tmp_relation = this.incorporate(path={'identifier': this.identifier ~ tmp_suffix}) -%}
   {%- if language == 'sql' -%}
     {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
   {%- endif -%}
@@ -24,7 +32,7 @@
     {%- do adapter.check_bucket_column(this.render(), model.name, layout, config.get('partition_by')) -%}
   {%- endif -%}
 
-  {%- if strategy in ('insert_overwrite', 'microbatch') and config.get('partition_by') -%}
+  {%- if strategy in ('insert_overwrite', 'microbatch') and config.get('partition_by') and not windowed -%}
     {%- call statement() -%}
       set spark.sql.sources.partitionOverwriteMode = DYNAMIC
     {%- endcall -%}
@@ -37,7 +45,7 @@
     {%- do adapter.drop_relation(existing_relation) -%}
   {%- endif -%}
 
-  {%- if rebuild and not merged -%}
+  {%- if rebuild and not merged and not windowed -%}
     {%- call statement('main', language=language) -%}
       {{ create_table_as(False, this, compiled_code, language) }}
     {%- endcall -%}
@@ -48,6 +56,10 @@
       {%- do adapter.check_layout(compiled_code, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
     {%- endif -%}
+    {%- if windowed and language == 'sql' and config.get('sql_header') -%}
+      {#- The first batch is staged as all others are, and its table made of that. -#}
+      {%- do run_query(config.get('sql_header')) -%}
+    {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
       {{ create_table_as(True, tmp_relation, compiled_code, language) }}
     {%- endcall -%}
@@ -55,6 +67,8 @@
     {%- if layout is not none and language == 'python' and not rebuild -%}
       {%- do adapter.check_layout('select * from ' ~ tmp_relation, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
+    {%- elif layout is not none and windowed and rebuild -%}
+      {%- do adapter.check_layout('select * from ' ~ tmp_relation, model.name, layout, config.get('partition_by')) -%}
     {%- endif -%}
 
     {#- Our merge leaves to Delta what a table computes, as the column of its buckets, and sorts what it writes itself. -#}
@@ -72,6 +86,13 @@
       {%- do adapter.release_batch(tmp_relation.render()) -%}
       {{ write(figures.sql) }}
       {%- do store_result('main', response=adapter.merge_response(figures)) -%}
+    {%- elif windowed and rebuild -%}
+      {%- set window = adapter.batch_window(tmp_relation.render(), none, model) -%}
+      {%- set done = adapter.write_window(window, this.render(), tmp_relation.render(), model,
+                                          create=alluvium_create_table_sql(this, window.guarded(tmp_relation.render()))) -%}
+      {{ write(done.sql) }}
+      {%- do store_result('main', response=done.response) -%}
+      {%- do persist_constraints(this, model) -%}
     {%- else -%}
       {%- set source = tmp_relation -%}
       {%- if file_format == 'delta' -%}
@@ -86,9 +107,17 @@
         {%- endif -%}
       {%- endif -%}
       {%- do process_schema_changes(on_schema_change, source, existing_relation) -%}
-      {%- call statement('main') -%}
-        {{ dbt_spark_get_incremental_sql(strategy, source, this, existing_relation, unique_key, predicates) }}
-      {%- endcall -%}
+      {%- if windowed -%}
+        {%- set done = adapter.write_window(adapter.batch_window(source.render(), this.render(), model), this.render(),
+                                            source.render(), model, fills=on_schema_change != 'ignore',
+                                            replaces=not (flags.EMPTY or flags.SAMPLE)) -%}
+        {{ write(done.sql) }}
+        {%- do store_result('main', response=done.response) -%}
+      {%- else -%}
+        {%- call statement('main') -%}
+          {{ dbt_spark_get_incremental_sql(strategy, source, this, existing_relation, unique_key, predicates) }}
+        {%- endcall -%}
+      {%- endif -%}
     {%- endif -%}
 
     {%- if language == 'python' -%}

@@ -1,0 +1,1 @@
+"""Windows of event time: what a microbatch overwrites, and nothing beside it."""

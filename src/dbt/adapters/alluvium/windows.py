@@ -1,0 +1,87 @@
+"""Microbatches: dbt's batches of a model between dbt and the library."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import DataFrame, SparkSession
+
+from alluvium.windows import write
+from alluvium.windows.window import Window, window
+from dbt.adapters.alluvium.figures import Figures, WindowResponse
+
+_log = AdapterLogger("Alluvium")
+
+
+def of_batch(rows: DataFrame, node: Mapping[str, Any]) -> Window:
+    """The window of the batch that dbt runs of the model `node`.
+
+    rows: of its table, or of what that is made of.
+
+    Raises:
+        DbtRuntimeError: there is none, or `rows` have no such time.
+    """
+    batch = node.get("batch")
+    if not batch:
+        raise DbtRuntimeError(
+            f"{node['name']}: dbt runs this microbatch model without batches, for the project has"
+            " a macro get_incremental_microbatch_sql; nothing was written. Accepted: without it, or"
+            " with the flag require_batched_execution_for_custom_microbatch_strategy: true"
+        )
+    columns = {field.name: field.dataType.simpleString() for field in rows.schema}
+    start, end = batch["event_time_start"], batch["event_time_end"]
+    try:
+        return window(str(node["config"]["event_time"]), start, end, columns)
+    except ValueError as error:
+        raise DbtRuntimeError(f"{node['name']}: {error}") from error
+
+
+def create(
+    session: SparkSession, table: str, sql: str, batch: str, window: Window, model: str
+) -> dict[str, Any]:
+    """Run `sql`, which makes the table of the guarded rows of `batch`."""
+    started = time.perf_counter()
+    frame, _ = write.run(session, table, sql, batch, window, model)
+    figures = Figures.of_statement(session, sql, frame, time.perf_counter() - started)
+    return {"sql": sql, "response": figures.response()}
+
+
+def overwrite(
+    session: SparkSession,
+    table: str,
+    batch: str,
+    window: Window,
+    model: str,
+    fills: bool,
+    replaces: bool,
+) -> dict[str, Any]:
+    """Write the window, or leave it alone where rows stand that must not be replaced."""
+    started = time.perf_counter()
+    columns = write.columns(session, table, batch, fills)
+    sql = write.statement(table, batch, columns, window, adds=not replaces)
+    kept = 0 if replaces else write.standing(session, table, window)
+    if kept:
+        _log.info(
+            f"{model}: {kept:,} rows stand in {window.text}; --empty and --sample replace none,"
+            " so this batch was not written"
+        )
+        done = write.Written(0, kept=kept)
+    else:
+        _, version = write.run(session, table, sql, batch, window, model)
+        done = write.written(session, table, version, window)
+    response = WindowResponse.of(done, time.perf_counter() - started)
+    return {"sql": sql, "response": response}
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Let rows outside of a window pass as dbt's own error."""
+    try:
+        yield
+    except write.OutsideError as error:
+        raise DbtRuntimeError(str(error)) from error
