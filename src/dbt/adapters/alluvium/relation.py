@@ -12,7 +12,7 @@ from dbt.adapters.spark.relation import SparkRelation
 from dbt.contracts.graph.nodes import SourceDefinition
 
 from alluvium.names import in_catalog, quoted
-from dbt.adapters.alluvium import streams
+from dbt.adapters.alluvium import live, streams
 
 # A column that SQL finds as it is written: a name, a field of a struct, or one in backticks.
 _PLAIN = re.compile(r"\w+(\.\w+)*|.*`.*", re.ASCII | re.DOTALL)
@@ -76,7 +76,7 @@ class AlluviumRelation(SparkRelation):
         return " and ".join(f"{name} {sign} timestamp'{at}'" for sign, at in bounds if at)
 
     def _live(self) -> str:
-        return f"(select * from {self.render()} where not coalesce(`_deleted`, false))"
+        return live.subquery(self.render())
 
 
 def keeps_tombstones(node: Any) -> bool:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from alluvium.delta import jvm, staged
 from alluvium.engine.causes import causes
 from alluvium.merge import batch
-from dbt.adapters.alluvium import streams
+from dbt.adapters.alluvium import live, streams
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
 from dbt.adapters.alluvium.statements import statements
 
@@ -75,7 +75,7 @@ class SessionHandle:
         if relation in self._kept:
             self._kept[relation].planned.result()
         streams.provide(self.session, relation)
-        return self.session.sql(f"select * from {relation}")
+        return self.session.sql(live.as_names(f"select * from {relation}"))
 
     def keep(self, relation: str, table: str) -> None:
         """Keep the rows of `relation` in Spark until `release`, or until the node ends.
@@ -138,8 +138,8 @@ class Cursor:
         """
         self._rows = None
         started = time.perf_counter()
-        with spark_errors():
-            *headers, sql = statements(self._session, sql)
+        with spark_errors(), live.told(sql):
+            *headers, sql = map(live.as_names, statements(self._session, sql))
             streams.provide(self._session, sql)
             for header in headers:
                 self._session.sql(header)

@@ -20,6 +20,7 @@ from alluvium.delta import log
 from alluvium.delta.filters import Optimizer, Reading
 from alluvium.engine.causes import causes
 from dbt.adapters.alluvium import streams
+from dbt.adapters.alluvium.live import as_names
 from dbt.adapters.alluvium.statements import statements
 
 # Characters of a reason why a statement is left out.
@@ -107,7 +108,7 @@ def _readings(optimizer: Optimizer, queries: list[str]) -> list[Reading]:
     """What the statements of one node do together."""
     found: dict[tuple[str, str], Reading] = {}
     for statement in filter(None, queries):
-        for one in optimizer.readings(statement):
+        for one in optimizer.readings(as_names(statement)):
             uses = found.setdefault(one.table, Reading(one.table, {})).uses
             for column, kinds in one.uses.items():
                 uses[column] = uses.get(column, set()) | kinds

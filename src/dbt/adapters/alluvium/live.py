@@ -1,0 +1,167 @@
+"""The subquery that `ref` writes of a table with tombstones, where SQL asks for a table's name.
+
+A relation does not know where it is written. SQL does: a statement about a table has no place for
+a query, and `version as of` belongs to a name. So both are settled where statements are sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dbt_common.exceptions import DbtDatabaseError
+from pyspark.errors import ParseException
+
+_FILTER = "where not coalesce(`_deleted`, false)"
+_PART = r"(?:`(?:[^`]|``)+`|[^\s`.(),;]+)"
+_LIVE = rf"\(select \* from (?P<name>{_PART}(?:\.{_PART})*) {re.escape(_FILTER)}\)"
+_COMMENT = r"--[^\n]*(?:\n|$)|/\*.*?\*/"
+_TEXT = r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_SPACE = rf"(?:\s|{_COMMENT})"
+_FLAGS = re.DOTALL | re.IGNORECASE
+
+
+def _words(text: str) -> str:
+    """A pattern of words with anything between them that SQL takes for a blank."""
+    return text.replace(" ", f"{_SPACE}+")
+
+
+# What comes before the name of the table in statements about one.
+_ABOUT = re.compile(
+    rf"{_SPACE}*(?:"
+    + "|".join(
+        map(
+            _words,
+            (
+                r"desc(?:ribe)?(?: table)?(?: (?:extended|formatted|detail|history))?",
+                r"show (?:columns|partitions) (?:in|from)",
+                r"show (?:tblproperties|create table)",
+                r"analyze table",
+                r"refresh(?: table)?",
+                r"optimize",
+                r"vacuum",
+                r"restore(?: table)?",
+                r"alter table",
+                r"(?:drop|uncache) table(?: if exists)?",
+                r"truncate table",
+                r"comment on table",
+                r"msck repair table",
+                rf"create (?:or replace )?table(?: if not exists)? {_PART}(?:\.{_PART})*"
+                r" (?:like|(?:shallow |deep )?clone)",
+            ),
+        )
+    )
+    + rf"){_SPACE}*",
+    _FLAGS,
+)
+# What dbt writes around a relation under --empty and --sample, and in a microbatch.
+_OPENS = "(select * from "
+_CLOSES = re.compile(r" (?:limit \d+|where [^()]*)\)")
+_TRAVEL = re.compile(
+    _words(r"(?:for )?(?:(?P<version>(?:system_)?version)|system_time|timestamp) as of ").join(
+        (f"{_SPACE}*", "")
+    ),
+    _FLAGS,
+)
+_TOKEN = re.compile(rf"{_LIVE}|{_COMMENT}|{_TEXT}|`(?:[^`]|``)*`", _FLAGS)
+
+# An operand of the expression that says when: what is in brackets is left to `_closed`.
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)[a-z]*"
+_UNIT = rf"{_SPACE}*(?:{_TEXT}|[-+]?{_NUMBER}){_SPACE}+[a-z]+(?:{_SPACE}+to{_SPACE}+[a-z]+)?"
+_OPERAND = re.compile(
+    rf"{_SPACE}*[-+]?{_SPACE}*(?:interval(?:{_UNIT})+"
+    rf"|(?:date|timestamp(?:_ltz|_ntz)?){_SPACE}*(?:{_TEXT})"
+    rf"|{_TEXT}|{_NUMBER}|{_PART}(?:\.{_PART})*(?P<call>{_SPACE}*\()?|(?P<open>\())",
+    _FLAGS,
+)
+_OPERATOR = re.compile(rf"{_SPACE}*(?:[-+*/%](?![-*])|\|\|)", _FLAGS)
+_BRACKET = re.compile(rf"{_COMMENT}|{_TEXT}|`(?:[^`]|``)*`|(?P<open>\()|(?P<close>\))", _FLAGS)
+
+
+def subquery(name: str, travel: str = "") -> str:
+    """The rows of the table `name` that are no tombstones, as a relation in SQL.
+
+    travel: a clause such as `version as of 1`; empty for the newest version.
+    """
+    return f"(select * from {name} {f'{travel} ' if travel else ''}{_FILTER})"
+
+
+def as_names(sql: str) -> str:
+    """One statement, with the table's name for its subquery where only a name can stand.
+
+    That is in statements about the table (DESCRIBE, SHOW, OPTIMIZE, RESTORE, …) and before a clause
+    of time travel, which goes to the name, into the subquery. Texts and comments stay as they are.
+    """
+    if _FILTER not in sql:
+        return sql
+    found, place = [], 0
+    for token in _TOKEN.finditer(sql):
+        if token["name"] is None or token.start() < place:
+            continue
+        start, end = _around(sql, *token.span())
+        if not place and _ABOUT.fullmatch(sql, 0, start):
+            return sql[:start] + token["name"] + sql[end:]
+        travel = _TRAVEL.match(sql, end)
+        clause = travel and _end(sql, travel)
+        if travel and clause:
+            found += [sql[place : token.start()]]
+            found += [subquery(token["name"], sql[travel.start() : clause].strip())]
+            found += [sql[token.end() : end]]
+            place = clause
+    return "".join([*found, sql[place:]])
+
+
+@contextmanager
+def told(sql: str) -> Iterator[None]:
+    """Let an error of the parser say what a subquery in the statement may have to do with it."""
+    try:
+        yield
+    except ParseException as error:
+        names = {token["name"] for token in _TOKEN.finditer(sql) if token["name"]}
+        if not names:
+            raise
+        raise DbtDatabaseError(
+            f"{str(error).strip()}\n\n{', '.join(sorted(names))} keeps deleted rows, so `ref` of it"
+            " is written as a subquery without them. Where SQL asks for a table's name, write"
+            " `ref(…).render()`"
+        ) from error
+
+
+def _around(sql: str, start: int, end: int) -> tuple[int, int]:
+    """From where to where the subquery reaches with what dbt writes around it."""
+    while sql.endswith(_OPENS, 0, start):
+        closes = _CLOSES.match(sql, end)
+        if not closes:
+            break
+        start, end = start - len(_OPENS), closes.end()
+    return start, end
+
+
+def _end(sql: str, travel: re.Match[str]) -> int | None:
+    """Where the version or the time of a clause ends; None if it is none that is known."""
+    end = travel.end()
+    while True:
+        operand = _OPERAND.match(sql, end)
+        if not operand:
+            return None
+        end = operand.end()
+        if operand["call"] or operand["open"]:
+            closed = _closed(sql, end)
+            if closed is None:
+                return None
+            end = closed
+        operator = None if travel["version"] else _OPERATOR.match(sql, end)
+        if not operator:
+            return end
+        end = operator.end()
+
+
+def _closed(sql: str, start: int) -> int | None:
+    """Where the bracket closes that opened just before `start`."""
+    depth = 1
+    for token in _BRACKET.finditer(sql, start):
+        depth += 1 if token["open"] else -1 if token["close"] else 0
+        if not depth:
+            return token.end()
+    return None
