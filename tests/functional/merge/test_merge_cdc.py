@@ -83,3 +83,44 @@ def test_nothing_new_is_no_commit(project: Any) -> None:
     project.dbt("run")
     assert project.versions("items") == before
     assert project.said("items: nothing new")
+
+
+ABOUT = """
+{% macro about(sql) %}
+  {%- set items = ref('items') -%}
+  {%- do log('columns ' ~ run_query('describe table ' ~ items) | length, info=true) -%}
+  {%- do log('versions ' ~ run_query('describe history ' ~ items) | length, info=true) -%}
+  {%- do log('properties ' ~ fetch_tbl_properties(items) | length, info=true) -%}
+  {%- do run_query(sql ~ items) if sql -%}
+{% endmacro %}
+"""
+THEN = "select count(*) as n, max(v) as v from {{ ref('items') }} "
+
+
+def test_ref_is_a_name_where_sql_asks_for_one(project: Any) -> None:
+    history = project.session.sql("describe history cdc.items where version = 1").collect()
+    when = f"cast('{history[0]['timestamp']}' as timestamp) + interval 1 millisecond"
+    project.write(
+        {
+            "macros/about.sql": ABOUT,
+            "models/lineage.sql": "select distinct {{ dbt.string_literal(ref('items')) }}"
+            " as came_from from {{ ref('items') }} version as of 0"
+            " right join {{ ref('items') }} as now on true",
+            "models/as_it_was.sql": "{{ config(materialized='table') }}" + THEN + "version as of 1",
+            "models/then.sql": THEN + f"for timestamp as of {when} as that where that.id > 0",
+        }
+    )
+    project.dbt("run", "--select", "lineage", "as_it_was", "then")
+    assert project.sql("select came_from from {s}.lineage")["came_from"].tolist() == ["cdc.items"]
+    for model in ("as_it_was", "then"):
+        assert project.sql(f"select * from {{s}}.{model}").values.tolist() == [[1, "b"]]
+    project.dbt("run-operation", "about", "--args", "{sql: 'select * from '}")
+    columns = len(project.sql("select * from {s}.items").columns)
+    assert project.said(f"columns {columns}")
+    assert project.said(f"versions {project.versions('items')}")
+    assert project.said("properties ")
+    assert not project.try_dbt("run-operation", "about", "--args", "{sql: 'update '}").success
+    assert project.said("cdc.items keeps deleted rows")
+    assert project.said("write `ref(…).render()`")
+    project.dbt("run", "--empty", "--select", "as_it_was")
+    assert project.sql("select n from {s}.as_it_was")["n"].tolist() == [0]

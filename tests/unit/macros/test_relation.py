@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from types import SimpleNamespace
 from typing import Any
+
+from dbt.adapters.base.relation import EventTimeFilter
 
 from dbt.adapters.alluvium.relation import AlluviumRelation
 
@@ -37,3 +40,25 @@ def test_ref_of_an_empty_run() -> None:
 
 def test_statements_about_the_table_name_it() -> None:
     assert str(relation(limit=0).stored) == "s.items"
+
+
+def test_inputs_are_filtered_by_typed_instants() -> None:
+    start, end = dt.datetime(2024, 1, 3, tzinfo=dt.UTC), dt.datetime(2024, 1, 4, tzinfo=dt.UTC)
+    bounds = "timestamp'2024-01-03 00:00:00+00:00'", "timestamp'2024-01-04 00:00:00+00:00'"
+    for given, name in {
+        "at": "at",
+        "payload.at": "payload.at",
+        "`a b`": "`a b`",
+        "a b": "`a b`",
+        "größe": "`größe`",
+    }.items():
+        seen = EventTimeFilter(field_name=given, start=start, end=end)
+        where = f"where {name} >= {bounds[0]} and {name} < {bounds[1]}"
+        plain = AlluviumRelation.create(schema="s", identifier="t", event_time_filter=seen)
+        assert str(plain) == f"(select * from s.t {where})"
+        assert (
+            str(relation(limit=None, event_time_filter=seen)) == f"(select * from {LIVE} {where})"
+        )
+    since = EventTimeFilter(field_name="at", start=start, end=None)
+    plain = AlluviumRelation.create(schema="s", identifier="t", event_time_filter=since)
+    assert str(plain) == f"(select * from s.t where at >= {bounds[0]})"

@@ -9,29 +9,13 @@ from dbt.tests.adapter.incremental import (
     test_incremental_unique_id,
 )
 
-MICROBATCH = """
-{{ config(
-    materialized='incremental',
-    incremental_strategy='microbatch',
-    partition_by=['date_day'],
-    event_time='event_time',
-    batch_size='day',
-    begin=modules.datetime.datetime(2020, 1, 1, 0, 0, 0)
-) }}
-select *, cast(event_time as date) as date_day from {{ ref('input_model') }}
-"""
-
 
 class TestMergeExcludeColumns(test_incremental_merge_exclude_columns.BaseMergeExcludeColumns):
     pass
 
 
 class TestMicrobatch(test_incremental_microbatch.BaseMicrobatch):
-    """Spark's microbatch overwrites partitions: the model needs `partition_by`."""
-
-    @pytest.fixture(scope="class")
-    def microbatch_model_sql(self):
-        return MICROBATCH
+    pass
 
 
 class TestIncrementalOnSchemaChange(

@@ -1,0 +1,92 @@
+"""Where SQL asks for a table's name, the subquery of `ref` becomes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.alluvium.live import as_names, subquery
+
+REF = subquery("raw.orders")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("describe table ", ""),
+        ("/* {} */\nDESCRIBE\n-- of ref('orders')\n", ""),
+        ("desc extended ", ""),
+        ("describe history ", " limit 1"),
+        ("describe detail ", ""),
+        ("show tblproperties ", ""),
+        ("show columns in ", ""),
+        ("show create table ", ""),
+        ("optimize ", " where day = '2024-01-01'"),
+        ("vacuum ", " dry run"),
+        ("restore table ", " to version as of 1"),
+        ("alter table ", " set tblproperties ('a' = 'b')"),
+        ("drop table if exists ", ""),
+        ("create or replace table a.`b c` shallow clone ", " version as of 1"),
+        ("create table a.b like ", ""),
+    ],
+)
+def test_statements_about_a_table(before: str, after: str) -> None:
+    assert as_names(before + REF + after) == f"{before}raw.orders{after}"
+    empty = f"(select * from {REF} limit 0)"
+    assert as_names(before + empty + after) == f"{before}raw.orders{after}"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select * from {REF}",
+        f"describe query select * from {REF}",
+        f"describe select * from {REF}",
+        f"alter view v as select * from {REF}",
+        f"create table a.b as select * from {REF}",
+        f"insert into a.b select * from {REF}",
+        f"select '{REF} version as of 1', \"{REF} version as of 1\"",
+        f"select r'\\', '{REF} version as of 1'",
+        f"select 1 -- {REF} version as of 1",
+        f"select 1 /* describe {REF} version as of 1 */",
+        f"select `{REF.replace('`', '``')} version as of 1`",
+        f"select * from {REF}, other version as of 1",
+        f"select * from (select * from {REF} where day = 1) where version > 1",
+        "select 1 where not coalesce(`_deleted`, false)",
+    ],
+)
+def test_what_stays_as_it_is(sql: str) -> None:
+    assert as_names(sql) == sql
+
+
+@pytest.mark.parametrize(
+    ("clause", "rest"),
+    [
+        ("version as of 1", ""),
+        ("VERSION  AS OF '1'", " as o"),
+        ("for system_version as of 1", ""),
+        ("version as of 1", " - 1"),
+        ("timestamp as of '2024-01-01'", " as o where x"),
+        ("timestamp as of timestamp'2024-01-01 00:00:00'", " o"),
+        ("for system_time as of timestamp '2024-01-01'", ""),
+        ("timestamp as of current_timestamp() - interval 1 day", " as o"),
+        ("timestamp as of current_timestamp - interval '1:30' hour to minute", " o"),
+        ("timestamp as of date_sub(cast(f(')', /* ) */ 1) as date), 1)", " where 1 = 1"),
+        ("timestamp as of (select max(at) from t)", " limit 1"),
+        ("/* then */ timestamp as of a.b(1) - 1", " -- not now"),
+        ("timestamp as of timestamp_millis(1700000000000L)", ")"),
+    ],
+)
+def test_time_travel_goes_to_the_name(clause: str, rest: str) -> None:
+    travelled = f"(select * from raw.orders {clause} where not coalesce(`_deleted`, false))"
+    assert as_names(f"select * from {REF} {clause}{rest}") == f"select * from {travelled}{rest}"
+    # As dbt writes it under --empty, and twice in one statement.
+    wrapped, new = (f"(select * from {one} limit 0)" for one in (REF, travelled))
+    twice = "select * from {} join {} using (id)"
+    assert as_names(twice.format(f"{wrapped} {clause}", f"{REF} {clause}")) == twice.format(
+        new, travelled
+    )
+
+
+def test_names_of_any_kind() -> None:
+    odd = "`my ``schema``.`.`a (b)`"
+    assert as_names(f"describe {subquery(odd)}") == f"describe {odd}"
