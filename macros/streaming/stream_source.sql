@@ -34,10 +34,13 @@
   {%- set options = {} -%}
   {%- for key, value in (given.get('options') or {}).items() -%}
     {%- if value is mapping -%}{%- set value = env_var(value.get('env') or '') -%}{%- endif -%}
-    {%- if key in ('cleanSource', 'sourceArchiveDir') -%}
-      {%- do mistakes.append(where ~ '.options.' ~ key ~ ': files are never moved by a ' ~ target.type ~ ' target') -%}
+    {%- set mistake = alluvium.stream_option_mistake(given, key, value) -%}
+    {%- if mistake is not none -%}
+      {%- do mistakes.append(where ~ '.options.' ~ key ~ ': ' ~ mistake) -%}
+    {%- elif key | lower != 'header' -%}
+      {%- set name = 'pathGlobFilter' if key | lower == 'pathglobfilter' else key -%}
+      {%- do options.update({name: value | string | lower if value is boolean else value | string}) -%}
     {%- endif -%}
-    {%- do options.update({key: value | string | lower if value is boolean else value | string}) -%}
   {%- endfor -%}
   {%- if mistakes -%}
     {%- do exceptions.raise_compiler_error(mistakes | join('\n')) -%}

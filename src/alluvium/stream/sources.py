@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from functools import reduce
+from typing import Any, Protocol
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -18,10 +21,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from alluvium.engine.causes import reason
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import quoted
 from alluvium.stream.files import Files
-from alluvium.stream.spec import LINE_FORMATS, LISTING_OPTIONS, Feed, SpecError, StreamSpec
+from alluvium.stream.headers import HeaderError, places
+from alluvium.stream.options import HEADER, LINE_FORMATS, LISTING_OPTIONS
+from alluvium.stream.spec import Feed, SpecError, StreamSpec
 
 EVENT_DDL = (
     "_key string, _value string, _headers array<struct<key:string,value:binary>>, "
@@ -30,6 +36,17 @@ EVENT_DDL = (
 _HEADERS = "array<struct<key:string,value:binary>>"
 _LISTING_DDL = "path string, modificationTime timestamp, length bigint, content binary"
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+# The raw line that names a file's columns, among the headers of each of its events.
+_HEADER_LINE = "_header"
+# The scheme and host of a URL.
+_SCHEME = r"^[a-zA-Z][a-zA-Z0-9+.\-]*:(//[^/]*)?"
+# Hadoop's local file system without checksums, for one scan; others have their own.
+_UNCHECKED = {
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+}
+_SHOWN = 200
+_CORRUPT = "columnNameOfCorruptRecord"
 # A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
 _ROW_IN_PARTITION = (1 << 33) - 1
 
@@ -151,28 +168,94 @@ def check_schema(spec: StreamSpec) -> None:
     """Let Spark read the schema before anything else does; a context must be running.
 
     Raises:
-        SpecError: The schema is no list of columns.
+        SpecError: The schema is no list of columns, or lacks the column of corrupt records.
     """
     if spec.schema is not None:
         try:
-            StructType.fromDDL(spec.schema)
+            columns = StructType.fromDDL(spec.schema)
         except PySparkException as error:
-            reason = " ".join(str(error).partition("== SQL")[0].split())
+            why = " ".join(str(error).partition("== SQL")[0].split())
+            raise SpecError(
+                spec.source, [f"schema: {spec.schema!r}; accepted: columns and types ({why})"]
+            ) from error
+        if not isinstance(columns, StructType):
             raise SpecError(
                 spec.source,
-                [f"schema: {spec.schema!r}; accepted: columns and types ({reason})"],
-            ) from error
+                [f"schema: {spec.schema!r}; accepted: columns and types, such as 'id bigint'"],
+            )
+        corrupt = spec.options.get(_CORRUPT)
+        if isinstance(corrupt, str) and corrupt not in columns.names:
+            raise SpecError(
+                spec.source,
+                [
+                    f"options.{_CORRUPT}: {corrupt!r}; accepted: a column of type string in the "
+                    f"schema, which has {', '.join(columns.names)}"
+                ],
+            )
 
 
-def _parsed(events: DataFrame, feed: Feed) -> DataFrame:
-    """Events with the columns of a json or csv schema behind them."""
+def _parsed(events: DataFrame, feed: Feed, header: str | None = None) -> DataFrame:
+    """Events with the columns of a json or csv schema behind them.
+
+    header: the line that names the columns of the events' files, if one does.
+    """
     spec = feed.spec
     if spec.schema is None or spec.format not in ("json", "csv"):
         return events
-    options = {k: v for k, v in feed.options.items() if k not in LISTING_OPTIONS}
-    parse = F.from_json if spec.format == "json" else F.from_csv
-    parsed = parse(F.col("_value"), spec.schema, options)
-    return events.withColumn("_parsed", parsed).select(*events.columns, "_parsed.*")
+    options = {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+    try:
+        if header is not None:
+            return _parsed_by_name(events, spec.schema, options, header)
+        parse = F.from_json if spec.format == "json" else F.from_csv
+        parsed = parse(F.col("_value"), spec.schema, options)
+        return events.withColumn("_parsed", parsed).select(*events.columns, "_parsed.*")
+    except (PySparkException, Py4JJavaError) as error:
+        raise SpecError(
+            spec.source, [f"schema, options: Spark does not take them: {reason(error)}"]
+        ) from error
+
+
+def _parsed_by_name(
+    events: DataFrame, schema: str, options: dict[str, str], header: str
+) -> DataFrame:
+    """Lines of CSV files with one header, with the schema's columns in the schema's order."""
+    session = events.sparkSession
+    columns = StructType.fromDDL(schema)
+    assert isinstance(columns, StructType)  # check_schema has seen it
+    default = session.conf.get("spark.sql.columnNameOfCorruptRecord")
+    corrupt = options.get(_CORRUPT, default)
+    wanted = [name for name in columns.names if name != corrupt]
+    names = _fields(session, header, options)
+    at = dict(zip(wanted, places(names, wanted), strict=True))
+    given = {place: name for name, place in at.items() if place is not None}
+    read = StructType()
+    for place in range(len(names)):
+        if place in given:
+            read.add(columns[given[place]])
+        else:
+            # No name of the schema begins so; what the file has there stays in `_value`.
+            read.add(f"__alluvium_{place}", "string")
+    if corrupt in columns.names:
+        read.add(columns[corrupt])
+    parsed = F.from_csv(F.col("_value"), read.toDDL(), options)
+    return events.withColumn("_parsed", parsed).select(
+        *events.columns,
+        *(
+            F.col(f"_parsed.{quoted(field.name)}")
+            if field.name in read.names
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in columns
+        ),
+    )
+
+
+def _fields(session: SparkSession, line: str, options: dict[str, str]) -> list[str | None]:
+    """The values of one CSV line, as Spark's own parser splits it."""
+    jvm: Any = session._jvm
+    given = jvm.PythonUtils.toScalaMap(options)
+    csv = jvm.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
+    parser = jvm.com.univocity.parsers.csv.CsvParser(csv.asParserSettings())
+    return list(parser.parseLine(line) or [])
 
 
 class FileSource:
@@ -251,45 +334,136 @@ class FileSource:
         for wildcard in "*?[{":
             if wildcard in folder:
                 folder = folder[: folder.index(wildcard)].rpartition("/")[0]
-        decoded = F.url_decode(F.replace(url, F.lit("+"), F.lit("%2B")))
-        path = F.regexp_replace(decoded, r"^[a-zA-Z][a-zA-Z0-9+.\-]*:(//[^/]*)?", "")
+        path = _path_of(url)
         below = F.substring(path, F.lit(len(folder) + 2), F.length(path))
         last = F.element_at(F.split(path, "/"), -1)
         return F.when(path.startswith(folder + "/"), below).otherwise(last)
 
     def _events(self, session: SparkSession, paths: list[str]) -> DataFrame:
         """Events of exactly these files."""
-        spec = self.feed.spec
         if not paths:
             return no_events(session, self.feed)
         session = _whole_files(session)
+        parts = [
+            self._events_of(session, some, header, unchecked)
+            for some, unchecked in _by_file_system(paths)
+            for header, some in self._by_header(session, some, unchecked)
+        ]
+        if not parts:
+            return no_events(session, self.feed)
+        return reduce(DataFrame.unionAll, parts)
+
+    def _by_header(
+        self, session: SparkSession, paths: list[str], unchecked: bool
+    ) -> Iterator[tuple[bytes | None, list[str]]]:
+        """The files by their first line where it is a header; files without lines are left out."""
+        if not self.feed.header:
+            yield None, paths
+            return
+        lines = self._rows(session, paths, unchecked)
+        url = F.col("_metadata.file_path")
+        first = _first_of_each_partition(lines.select(_path_of(url).alias("path"), _line()))
+        headers = {row["path"]: bytes(row["line"]) for row in first.collect()}
+        files = defaultdict(list)
+        for path in paths:
+            if (plain := _path_in(path)) in headers:
+                files[headers[plain]].append(path)
+        yield from files.items()
+
+    def _rows(self, session: SparkSession, paths: list[str], unchecked: bool) -> DataFrame:
+        """Lines or rows of files, one file to a partition."""
+        spec = self.feed.spec
         # A name may hold a wildcard's characters.
         reader = session.read.option("__globPaths__", "false").option("recursiveFileLookup", "true")
+        if unchecked:
+            reader = reader.options(**_UNCHECKED)
         if spec.format in LINE_FORMATS:
-            rows = reader.option("lineSep", "\n").text(paths)
-            line = F.col("value").cast("binary")
-            # The carriage return of CRLF ends the line as the newline does.
-            shorter = F.substring(line, F.lit(1), F.octet_length(line) - 1)
-            value = F.when(F.col("value").endswith("\r"), shorter).otherwise(line)
+            return reader.option("lineSep", "\n").text(paths)
+        options = {k: v for k, v in self.feed.options.items() if k not in LISTING_OPTIONS}
+        reader = reader.options(**options).format(spec.format)
+        # Without a schema the columns of all files, not those of the first one.
+        reader = reader.schema(spec.schema) if spec.schema else reader
+        return reader.option("mergeSchema", "true").load(paths)
+
+    def _events_of(
+        self, session: SparkSession, paths: list[str], header: bytes | None, unchecked: bool
+    ) -> DataFrame:
+        """Events of files that have one header, or none."""
+        rows = self._rows(session, paths, unchecked)
+        if self.feed.spec.format in LINE_FORMATS:
+            value = _line()
         else:
-            options = {k: v for k, v in self.feed.options.items() if k not in LISTING_OPTIONS}
-            reader = reader.options(**options).format(spec.format)
-            # Without a schema the columns of all files, not those of the first one.
-            reader = reader.schema(spec.schema) if spec.schema else reader
-            rows = reader.option("mergeSchema", "true").load(paths)
             columns = [F.col(quoted(name)) for name in rows.columns]
             value = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary")
+        headers = F.lit(None).cast(_HEADERS)
+        if header is not None:
+            line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header).alias("value"))
+            headers = F.array(line).cast(_HEADERS)
         events = rows.select(
             *_event(
                 F.lit(None).cast("binary"),
                 value,
-                F.lit(None).cast(_HEADERS),
+                headers,
                 self._name(Files(session), F.col("_metadata.file_path")),
                 F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION)),
                 F.col("_metadata.file_modification_time"),
             )
         )
-        return _parsed(events, self.feed)
+        if header is None:
+            return _parsed(events, self.feed)
+        events = events.where("_source_offset > 0")
+        try:
+            return _parsed(events, self.feed, header.decode("utf-8", "replace"))
+        except HeaderError as error:
+            names = sorted(_path_in(path).rpartition("/")[2] for path in paths)
+            more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+            text = header.decode("utf-8", "replace")[:_SHOWN]
+            raise SpecError(
+                self.feed.spec.source,
+                [f"schema: the header of {names[0]}{more} is {text!r}: {error}"],
+            ) from error
+
+
+def _line() -> Column:
+    """A line of text as bytes; the carriage return of CRLF ends it as the newline does."""
+    line = F.col("value").cast("binary")
+    shorter = F.substring(line, F.lit(1), F.octet_length(line) - 1)
+    return F.when(F.col("value").endswith("\r"), shorter).otherwise(line).alias("line")
+
+
+def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """The paths, apart those that a file system with checksums cannot open, told by True.
+
+    Hadoop's local file system asks for a file's checksum under `.<name>.crc`, and takes what is
+    before a colon in that name for a scheme.
+    """
+    strange = [path for path in paths if ":" in path.rpartition("/")[2]]
+    usual = [path for path in paths if ":" not in path.rpartition("/")[2]]
+    if usual:
+        yield usual, False
+    if strange:
+        yield strange, True
+
+
+def _first_of_each_partition(frame: DataFrame) -> DataFrame:
+    """The first row of each partition; no more is read."""
+    session = frame.sparkSession
+    jvm: Any = session._jvm
+    sql = jvm.org.apache.spark.sql
+    one = sql.catalyst.expressions.Literal.apply(1)
+    plan = sql.catalyst.plans.logical.LocalLimit(one, frame._jdf.queryExecution().analyzed())
+    return DataFrame(sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+
+
+def _path_of(url: Column) -> Column:
+    """The path in a file's URL."""
+    decoded = F.url_decode(F.replace(url, F.lit("+"), F.lit("%2B")))
+    return F.regexp_replace(decoded, _SCHEME, "")
+
+
+def _path_in(path: str) -> str:
+    """The same of a path as Spark writes it, which is not encoded."""
+    return re.sub(_SCHEME, "", path)
 
 
 def _plain_url(url: Column) -> Column:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-LINE_FORMATS = ("text", "json", "csv")
-FILE_FORMATS = (*LINE_FORMATS, "parquet", "orc")
+from alluvium.stream import options as reader
+from alluvium.stream.options import FILE_FORMATS, HEADER
+
 FORMATS = (*FILE_FORMATS, "kafka")
 KEYS = (
     "format",
@@ -23,23 +24,6 @@ KEYS = (
     "max_files_per_trigger",
     "max_bytes_per_trigger",
 )
-# Options of Spark's file stream that stay the user's; the rest are set from the keys above.
-LISTING_OPTIONS = ("pathGlobFilter", "cleanSource", "sourceArchiveDir")
-_OWNED = {
-    "path": "use the key `path`",
-    "subscribe": "use the key `topic`",
-    "subscribepattern": "use the key `topic`",
-    "assign": "use the key `topic`",
-    "includeheaders": "headers are always read",
-    "maxfilespertrigger": "use the key `max_files_per_trigger`",
-    "maxbytespertrigger": "use the key `max_bytes_per_trigger`",
-    "maxfileage": "files are never forgotten",
-    "latestfirst": "files are taken oldest first",
-    "recursivefilelookup": "folders below the path are always read",
-    "multiline": "one line is one event",
-    "wholetext": "one line is one event",
-    "checkpointlocation": "the checkpoint lies beside the table",
-}
 _DURATION = re.compile(r"(\d+)\s*(s|seconds?|m|minutes?|h|hours?|d|days?)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -74,6 +58,11 @@ class Feed:
     spec: StreamSpec
     path: str | None
     options: Mapping[str, str] = field(repr=False)
+
+    @property
+    def header(self) -> bool:
+        """Whether the first line of each file names its columns."""
+        return self.options.get(HEADER, "").lower() == "true"
 
 
 @dataclass(frozen=True)
@@ -137,6 +126,11 @@ class StreamSpec:
             else:
                 path = path.replace("{home}", str(home))
         options = {k: value_of(f"options.{k}", v) for k, v in self.options.items()}
+        for key, text in options.items():
+            # Of a value from the environment only the name is told: it may be a secret.
+            given = self.options[key]
+            if isinstance(given, EnvVar) and reader.bad_value(key, text) is not None:
+                mistakes.append(f"options.{key}: the value of {given.name} is not accepted")
         if mistakes:
             raise SpecError(self.source, mistakes)
         if path is not None and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path):
@@ -220,22 +214,26 @@ def _options(
     if not isinstance(block, Mapping):
         mistakes.append("options: expected a mapping of option to value or {env: NAME}")
         return {}
-    parses = fmt in ("json", "csv", "parquet", "orc") and has_schema
     options: dict[str, str | EnvVar] = {}
     for key, raw in block.items():
         value = _env_or_text(raw)
-        if str(key).lower() in _OWNED:
-            mistakes.append(f"options.{key}: {_OWNED[str(key).lower()]}")
-        elif fmt in FILE_FORMATS and key not in LISTING_OPTIONS and not parses:
-            accepted = ", ".join(LISTING_OPTIONS)
-            mistakes.append(f"options.{key}: has no effect; accepted without schema: {accepted}")
+        name = reader.spelt(str(fmt), str(key))
+        reason = reader.unfit(str(fmt), str(key), has_schema)
+        if reason is not None:
+            mistakes.append(f"options.{key}: {reason}")
         elif value is None:
             # The value is not shown: it may be a secret put in the wrong shape.
             mistakes.append(
                 f"options.{key}: accepted: a text, a number, a boolean or {{env: NAME}}"
             )
+        elif name in options:
+            mistakes.append(f"options.{key}: {name} is given twice; case does not matter")
         else:
-            options[str(key)] = value
+            wrong = reader.bad_value(name, value) if isinstance(value, str) else None
+            if wrong is not None:
+                mistakes.append(f"options.{key}: {wrong}")
+            options[name] = value
+    mistakes.extend(reader.together(options))
     return options
 
 

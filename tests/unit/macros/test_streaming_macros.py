@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from alluvium.stream.options import HEADER, LINE_FORMATS, LISTING_OPTIONS, accepted
+
 UID = "source.root.landing.flights"
 
 
@@ -56,11 +58,40 @@ def test_path(macros: Any, path: Any, expected: str) -> None:
             {"format": "text", "path": "x", "options": {"cleanSource": "delete"}},
             "files are never moved",
         ),
+        (
+            {"format": "csv", "path": "x", "schema": "a int", "options": {"Header": True}},
+            "options.Header: headers are read on alluvium targets only",
+        ),
+        (
+            {"format": "csv", "path": "x", "schema": "a int", "options": {"nonsense": 1}},
+            "options.nonsense: has no effect on csv; accepted: pathGlobFilter, sep, ",
+        ),
+        (
+            {"format": "csv", "path": "x", "options": {"sep": ";"}},
+            "options.sep: has no effect on csv without the key `schema`",
+        ),
+        (
+            {"format": "json", "path": "x", "schema": "a int", "options": {"multiLine": True}},
+            "options.multiLine: has no effect on json",
+        ),
     ],
 )
 def test_mistakes(macros: Any, stop: Any, spec: dict[str, Any], message: str) -> None:
     with pytest.raises(stop, match=re.escape(message)):
         read(macros, spec)
+
+
+@pytest.mark.parametrize("fmt", LINE_FORMATS)
+def test_stock_targets_know_the_same_options(macros: Any, fmt: str) -> None:
+    here = set(accepted(fmt, has_schema=True)) - {*LISTING_OPTIONS, HEADER}
+    assert set(macros.stream_options(fmt)) == here
+
+
+def test_options_are_passed_as_they_are(macros: Any) -> None:
+    options = {"SEP": ";", "pathglobfilter": "*.csv", "header": False}
+    spec = {"format": "csv", "path": "x", "schema": "a int", "options": options}
+    feed = read(macros, spec)
+    assert (feed["options"], feed["glob"]) == ({"SEP": ";"}, "*.csv")
 
 
 def test_databricks_needs_a_path_of_the_workspace(macros: Any, stop: Any) -> None:
@@ -125,7 +156,7 @@ def test_sql_of_databricks(macros: Any, golden: Callable[[str, str], None]) -> N
             "format": "json",
             "path": "/Volumes/main/landing/flights",
             "schema": "id bigint, at timestamp",
-            "options": {"pathGlobFilter": "*.jsonl", "timestampFormat": "yyyy", "multi": True},
+            "options": {"pathGlobFilter": "*.jsonl", "timestampFormat": "yyyy", "allowComments": True},
         },
         "databricks",
     )

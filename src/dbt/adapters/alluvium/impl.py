@@ -18,7 +18,7 @@ from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -126,8 +126,17 @@ class AlluviumAdapter(SparkAdapter):
         return ["append", "merge", "insert_overwrite", "microbatch"]
 
     def _get_columns_for_catalog(self, relation: BaseRelation) -> list[dict[str, Any]]:
-        with spark_errors():
-            rows = self._handle.session.sql(f"describe extended {relation.render()}").collect()
+        """The columns of a relation; none, with a warning, where Spark cannot tell them.
+
+        A schema may hold tables of other people. One without its folder must not cost the others.
+        """
+        try:
+            with spark_errors():
+                rows = self._handle.session.sql(f"describe extended {relation.render()}").collect()
+        except DbtDatabaseError as error:
+            reason = str(error.msg).splitlines()[0].rstrip(";")
+            _log.warning(f"{relation.render()} is left out of the catalog: {reason}")
+            return []
         return catalog.columns(relation, [tuple(row) for row in rows])
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
@@ -378,6 +387,25 @@ class AlluviumAdapter(SparkAdapter):
     @available.parse_none
     def stream_response(self, figures: dict[str, Any]) -> AdapterResponse:
         return streams.StreamResponse.of(figures)
+
+    @available.parse_none
+    def check_no_stream(self, relation: AlluviumRelation, sql: str) -> None:
+        """Raise where the query of a view reads a stream."""
+        streams.check_view(relation.render(), sql)
+
+    @available.parse_none
+    def check_delta(self, relation: AlluviumRelation) -> None:
+        """Raise where a table that is to be written as Delta is there in another format."""
+        if relation.is_delta or relation.is_view:
+            return
+        with spark_errors():
+            found = catalog.tables(self._handle.session, str(relation.schema))
+        formats = [table.provider for table in found if table.name == relation.identifier]
+        raise DbtRuntimeError(
+            f"{relation.render()} is there as a table of format {(formats or [None])[0]}, and the "
+            "model writes Delta. Rename or drop that table, or turn it into Delta with "
+            f"`convert to delta {relation.render()}`, and run again"
+        )
 
     @available.parse_list
     def stream_mistakes(self, sources: list[dict[str, Any]]) -> list[str]:

@@ -24,6 +24,7 @@ from dbt.adapters.alluvium import layouts
 from dbt.adapters.alluvium.figures import ModelResponse
 
 META = "alluvium_stream"
+_READERS = ("streaming_table", "table", "incremental", "snapshot", "ephemeral (read by these)")
 
 _guard = threading.Lock()
 # A block with mistakes is listed with all others before a run, and raised if its stream is read.
@@ -106,7 +107,10 @@ def provide(session: SparkSession, sql: str) -> None:
     for view in _mentioned(sql):
         # Asked of the session: a second connection of the same node has views of its own.
         if not session.catalog.tableExists(quoted(view)):
-            stream.register_batch_view(session, _feed(view), view)
+            try:
+                stream.register_batch_view(session, _feed(view), view)
+            except stream.SpecError as error:
+                raise DbtRuntimeError(str(error)) from error
 
 
 def target(
@@ -178,6 +182,17 @@ def append(
         return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
     except (stream.StreamError, stream.SpecError) as error:
         raise DbtRuntimeError(str(error)) from error
+
+
+def check_view(name: str, sql: str) -> None:
+    """Raise where the query of a view reads a stream, which only a running session knows."""
+    views = _mentioned(sql)
+    if views:
+        raise DbtRuntimeError(
+            f"{name}: a view cannot read the stream {_specs[views[0]].source}, for it is asked "
+            f"after the run. What reads a source() with meta.{META} is materialized as "
+            f"{', '.join(_READERS)}"
+        )
 
 
 def as_dict(figures: stream.Figures, model: str) -> dict[str, Any]:

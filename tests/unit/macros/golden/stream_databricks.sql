@@ -16,7 +16,7 @@ from (
 from (
     select
         from_json(
-            make_valid_utf8(cast(`line` as string)), 'id bigint, at timestamp', map('timestampFormat', 'yyyy', 'multi', 'true')
+            make_valid_utf8(cast(`line` as string)), 'id bigint, at timestamp', map('timestampFormat', 'yyyy', 'allowComments', 'true')
         ) as `parsed`,
         *
     from (

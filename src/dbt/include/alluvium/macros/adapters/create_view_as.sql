@@ -1,4 +1,5 @@
 {% macro alluvium__create_view_as(relation, sql) -%}
+  {%- do adapter.check_no_stream(relation, sql) -%}
   {{ config.get('sql_header') or '' }}
   create or replace view {{ relation }}
   {%- if config.persist_column_docs() %}

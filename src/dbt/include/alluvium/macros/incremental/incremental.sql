@@ -27,6 +27,10 @@
     {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
   {%- endif -%}
 
+  {%- if file_format == 'delta' and not rebuild -%}
+    {%- do adapter.check_delta(existing_relation) -%}
+  {%- endif -%}
+
   {%- set layout = alluvium_layout() -%}
   {%- if layout is not none and not rebuild -%}
     {%- do adapter.check_bucket_column(this.render(), model.name, layout, config.get('partition_by')) -%}

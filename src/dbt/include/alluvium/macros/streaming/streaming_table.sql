@@ -6,6 +6,10 @@
   {%- set file_format = config.get('file_format', default='delta') -%}
   {%- set grant_config = config.get('grants') -%}
 
+  {%- if existing_relation is not none -%}
+    {%- do adapter.check_delta(existing_relation) -%}
+  {%- endif -%}
+
   {{ run_hooks(pre_hooks) }}
 
   {%- if existing_relation is not none and existing_relation.is_view -%}

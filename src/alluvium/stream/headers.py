@@ -1,0 +1,51 @@
+"""The header of a CSV file: which of its columns each column of the schema is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class HeaderError(ValueError):
+    """The columns of a header cannot be told to be those of the schema."""
+
+
+def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | None]:
+    """The place of each of the schema's columns in a header; None where the header lacks it.
+
+    Names are compared as Spark compares columns, whatever their case, and without the blanks around
+    them. Columns of the header that the schema does not name are left alone. So is a column of the
+    schema that the header lacks, as in a file that is older than the column. But a header that
+    lacks one name and has an unknown one may have renamed it, and is refused.
+
+    Args:
+        header: Names in the file; None or blank for a column without a name.
+        schema: Names of the schema's columns.
+
+    Raises:
+        HeaderError: The header names a column twice, has none of the schema's columns, or has
+            unknown names in place of some of them.
+    """
+    names = [_plain(name or "") for name in header]
+    wanted = [_plain(name) for name in schema]
+    twice = [name for name, plain in zip(schema, wanted, strict=True) if names.count(plain) > 1]
+    if twice:
+        raise HeaderError(f"it names {', '.join(twice)} twice")
+    found = [names.index(plain) if plain in names else None for plain in wanted]
+    absent = [name for name, place in zip(schema, found, strict=True) if place is None]
+    if len(absent) == len(schema):
+        raise HeaderError(
+            f"it has none of the schema's columns ({', '.join(schema)}): "
+            "check the first line of the file and the option sep"
+        )
+    unknown = [str(name).strip() for name in header if _plain(name or "") not in ("", *wanted)]
+    if absent and unknown:
+        raise HeaderError(
+            f"it lacks {', '.join(absent)} and has {', '.join(unknown)}, which the schema does "
+            "not name. Where a column was renamed, write both names in the schema and take the one "
+            "that is not NULL in the query; where it is another, write it in the schema too"
+        )
+    return found
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()
