@@ -27,6 +27,19 @@ class Files:
         found = fs.globStatus(where)
         return found is not None and len(found) > 0
 
+    def is_literal(self, path: str) -> bool:
+        """Whether a path with a wildcard's characters is a name itself, and matches nothing else.
+
+        A folder above the source, as that of the project, may have any name.
+        """
+        if not any(character in path for character in "\\{}[]*?"):
+            return False
+        fs, where = self._open(path)
+        if not fs.exists(where):
+            return False
+        found = fs.globStatus(where)
+        return found is None or len(found) == 0
+
     def names(self, folder: str) -> list[str]:
         """Names in the folder; none where it is absent."""
         fs, where = self._open(folder)

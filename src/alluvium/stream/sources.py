@@ -7,6 +7,7 @@ read the table, and its exact bytes are kept in ``_headers`` under ``_value`` (o
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections import defaultdict
@@ -19,7 +20,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, MapType, StructType
 
 from alluvium.engine.causes import reason
 from alluvium.engine.whole_files import WHOLE_FILES
@@ -46,6 +47,7 @@ _UNCHECKED = {
     "fs.file.impl.disable.cache": "true",
 }
 _SHOWN = 200
+_NESTED = (ArrayType, MapType, StructType)
 _CORRUPT = "columnNameOfCorruptRecord"
 # A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
 _ROW_IN_PARTITION = (1 << 33) - 1
@@ -183,6 +185,15 @@ def check_schema(spec: StreamSpec) -> None:
                 spec.source,
                 [f"schema: {spec.schema!r}; accepted: columns and types, such as 'id bigint'"],
             )
+        nested = [f.name for f in columns if isinstance(f.dataType, _NESTED)]
+        if nested and spec.format == "csv":
+            raise SpecError(
+                spec.source,
+                [
+                    f"schema: {', '.join(nested)}: a field of csv has no parts; accepted: plain "
+                    "types, and `from_json` or `split` in the query"
+                ],
+            )
         corrupt = spec.options.get(_CORRUPT)
         if isinstance(corrupt, str) and corrupt not in columns.names:
             raise SpecError(
@@ -225,7 +236,7 @@ def _parsed_by_name(
     default = session.conf.get("spark.sql.columnNameOfCorruptRecord")
     corrupt = options.get(_CORRUPT, default)
     wanted = [name for name in columns.names if name != corrupt]
-    names = _fields(session, header, options)
+    names = _names(session, header, options)
     at = dict(zip(wanted, places(names, wanted), strict=True))
     given = {place: name for name, place in at.items() if place is not None}
     read = StructType()
@@ -249,13 +260,15 @@ def _parsed_by_name(
     )
 
 
-def _fields(session: SparkSession, line: str, options: dict[str, str]) -> list[str | None]:
-    """The values of one CSV line, as Spark's own parser splits it."""
+def _names(session: SparkSession, header: str, options: dict[str, str]) -> list[str | None]:
+    """The names in a header, as Spark's own parser splits it, without the blanks around them."""
     jvm: Any = session._jvm
-    given = jvm.PythonUtils.toScalaMap(options)
+    trim = {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"}
+    others = {k: v for k, v in options.items() if k not in trim}
+    given = jvm.PythonUtils.toScalaMap({**others, **trim})
     csv = jvm.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
     parser = jvm.com.univocity.parsers.csv.CsvParser(csv.asParserSettings())
-    return list(parser.parseLine(line) or [])
+    return list(parser.parseLine(header) or [])
 
 
 class FileSource:
@@ -275,6 +288,7 @@ class FileSource:
 
     def stream(self, session: SparkSession) -> DataFrame:
         spec = self.feed.spec
+        self._check_names(session)
         limits = {
             "maxFilesPerTrigger": spec.max_files_per_trigger,
             "maxBytesPerTrigger": spec.max_bytes_per_trigger,
@@ -285,7 +299,7 @@ class FileSource:
                 reader = reader.option(name, limit)
         # By default a file a week older than the newest one would be passed over in silence.
         reader = reader.option("maxFileAge", "36500d").option("recursiveFileLookup", "true")
-        return self._listing(reader.options(**self._listing_options()).load(self._path))
+        return self._listing(reader.options(**self._listing_options()).load(self._glob(session)))
 
     def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
         if known is not None:
@@ -321,7 +335,35 @@ class FileSource:
 
     def _list(self, session: SparkSession) -> DataFrame:
         reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
-        return self._listing(reader.options(**self._listing_options()).load(self._path))
+        return self._listing(reader.options(**self._listing_options()).load(self._glob(session)))
+
+    def _check_names(self, session: SparkSession) -> None:
+        """Raise for a file whose name Java cannot read: its listings leave such out in silence."""
+        jvm: Any = session._jvm
+        if re.match(_SCHEME, self._path):
+            return
+        encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
+        for folder, _, names in os.walk(os.fsencode(self._path)):
+            for name in names:
+                try:
+                    name.decode(encoding)
+                except UnicodeDecodeError as error:
+                    if name[:1] in b"._":
+                        continue
+                    where = os.fsdecode(folder).encode("utf-8", "replace").decode()
+                    raise SpecError(
+                        self.feed.spec.source,
+                        [
+                            f"path: {where} has a file named {name!r}, which Java cannot read as "
+                            f"{encoding}: rename it, or run with LC_ALL=C.UTF-8"
+                        ],
+                    ) from error
+
+    def _glob(self, session: SparkSession) -> str:
+        """The path as Spark reads it: a folder whose name has a wildcard's characters is itself."""
+        if Files(session).is_literal(self._path):
+            return re.sub(r"([\\{}\[\]*?])", r"\\\1", self._path)
+        return self._path
 
     def _listing(self, found: DataFrame) -> DataFrame:
         url = F.col("_metadata.file_path")
@@ -331,7 +373,7 @@ class FileSource:
     def _name(self, files: Files, url: Column) -> Column:
         """A file's path below the source's folder: it stays the same where the folder moves."""
         folder = files.uri_path(self._path)
-        for wildcard in "*?[{":
+        for wildcard in "" if files.is_literal(self._path) else "*?[{":
             if wildcard in folder:
                 folder = folder[: folder.index(wildcard)].rpartition("/")[0]
         path = _path_of(url)
@@ -448,11 +490,11 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
 def _first_of_each_partition(frame: DataFrame) -> DataFrame:
     """The first row of each partition; no more is read."""
     session = frame.sparkSession
+    # A limit is one of each partition, and then one of all: the first of the two is what is asked.
+    plan: Any = frame.limit(1)._jdf.queryExecution().analyzed().child()
     jvm: Any = session._jvm
-    sql = jvm.org.apache.spark.sql
-    one = sql.catalyst.expressions.Literal.apply(1)
-    plan = sql.catalyst.plans.logical.LocalLimit(one, frame._jdf.queryExecution().analyzed())
-    return DataFrame(sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+    dataset = jvm.org.apache.spark.sql.classic.Dataset
+    return DataFrame(dataset.ofRows(session._jsparkSession, plan), session)
 
 
 def _path_of(url: Column) -> Column:

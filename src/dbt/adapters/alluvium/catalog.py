@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -21,6 +21,7 @@ class Table:
     name: str
     is_view: bool
     provider: str | None
+    location: str | None = None
 
 
 def tables(session: SparkSession, schema: str) -> list[Table]:
@@ -33,6 +34,20 @@ def tables(session: SparkSession, schema: str) -> list[Table]:
         return []
     found = catalog.getTablesByName(catalog.listTables(schema, "*", False))
     return [_table(found.apply(place)) for place in range(found.size())]
+
+
+def table(session: SparkSession, schema: str, name: str) -> Table | None:
+    """What the metastore says of one table or view, with the folder of a table; None without."""
+    jvm: Any = session._jvm
+    catalog = session._jsparkSession.sessionState().catalog()
+    option = jvm.scala.Option.apply(schema)
+    identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(name, option)
+    if not catalog.tableExists(identifier):
+        return None
+    found = catalog.getTableMetadata(identifier)
+    uri = found.storage().locationUri()
+    folder = str(jvm.org.apache.hadoop.fs.Path(uri.get())) if uri.isDefined() else None
+    return replace(_table(found), location=folder)
 
 
 def _table(table: Any) -> Table:

@@ -395,17 +395,24 @@ class AlluviumAdapter(SparkAdapter):
 
     @available.parse_none
     def check_delta(self, relation: AlluviumRelation) -> None:
-        """Raise where a table that is to be written as Delta is there in another format."""
-        if relation.is_delta or relation.is_view:
-            return
+        """Raise where what is there under a relation's name cannot be written as Delta."""
         with spark_errors():
-            found = catalog.tables(self._handle.session, str(relation.schema))
-        formats = [table.provider for table in found if table.name == relation.identifier]
-        raise DbtRuntimeError(
-            f"{relation.render()} is there as a table of format {(formats or [None])[0]}, and the "
-            "model writes Delta. Rename or drop that table, or turn it into Delta with "
-            f"`convert to delta {relation.render()}`, and run again"
-        )
+            session = self._handle.session
+            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            if found is None or found.is_view:
+                return
+            name = relation.render()
+            if found.provider != "delta":
+                raise DbtRuntimeError(
+                    f"{name} is there as a table of format {found.provider}, and the model writes "
+                    "Delta. Rename or drop that table, or turn it into Delta with "
+                    f"`convert to delta {name}`, and run again"
+                )
+            if not streams.holds_delta(session, found.location):
+                raise DbtRuntimeError(
+                    f"{name} is known, but its folder {found.location} holds no Delta table. Put "
+                    f"the folder back, or run `drop table {name}` to build the table from nothing"
+                )
 
     @available.parse_list
     def stream_mistakes(self, sources: list[dict[str, Any]]) -> list[str]:

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
 from dbt.adapters.alluvium.figures import Figures
 from dbt.adapters.alluvium.session import SessionHandle
@@ -62,6 +65,7 @@ def run(
         dbt = scope["dbtObj"](lambda name: handle.table(live.get(name, name)))
         returned = scope["model"](dbt, session)
         frame = _as_spark(session, returned)
+        check_columns(frame.schema)
     except Exception as error:
         raise DbtRuntimeError(_explain(path, error)) from error
     view, sql = scope[_VIEW], scope[_SQL]
@@ -89,6 +93,10 @@ def _as_spark(session: SparkSession, returned: Any) -> DataFrame:
     if isinstance(returned, DataFrame):
         return returned
     if isinstance(returned, pd.DataFrame):
+        if len(returned) == 0 and len(returned.columns):
+            # Spark takes the types of an empty frame for unknown, pandas knows most of them.
+            schema = from_arrow_schema(pa.Schema.from_pandas(returned, preserve_index=False))
+            return session.createDataFrame([], schema)
         return session.createDataFrame(returned)
     if type(returned).__module__.startswith("pyspark.pandas"):
         return returned.to_spark()
@@ -96,6 +104,34 @@ def _as_spark(session: SparkSession, returned: Any) -> DataFrame:
         f"model() returned {type(returned).__name__}; accepted: a Spark, pandas or"
         " pandas-on-Spark DataFrame"
     )
+
+
+def check_columns(schema: StructType) -> None:
+    """Raise where no table can have these columns, before anything is written.
+
+    Spark and Delta take a column of NULLs alone for one without a type, as long as another column
+    has one and nothing in a struct, array or map lacks it.
+    """
+    if not schema.fields:
+        raise ValueError("model() returned a frame without columns; accepted: at least one column")
+    untyped = [field for field in schema if _is_untyped(field.dataType)]
+    inside = [f for f in untyped if not isinstance(f.dataType, NullType)]
+    if inside or len(untyped) == len(schema.fields):
+        columns = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in inside or untyped)
+        raise ValueError(
+            f"model() returned columns of which nothing tells the type: {columns}. Give them one: "
+            "`session.createDataFrame(rows, 'name type, …')` takes no rows and None too"
+        )
+
+
+def _is_untyped(type_: DataType) -> bool:
+    if isinstance(type_, ArrayType):
+        return _is_untyped(type_.elementType)
+    if isinstance(type_, MapType):
+        return _is_untyped(type_.keyType) or _is_untyped(type_.valueType)
+    if isinstance(type_, StructType):
+        return any(_is_untyped(field.dataType) for field in type_)
+    return isinstance(type_, NullType)
 
 
 def _explain(path: str, error: Exception) -> str:

@@ -6,6 +6,7 @@ over what the source holds now; the `streaming_table` materialization reads it a
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import stream
@@ -25,6 +27,9 @@ from dbt.adapters.alluvium.figures import ModelResponse
 
 META = "alluvium_stream"
 _READERS = ("streaming_table", "table", "incremental", "snapshot", "ephemeral (read by these)")
+
+# What Delta says of a new table whose folder holds something else.
+_TAKEN = re.compile(r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION.*?location \('(.*?)'\)", re.DOTALL)
 
 _guard = threading.Lock()
 # A block with mistakes is listed with all others before a run, and raised if its stream is read.
@@ -182,6 +187,15 @@ def append(
         return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
     except (stream.StreamError, stream.SpecError) as error:
         raise DbtRuntimeError(str(error)) from error
+    except PySparkException as error:
+        taken = _TAKEN.search(str(error))
+        if taken is None:
+            raise
+        raise DbtRuntimeError(
+            f"{target.name} cannot be made: its folder {taken[1]} holds files that are no Delta "
+            "table, of a run that was killed or of somebody else. Look what they are, move them "
+            "away or delete them, and run again"
+        ) from error
 
 
 def check_view(name: str, sql: str) -> None:
@@ -193,6 +207,11 @@ def check_view(name: str, sql: str) -> None:
             f"after the run. What reads a source() with meta.{META} is materialized as "
             f"{', '.join(_READERS)}"
         )
+
+
+def holds_delta(session: SparkSession, folder: str | None) -> bool:
+    """Whether a folder has a Delta log."""
+    return folder is not None and Files(session).exists(f"{folder}/_delta_log")
 
 
 def as_dict(figures: stream.Figures, model: str) -> dict[str, Any]:
