@@ -179,6 +179,7 @@ _WHY_NOT: Mapping[str, Mapping[str, str]] = {
         "dropfieldifallnull": _INFERS,
         "infertimestamp": _INFERS,
         "singlevariantcolumn": "write `parse_json(_value)` in the query",
+        "useunsaferow": "Spark decides",
         "compression": _WRITES,
         "ignorenullfields": _WRITES,
         "pretty": _WRITES,

@@ -156,7 +156,11 @@ def test_sql_of_databricks(macros: Any, golden: Callable[[str, str], None]) -> N
             "format": "json",
             "path": "/Volumes/main/landing/flights",
             "schema": "id bigint, at timestamp",
-            "options": {"pathGlobFilter": "*.jsonl", "timestampFormat": "yyyy", "allowComments": True},
+            "options": {
+                "pathGlobFilter": "*.jsonl",
+                "timestampFormat": "yyyy",
+                "allowComments": True,
+            },
         },
         "databricks",
     )

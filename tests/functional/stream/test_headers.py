@@ -1,0 +1,118 @@
+"""CSV files with headers, and files of every name, beside what Python's csv reads."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functional.stream.bronze import VIEW, Bronze
+
+from alluvium import stream
+from alluvium.stream.options import unfit
+
+pytestmark = pytest.mark.spark
+Make = Callable[..., Bronze]
+
+SCHEMA = "sku string, price decimal(10,2), _corrupt_record string"
+
+
+def expected(folder: Path, sep: str) -> set[tuple[Any, ...]]:
+    """(file, line from 0, sku, price as text) of every line behind a header."""
+    found = set()
+    for path in (p for p in folder.rglob("*.csv*") if p.is_file()):
+        content = path.read_bytes()
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
+        rows = list(csv.reader(content.decode("utf-8-sig").splitlines(), delimiter=sep))
+        header = [name.strip(' "').lower() for name in rows[0]] if rows else []
+        for line, row in enumerate(rows[1:], start=1):
+            given = dict(zip(header, row, strict=False))
+            place = path.relative_to(folder).as_posix(), line
+            found.add((*place, given["sku"], given.get("price")))
+    return found
+
+
+def stored(bronze: Bronze) -> set[tuple[Any, ...]]:
+    return {
+        (r._source_partition, r._source_offset, r.sku, None if r.price is None else str(r.price))
+        for r in bronze.rows()
+    }
+
+
+def test_a_header_names_the_columns_of_its_file(make_bronze: Make) -> None:
+    block = {"format": "csv", "schema": SCHEMA, "options": {"header": True, "sep": ";"}}
+    bronze = make_bronze(block=block)
+    bronze.land("a.csv", b"sku;price\nA1;9.50\nA2;1.00\n")
+    bronze.land("empty.csv", b"")
+    bronze.land("only_header.csv", b"sku;price")
+    bronze.land("a:b/2024-01-01T00:00:00.csv", b"price;sku\r\n1.50;B1\r\n")
+    bronze.land("c.csv.gz", gzip.compress(b'\xef\xbb\xbf"Price" ; "SKU";more\n"3.00";"C;1";x\n'))
+    bronze.land("older.csv", b"sku\nD1\n")
+    assert bronze.run().rows == 5
+    assert stored(bronze) == expected(bronze.landing, ";")
+    assert {r._corrupt_record for r in bronze.rows()} == {None}
+    lines = {r._source_partition: r._headers for r in bronze.rows()}
+    assert [(h.key, bytes(h.value)) for h in lines["a.csv"]] == [("_header", b"sku;price")]
+    # A rebuilt checkpoint finds every place again; the batch view has the same events.
+    bronze.lose_checkpoint()
+    assert bronze.run().rows == 0
+    stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+    assert bronze.session.table(f"`{VIEW}`").count() == 5
+    # A line that does not fit is a row that says so; a header that may have renamed is refused.
+    bronze.land("d.csv", b"price;sku\nnine;E1\n2\n")
+    bronze.run()
+    bad = {r._source_offset: r for r in bronze.rows() if r._source_partition == "d.csv"}
+    assert (bad[1].sku, bad[1].price, bad[1]._corrupt_record) == ("E1", None, "nine;E1")
+    assert bad[2]._value == bad[2]._corrupt_record == "2"
+    bronze.land("e.csv", b"sku;prise\nF1;1\n")
+    before = bronze.versions()
+    with pytest.raises(stream.SpecError, match=r"header of e\.csv.*lacks price and has prise"):
+        bronze.run()
+    assert bronze.versions() == before
+    bronze.land("e.csv", b"sku;price\nF1;1.00\n")
+    assert bronze.run().rows == 1
+
+
+def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "csv", "options": {"header": True}})
+    # A folder above the source has a wildcard's characters.
+    bronze.root /= "p[1] {x} %20"
+    names = ["2024-01-01T00:00:00", ":a", "b:", "s3a:/x", "a%20b%2F", "a+b", " c ", "[1]", "{x,y}"]
+    names += ["a?b*", "#", "a\\b", "a\nb", "'\"`", "ü", unicodedata.normalize("NFD", "ö"), "😀"]
+    names += ["k=v/l=w", "x" * 250, "a\x01b", "-", "~", "file:x", "_hidden=seen"]
+    for number, name in enumerate(names):
+        bronze.land(name, f"id\n{number}\n".encode())
+    (bronze.landing / "empty").mkdir()
+    (bronze.landing / "broken").symlink_to("nowhere")
+    os.mkfifo(bronze.landing / "pipe")
+    bronze.land("_hidden", b"x\n")
+    bronze.land(".hidden", b"x\n")
+    assert bronze.run().rows == len(names)
+    found = {(r._source_partition, r._source_offset, r._value) for r in bronze.rows()}
+    assert found == {(name, 1, str(number)) for number, name in enumerate(names)}
+    assert {bytes(r._headers[0].value) for r in bronze.rows()} == {b"id"}
+    # Java's listings leave out a name that is no text: it is told.
+    Path(os.fsdecode(os.fsencode(bronze.landing) + b"/\xff.csv")).write_text("id\n7\n")
+    with pytest.raises(stream.SpecError, match=r"\\xff\.csv.*rename it"):
+        bronze.run()
+
+
+def test_every_option_of_spark_has_its_answer(make_bronze: Make) -> None:
+    session = make_bronze().session
+    jvm: Any = session._jvm
+    sql = jvm.org.apache.spark.sql
+    files = sql.execution.datasources
+    for fmt, options in {
+        "json": sql.catalyst.json.JSONOptions,
+        "csv": sql.catalyst.csv.CSVOptions,
+        "parquet": files.parquet.ParquetOptions,
+        "orc": files.orc.OrcOptions,
+        "text": files.text.TextOptions,
+    }.items():
+        for name in jvm.scala.jdk.javaapi.CollectionConverters.asJava(options.getAllOptions()):
+            assert "unknown" not in (unfit(fmt, name, True) or ""), (fmt, name)
