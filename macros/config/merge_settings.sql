@@ -2,14 +2,14 @@
 {% macro merge_settings(node) %}
   {%- set given = (node.config.get('meta') or {}).get('alluvium_merge') -%}
   {%- if given is none -%}{{ return(none) }}{%- endif -%}
-  {%- set order_by = alluvium.as_list(given.get('order_by')) -%}
+  {%- set order_by = alluvium.column_names(given.get('order_by')) -%}
   {%- set ranges = given.get('ranges') or none -%}
   {%- set prunes = given.get('ranges') is not sameas false and (not ranges or ranges.get('method') != 'none') -%}
-  {%- set columns = alluvium.as_list(ranges.get('column')) if ranges is mapping else [] -%}
+  {%- set columns = alluvium.column_names(ranges.get('column')) if ranges is mapping else [] -%}
   {%- if ranges and ranges.get('method', 'min_max') == 'none' -%}{%- set ranges = none -%}{%- endif -%}
   {%- set delete = given.get('delete') or ('soft' if order_by else 'hard') -%}
   {{ return({
-      'unique_key': alluvium.as_list(node.config.get('unique_key')),
+      'unique_key': alluvium.column_names(node.config.get('unique_key')),
       'order_by': order_by,
       'delete_when': given.get('delete_when'),
       'on_match': given.get('on_match') or 'update',

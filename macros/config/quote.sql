@@ -1,5 +1,19 @@
 {#- A column's name as an identifier, whatever it holds. -#}
 {% macro quote(name) %}
-  {%- set bare = name[1:-1] | replace('``', '`') if name[:1] == '`' and name[-1:] == '`' and name | length > 2 else name -%}
-  {{ return('`' ~ bare | replace('`', '``') ~ '`') }}
+  {{ return('`' ~ alluvium.bare(name) | replace('`', '``') ~ '`') }}
+{% endmacro %}
+
+
+{#- The name that a setting means: with or without the backticks that SQL asks for. Names are compared by `lower`, which
+    is Spark's rule for them, and stand in SQL as they are written: not every one is found by its lower case. -#}
+{% macro bare(name) %}
+  {{ return(name[1:-1] | replace('``', '`') if name is string and name[:1] == '`' and name[-1:] == '`' and name | length > 2 else name) }}
+{% endmacro %}
+
+
+{#- The names of a setting that takes one column or several. An empty text names none. -#}
+{% macro column_names(value) %}
+  {%- set names = [] -%}
+  {%- for name in alluvium.as_list(value or none) -%}{%- do names.append(alluvium.bare(name)) -%}{%- endfor -%}
+  {{ return(names) }}
 {% endmacro %}

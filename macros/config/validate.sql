@@ -1,11 +1,14 @@
-{#- Checks `meta.alluvium_*` of every model and source, and what this invocation asks of them. Raises once, with every mistake. Runs no SQL. -#}
+{#- Checks every setting of ours over the whole project, and what this invocation asks of them. Raises once, with every mistake. Runs no SQL. -#}
 {% macro validate() %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.check_arguments('validate', {}, kwargs) -%}
   {%- set mistakes = [] -%}
   {%- set merged = [] -%}
+  {%- set schema = alluvium.settings_schema() -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
-    {%- do alluvium.validate_meta_names(node, meta, ['alluvium_layout', 'alluvium_merge', 'alluvium_tier'], mistakes) -%}
+    {%- do alluvium.validate_meta_names(node, meta, schema.model, mistakes) -%}
+    {%- do alluvium.validate_columns(node, schema.config, mistakes) -%}
     {%- if 'alluvium_merge' in meta -%}
       {%- do merged.append(node) -%}
       {%- do alluvium.validate_merge(node, meta.alluvium_merge, mistakes) -%}
@@ -16,9 +19,14 @@
     {%- endif -%}
   {%- endfor -%}
   {%- for node in graph.sources.values() -%}
-    {%- do alluvium.validate_meta_names(node, node.config.get('meta') or {}, ['alluvium_stream'], mistakes) -%}
+    {%- set meta = node.config.get('meta') or {} -%}
+    {%- do alluvium.validate_meta_names(node, meta, schema.source, mistakes) -%}
+    {%- if 'alluvium_stream' in meta and target.type != 'alluvium' -%}
+      {%- do mistakes.extend(alluvium.schema_mistakes(
+          'source ' ~ node.source_name ~ '.' ~ node.name ~ ': meta.alluvium_stream', meta.alluvium_stream, schema.source.alluvium_stream)) -%}
+    {%- endif -%}
   {%- endfor -%}
-  {#- The adapter reads the streams and the layouts, so it knows what they accept. -#}
+  {#- The adapter parses the streams and the layouts, with or without this package, and so knows what they accept. -#}
   {%- if target.type == 'alluvium' -%}
     {%- do mistakes.extend(adapter.stream_mistakes(graph.sources.values() | list)) -%}
     {%- do mistakes.extend(adapter.layout_mistakes(graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list)) -%}
@@ -26,6 +34,7 @@
   {%- if merged -%}
     {%- do alluvium.validate_dispatch(mistakes) -%}
   {%- endif -%}
+  {%- do alluvium.validate_vars(schema.var, mistakes) -%}
   {%- do alluvium.validate_backfill(mistakes) -%}
   {%- do alluvium.validate_tiers(mistakes) -%}
   {%- if not mistakes -%}
@@ -43,90 +52,83 @@
 {% endmacro %}
 
 
+{#- Keys that nobody reads: those that begin as ours do are mistakes, those that are near to one of ours may be. -#}
 {% macro validate_meta_names(node, meta, accepted, mistakes) %}
-  {%- for key in meta if key is string and key[:9] == 'alluvium_' and key not in accepted -%}
-    {%- do mistakes.append(node.name ~ ': meta.' ~ key ~ ' is not known on a ' ~ node.resource_type
-        ~ '; accepted: ' ~ accepted | join(', ')) -%}
-  {%- endfor -%}
-{% endmacro %}
-
-
-{#- One mapping: unknown keys, then each value by its rule. A rule is a list of accepted values, or
-    the name of a shape. -#}
-{% macro validate_mapping(where, given, rules, mistakes) %}
-  {%- if given is not mapping -%}
-    {%- do mistakes.append(where ~ ': ' ~ tojson(given, given | string) ~ ' is not a mapping; accepted keys: ' ~ rules | join(', ')) -%}
-    {{ return(false) }}
-  {%- endif -%}
-  {%- for key, value in given.items() -%}
-    {%- set rule = rules.get(key) -%}
-    {%- set shown = where ~ '.' ~ key ~ ': ' ~ tojson(value, value | string) -%}
-    {%- if rule is none -%}
-      {%- do mistakes.append(where ~ ': unknown key ' ~ key ~ '; accepted: ' ~ rules | join(', ')) -%}
-    {%- elif rule is sequence and rule is not string -%}
-      {%- if value not in rule -%}
-        {%- do mistakes.append(shown ~ ' is not accepted; accepted: ' ~ rule | join(', ')) -%}
-      {%- endif -%}
-    {%- elif rule == 'text' and (value is not string or not value | trim) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a text') -%}
-    {%- elif rule == 'columns' and not alluvium.is_column_list(value) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a column, or a list of columns') -%}
-    {%- elif rule == 'mapping' and value is not mapping -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a mapping') -%}
-    {%- elif rule == 'number' and (value is boolean or value is not integer or value < 0) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number') -%}
-    {%- elif rule == 'moment' and not alluvium.is_moment(value) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a date, or a date and time in UTC (2024-01-31 18:00)') -%}
-    {%- elif rule == 'duration' and not alluvium.is_duration(value) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a number of minutes, hours, days or weeks, such as 15 minutes') -%}
-    {%- elif rule == 'quiet_after' and value != 'auto' and not alluvium.is_duration(value) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: auto, or a number of minutes, hours, days or weeks, such as 6 hours') -%}
-    {%- elif rule == 'size' and alluvium.size_in_bytes(value) is none -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: bytes, such as 134217728, 128 MiB or 1 GiB') -%}
-    {%- elif rule == 'fan_in' and (value is boolean or value is not integer or value < 2 or value > 1000) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number from 2 to 1000') -%}
-    {%- elif rule == 'flag' and value is not boolean -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: true, false') -%}
-    {%- elif rule == 'count' and (value is boolean or value is not integer or value < 1 or value > 256) -%}
-      {%- do mistakes.append(shown ~ ' is not accepted; accepted: a whole number from 1 to 256') -%}
+  {%- for key in meta if key not in accepted -%}
+    {%- if key is string and key[:9] == 'alluvium_' -%}
+      {%- do mistakes.append(node.name ~ ': meta.' ~ key ~ ' is not known on a ' ~ node.resource_type
+          ~ '; accepted: ' ~ accepted | sort | join(', ') ~ alluvium.did_you_mean(key, accepted)) -%}
+    {%- else -%}
+      {%- do alluvium.warn_of_near_miss(node.name ~ ': meta.' ~ key, key, accepted) -%}
     {%- endif -%}
   {%- endfor -%}
-  {{ return(true) }}
+  {%- for key in node.config if key in accepted -%}
+    {%- do mistakes.append(node.name ~ ': ' ~ key ~ ' does not stand in meta, where it is looked for; accepted: meta: {' ~ key ~ ': …}') -%}
+  {%- endfor -%}
 {% endmacro %}
 
 
-{#- A day of the calendar, and maybe a time of it. -#}
-{% macro is_moment(value) %}
-  {%- set found = modules.re.fullmatch('([0-9]{4})-([0-9]{2})-([0-9]{2})([ T]([0-9]{2}):([0-9]{2})(:([0-9]{2}))?)?', value | string) -%}
-  {%- if not found -%}{{ return(false) }}{%- endif -%}
-  {%- set year, month, day = found[1] | int, found[2] | int, found[3] | int -%}
-  {%- if year < 1 or month < 1 or month > 12 -%}{{ return(false) }}{%- endif -%}
-  {%- set last = 31 if month == 12 else (modules.datetime.date(year, month + 1, 1) - modules.datetime.timedelta(days=1)).day -%}
-  {{ return(1 <= day <= last and (found[5] or 0) | int < 24 and (found[6] or 0) | int < 60 and (found[8] or 0) | int < 60) }}
+{% macro warn_of_near_miss(where, name, names) %}
+  {%- set nearest = alluvium.nearest_name(name, names) -%}
+  {%- if nearest -%}
+    {%- do exceptions.warn(where ~ ' is not a setting of alluvium and changes nothing; did you mean ' ~ nearest ~ '?') -%}
+  {%- endif -%}
 {% endmacro %}
 
 
-{% macro is_column_list(value) %}
-  {%- if value is string -%}{{ return(value | trim | length > 0) }}{%- endif -%}
-  {%- if value is mapping or value is not sequence or not value -%}{{ return(false) }}{%- endif -%}
-  {{ return(value | reject('string') | list | length == 0) }}
+{#- The vars: their types, and names that nobody reads. dbt shows a stock target those of the command line alone. -#}
+{% macro validate_vars(schema, mistakes) %}
+  {%- set unset = '(not set)' -%}
+  {%- for name, rule in schema.items() -%}
+    {%- set value = var(name, unset) -%}
+    {%- if value != unset -%}{%- do mistakes.extend(alluvium.schema_mistakes('var ' ~ name, value, rule)) -%}{%- endif -%}
+  {%- endfor -%}
+  {%- set given = adapter.given_vars() if target.type == 'alluvium' else invocation_args_dict.vars or {} -%}
+  {%- for name in given if name not in schema -%}
+    {%- if name is string and name[:9] == 'alluvium_' -%}
+      {%- do mistakes.append('var ' ~ name ~ ' is not known; accepted: ' ~ schema | join(', ') ~ alluvium.did_you_mean(name, schema)) -%}
+    {%- else -%}
+      {%- do alluvium.warn_of_near_miss('var ' ~ name, name, schema) -%}
+    {%- endif -%}
+  {%- endfor -%}
 {% endmacro %}
 
 
-{% macro validate_merge(node, given, mistakes) %}
+{#- dbt's own settings that name columns, or hold SQL: their types, and names that a contract does not have. Of an alluvium
+    target's models, and of merged ones elsewhere. -#}
+{% macro validate_columns(node, schema, mistakes) %}
+  {%- set config = node.config -%}
+  {%- if target.type != 'alluvium' and 'alluvium_merge' not in (config.get('meta') or {}) -%}{{ return('') }}{%- endif -%}
+  {%- set named = {} -%}
+  {%- for key, rule in schema.items() if config.get(key) -%}
+    {%- set wrong = alluvium.schema_mistakes(node.name ~ ': ' ~ key, config[key], rule) -%}
+    {%- do mistakes.extend(wrong) -%}
+    {%- if not wrong and key not in ('predicates', 'incremental_predicates') -%}{%- do named.update({key: config[key]}) -%}{%- endif -%}
+  {%- endfor -%}
+  {%- if (config.get('contract') or {}).get('enforced') and config.get('materialized') == 'incremental' -%}
+    {#- A layout partitions by a column that Delta makes, and Iceberg by what it makes of one. -#}
+    {%- if 'alluvium_layout' in (config.get('meta') or {}) or (config.get('file_format') or 'delta') != 'delta' -%}
+      {%- do named.pop('partition_by', none) -%}
+    {%- endif -%}
+    {%- set columns = [] -%}
+    {%- for column in node.columns.values() -%}{%- do columns.append(alluvium.bare(column.name)) -%}{%- endfor -%}
+    {%- for key, value in named.items() -%}
+      {%- for name in alluvium.column_names(value) if name | lower not in columns | map('lower') -%}
+        {%- do mistakes.append(node.name ~ ': ' ~ key ~ ': the contract has no column ' ~ name ~ '; accepted: '
+            ~ columns | join(', ') ~ alluvium.did_you_mean(name, columns)) -%}
+      {%- endfor -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{% macro validate_merge(node, block, mistakes) %}
   {%- set where = node.name ~ ': meta.alluvium_merge' -%}
-  {%- set methods = ['none', 'min_max', 'gaps', 'kmeans', 'cover', 'auto'] -%}
-  {%- if not alluvium.validate_mapping(where, given, {
-      'order_by': 'columns',
-      'delete_when': 'text',
-      'on_match': ['update', 'ignore'],
-      'delete': ['soft', 'hard'],
-      'null_keys': ['reject', 'match', 'insert'],
-      'engine': ['auto', 'merge_into'],
-      'verify': 'flag',
-      'tombstone_time': 'text',
-      'ranges': 'any',
-  }, mistakes) -%}{{ return('') }}{%- endif -%}
+  {%- set schema = alluvium.settings_schema().model.alluvium_merge -%}
+  {%- do mistakes.extend(alluvium.schema_mistakes(where, block, schema)) -%}
+  {%- if block is not mapping -%}{{ return('') }}{%- endif -%}
+  {#- What the values mean to each other is asked of those that are right. -#}
+  {%- set given = alluvium.right_values(where, block, schema) -%}
 
   {%- set config = node.config -%}
   {%- if config.get('materialized') != 'incremental' -%}
@@ -141,52 +143,52 @@
   {%- if not config.get('unique_key') -%}
     {%- do mistakes.append(where ~ ': the model has no unique_key; accepted: a column, or a list of columns') -%}
   {%- endif -%}
-  {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
+  {%- if config.get('merge_update_columns') is not none and config.get('merge_exclude_columns') -%}
     {%- do mistakes.append(node.name ~ ': merge_update_columns and merge_exclude_columns are both set; accepted: one of them') -%}
   {%- endif -%}
-  {%- if given.get('on_match') == 'ignore' and given.get('delete_when') is not none -%}
+  {%- if given.get('on_match') == 'ignore' and block.get('delete_when') is not none -%}
     {%- do mistakes.append(where ~ '.delete_when: a merge with on_match: ignore never changes a row; accepted: on_match: update') -%}
   {%- endif -%}
-  {%- if given.get('delete') is not none and given.get('delete_when') is none -%}
+  {%- if block.get('delete') is not none and block.get('delete_when') is none -%}
     {%- do mistakes.append(where ~ '.delete: nothing is deleted without delete_when; accepted: both or neither') -%}
   {%- endif -%}
 
-  {%- if given.get('tombstone_time') is not none and not alluvium.merge_settings(node).soft -%}
+  {%- set soft = block.get('delete_when') is not none
+      and (block.get('delete') or ('soft' if block.get('order_by') else 'hard')) != 'hard' -%}
+  {%- if given.get('tombstone_time') is not none and not soft -%}
     {%- do mistakes.append(where ~ '.tombstone_time: nothing keeps tombstones; accepted: with delete_when and delete: soft') -%}
   {%- endif -%}
-  {%- if given.get('null_keys') == 'insert' and given.get('delete_when') is not none -%}
+  {%- if given.get('null_keys') == 'insert' and block.get('delete_when') is not none -%}
     {%- do mistakes.append(where ~ '.null_keys: insert adds every event with NULL in the key as a row, and a delete is none; accepted: reject, match') -%}
   {%- endif -%}
 
-  {%- if given.get('verify') is sameas true and not alluvium.merge_settings(node).ranges -%}
+  {%- set ranges = given.get('ranges') -%}
+  {%- if given.get('verify') is sameas true and ('ranges' in given or 'ranges' not in block)
+         and (not ranges or ranges.get('method') == 'none') -%}
     {%- do mistakes.append(where ~ '.verify: without ranges nothing is promised that could be wrong; accepted: with ranges') -%}
   {%- endif -%}
-
-  {%- set ranges = given.get('ranges') -%}
-  {%- if ranges is none or ranges is sameas false -%}{{ return('') }}{%- endif -%}
-  {%- if not alluvium.validate_mapping(where ~ '.ranges', ranges, {
-      'column': 'columns', 'method': methods, 'k': 'count', 'max_ranges': 'count',
-      'engine': ['sklearn', 'spark_ml'], 'model': 'text',
-  }, mistakes) -%}{{ return('') }}{%- endif -%}
-  {%- if not ranges.get('column') -%}
+  {%- if ranges is not mapping -%}{{ return('') }}{%- endif -%}
+  {%- if not block.ranges.get('column') -%}
     {%- do mistakes.append(where ~ '.ranges: column is missing; accepted: a column whose value never changes for a key') -%}
   {%- endif -%}
   {%- set several = alluvium.as_list(ranges.get('column')) | length > 1 -%}
   {%- if alluvium.as_list(ranges.get('column')) | length > 4 -%}
     {%- do mistakes.append(where ~ '.ranges.column: ' ~ ranges.column | length ~ ' columns, whose every order is priced; accepted: at most 4') -%}
   {%- endif -%}
-  {%- if several and ranges.get('method') != 'auto' -%}
-    {%- do mistakes.append(where ~ '.ranges.method: ' ~ (ranges.get('method') or 'min_max') ~ ' looks at one column; accepted for several: auto') -%}
-  {%- endif -%}
-  {%- if ranges.get('k') is not none and ranges.get('method') == 'auto' -%}
-    {%- do mistakes.append(where ~ '.ranges.k: auto finds the number of ranges itself; accepted: max_ranges') -%}
-  {%- elif ranges.get('k') is not none and ranges.get('method', 'min_max') in ['none', 'min_max'] -%}
-    {%- do mistakes.append(where ~ '.ranges.k: ' ~ ranges.get('method', 'min_max') ~ ' has no number of ranges; accepted: with method: gaps, kmeans, cover') -%}
-  {%- endif -%}
-  {%- if ranges.get('max_ranges') is not none and ranges.get('method') != 'auto' -%}
-    {%- do mistakes.append(where ~ '.ranges.max_ranges: only auto finds the number of ranges itself; accepted: k') -%}
-  {%- elif ranges.get('engine') is not none and ranges.get('method') != 'kmeans' -%}
-    {%- do mistakes.append(where ~ '.ranges.engine: only kmeans is fitted; accepted: with method: kmeans') -%}
+  {%- if 'method' in ranges or 'method' not in block.ranges -%}
+    {%- if several and ranges.get('method') != 'auto' -%}
+      {%- do mistakes.append(where ~ '.ranges.method: ' ~ (ranges.get('method') or 'min_max') ~ ' looks at one column; accepted for several: auto') -%}
+    {%- endif -%}
+    {%- if ranges.get('k') is not none and ranges.get('method') == 'auto' -%}
+      {%- do mistakes.append(where ~ '.ranges.k: auto finds the number of ranges itself; accepted: max_ranges') -%}
+    {%- elif ranges.get('k') is not none and ranges.get('method', 'min_max') in ['none', 'min_max'] -%}
+      {%- do mistakes.append(where ~ '.ranges.k: ' ~ ranges.get('method', 'min_max') ~ ' has no number of ranges; accepted: with method: gaps, kmeans, cover') -%}
+    {%- endif -%}
+    {%- if ranges.get('max_ranges') is not none and ranges.get('method') != 'auto' -%}
+      {%- do mistakes.append(where ~ '.ranges.max_ranges: only auto finds the number of ranges itself; accepted: k') -%}
+    {%- elif ranges.get('engine') is not none and ranges.get('method') != 'kmeans' -%}
+      {%- do mistakes.append(where ~ '.ranges.engine: only kmeans is fitted; accepted: with method: kmeans') -%}
+    {%- endif -%}
   {%- endif -%}
   {%- if several and ranges.get('model') is not none -%}
     {%- do mistakes.append(where ~ '.ranges.model: several columns are planned by the merge itself; accepted: without model') -%}
@@ -199,6 +201,21 @@
           ~ alluvium.ref_of(planners[0]) ~ ' }}` to it') -%}
     {%- endif -%}
   {%- endif -%}
+{% endmacro %}
+
+
+{#- A mapping less the values that are not as its schema says. -#}
+{% macro right_values(where, block, schema) %}
+  {%- set right = {} -%}
+  {%- for key, value in block.items() if key in schema.properties -%}
+    {%- set rule = schema.properties[key] -%}
+    {%- if value is mapping and 'properties' in rule -%}
+      {%- do right.update({key: alluvium.right_values(where, value, rule)}) -%}
+    {%- elif not alluvium.schema_mistakes(where, value, rule) -%}
+      {%- do right.update({key: value}) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(right) }}
 {% endmacro %}
 
 
@@ -249,7 +266,7 @@
   {%- set settings = alluvium.merge_settings(node) -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- if settings.delete_when is not none -%}
-    {%- set partition_by = alluvium.as_list(node.config.get('partition_by')) -%}
+    {%- set partition_by = alluvium.column_names(node.config.get('partition_by')) -%}
     {#- The adapter partitions by a column that it makes of this one. -#}
     {%- set bucket_by = ((node.config.get('meta') or {}).get('alluvium_layout') or {}).get('bucket_by') or {} -%}
     {%- set source = bucket_by.column if bucket_by and target.type == 'alluvium' else none -%}

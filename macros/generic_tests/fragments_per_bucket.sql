@@ -1,4 +1,5 @@
-{% test fragments_per_bucket(model, max) %}
+{% test fragments_per_bucket(model, max=none) %}
+  {%- do alluvium.check_arguments('fragments_per_bucket', {'max': max}, kwargs, kind='test') -%}
 select
     bucket,
     state,

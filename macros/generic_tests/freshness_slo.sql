@@ -1,4 +1,5 @@
-{% test freshness_slo(model, events, slo=none) %}
+{% test freshness_slo(model, events=none, slo=none) %}
+  {%- do alluvium.check_arguments('freshness_slo', {'events': events}, kwargs, kind='test') -%}
   {%- set limit = slo or alluvium.tested_tier().get('slo') if execute else '1 day' -%}
   {%- if not alluvium.is_duration(limit) -%}
     {%- do exceptions.raise_compiler_error("alluvium.freshness_slo: slo is '" ~ limit

@@ -1,4 +1,5 @@
-{% test immutable_column(model, column_name, unique_key, events=none, sample=0.01) %}
+{% test immutable_column(model, column_name=none, unique_key=none, events=none, sample=0.01) %}
+  {%- do alluvium.check_arguments('immutable_column', {'column_name': column_name, 'unique_key': unique_key}, kwargs, kind='test') -%}
   {%- if sample is not number or sample is boolean or sample < 0.000001 or sample > 1 -%}
     {%- do exceptions.raise_compiler_error('alluvium.immutable_column: sample is ' ~ sample
         ~ '; accepted: the part of the keys to look at, a number from 0.000001 to 1.') -%}
@@ -6,7 +7,7 @@
   {%- set column = alluvium.quote(column_name) -%}
   {%- set quoted = [] -%}
   {%- set texts = [] -%}
-  {%- for key in ([unique_key] if unique_key is string else unique_key) -%}
+  {%- for key in alluvium.column_names(unique_key) -%}
     {%- do quoted.append(alluvium.quote(key)) -%}
     {%- do texts.append('cast(' ~ alluvium.quote(key) ~ ' as string)') -%}
   {%- endfor -%}

@@ -1,4 +1,5 @@
-{% test overlap_depth(model, max) %}
+{% test overlap_depth(model, max=none) %}
+  {%- do alluvium.check_arguments('overlap_depth', {'max': max}, kwargs, kind='test') -%}
 select
     bucket,
     state,

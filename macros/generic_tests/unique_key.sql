@@ -1,6 +1,7 @@
-{% test unique_key(model, columns) %}
+{% test unique_key(model, columns=none) %}
+  {%- do alluvium.check_arguments('unique_key', {'columns': columns}, kwargs, kind='test') -%}
   {%- set quoted = [] -%}
-  {%- for column in columns -%}
+  {%- for column in alluvium.column_names(columns) -%}
     {%- do quoted.append(alluvium.quote(column)) -%}
   {%- endfor %}
 select

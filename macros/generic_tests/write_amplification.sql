@@ -1,4 +1,5 @@
-{% test write_amplification(model, max) %}
+{% test write_amplification(model, max=none) %}
+  {%- do alluvium.check_arguments('write_amplification', {'max': max}, kwargs, kind='test') -%}
 select
     since,
     written_bytes,

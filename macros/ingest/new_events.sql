@@ -15,7 +15,9 @@
       {%- do exceptions.raise_compiler_error("alluvium.new_events: " ~ read.render() ~ " is filtered by event time (--sample, or a microbatch model). "
           ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
     {%- endfor -%}
-    {%- if not backfill -%}
+    {%- if backfill -%}
+      {%- if not flags.EMPTY -%}{%- do alluvium.check_backfill(node, events, bronze or events) -%}{%- endif -%}
+    {%- else -%}
       {%- set relation = alluvium.existing_relation(node) -%}
       {%- if relation is not none and relation.type == 'table' and not alluvium.is_rebuilt(node) -%}
         {%- set progress = alluvium.read_progress(relation, node.unique_id) -%}

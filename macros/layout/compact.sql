@@ -5,6 +5,7 @@
     Merges and relabels fragments until they lie as `meta.alluvium_layout` says; most runs decide from the log that
     nothing is to be done. -#}
 {% macro compact(relation=none, model=none, tier=none, dry_run=false) %}
+  {%- do alluvium.check_arguments('compact', {'model': model, 'tier': tier, 'dry_run': dry_run}, kwargs) -%}
   {%- if relation is not none -%}
     {#- In SQL, to look is to open every file: not for a merge that changed nothing. -#}
     {%- if (alluvium.maintains() if target.type == 'alluvium' else alluvium.rewrites()) -%}
@@ -19,7 +20,6 @@
     {{ return('') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium.check_dry_run('compact', dry_run) -%}
   {%- do alluvium.validate() -%}
   {%- set failed = [] -%}
   {%- for node in alluvium.models_with_layout(model, tier) -%}

@@ -25,30 +25,18 @@
 {% endmacro %}
 
 
-{#- The keys that SQL reads, where the adapter is not there to check them all. -#}
+{#- What the adapter says of a layout, where it is not there. -#}
 {% macro validate_layout(node, block, mistakes) %}
   {%- set where = node.name ~ ': meta.alluvium_layout' -%}
   {%- if block is not mapping -%}
-    {%- do mistakes.append(where ~ ': ' ~ tojson(block, block | string) ~ ' is not a mapping; accepted: sort_by, and what docs/compaction.md lists') -%}
+    {%- do mistakes.append(where ~ ': ' ~ alluvium.shown_value(block) ~ ' is not a mapping; accepted: sort_by, and what docs/compaction.md lists') -%}
     {{ return('') }}
   {%- endif -%}
-  {%- set bucket_by = block.get('bucket_by') -%}
-  {%- if bucket_by is not none -%}
-    {%- set windows = ['hour', 'day', 'week', 'month'] -%}
-    {%- if alluvium.validate_mapping(where ~ '.bucket_by', bucket_by, {'column': 'text', 'window': windows}, mistakes) -%}
-      {%- for key, accepted in {'column': 'a partition column', 'window': windows | join(', ')}.items() if key not in bucket_by -%}
-        {%- do mistakes.append(where ~ '.bucket_by.' ~ key ~ ': missing; accepted: ' ~ accepted) -%}
-      {%- endfor -%}
-    {%- endif -%}
-  {%- endif -%}
-  {%- set read = {} -%}
-  {%- for key in ('target_bytes', 'fan_in', 'quiet_after', 'retain') if block.get(key) is not none -%}
-    {%- do read.update({key: block[key]}) -%}
-  {%- endfor -%}
-  {%- do alluvium.validate_mapping(where, read, {
-      'target_bytes': 'size', 'fan_in': 'fan_in', 'quiet_after': 'quiet_after', 'retain': 'duration',
-  }, mistakes) -%}
-  {%- if 'retain' in read and bucket_by is none -%}
+  {#- A key that is null has its default. -#}
+  {%- set given = {} -%}
+  {%- for key, value in block.items() if value is not none -%}{%- do given.update({key: value}) -%}{%- endfor -%}
+  {%- do alluvium.walk_schema(where, given, alluvium.settings_schema().model.alluvium_layout, mistakes) -%}
+  {%- if 'retain' in given and 'bucket_by' not in given -%}
     {%- do mistakes.append(where ~ '.retain: whole buckets are dropped, and without bucket_by there is one; accepted: with bucket_by') -%}
   {%- endif -%}
 {% endmacro %}

@@ -4,6 +4,7 @@
     every model's. Compile first: `dbt compile`. Runs none of it and changes nothing. -#}
 {% macro suggest_layout(model=none) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.check_arguments('suggest_layout', {'model': model}, kwargs) -%}
   {%- if target.type != 'alluvium' -%}
     {%- do exceptions.raise_compiler_error('alluvium.suggest_layout: the target is of type ' ~ target.type
         ~ ', which does not show where filters reach tables; accepted: alluvium.') -%}

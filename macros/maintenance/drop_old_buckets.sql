@@ -2,9 +2,9 @@
 
     Drops the buckets of a model whose time was over `retain` ago: whole partitions, by a DELETE that opens no file. A partition
     whose value stands for no moment, or that is NULL, is kept. -#}
-{% macro drop_old_buckets(model, dry_run=true) %}
+{% macro drop_old_buckets(model=none, dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium.check_dry_run('drop_old_buckets', dry_run) -%}
+  {%- do alluvium.check_arguments('drop_old_buckets', {'model': model, 'dry_run': dry_run}, kwargs) -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium.find_model(model, 'alluvium.drop_old_buckets') -%}
   {%- set block = (node.config.get('meta') or {}).get('alluvium_layout') or {} -%}

@@ -2,19 +2,15 @@
 
     Deletes the tombstones of a merged model that are older than `older_than`, by its `tombstone_time`. An
     update older than a purged delete brings the row back: keep them longer than events can be late. -#}
-{% macro purge_tombstones(model, older_than='30 days', dry_run=true) %}
+{% macro purge_tombstones(model=none, older_than='30 days', dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium.check_dry_run('purge_tombstones', dry_run) -%}
+  {%- do alluvium.check_arguments('purge_tombstones', {'model': model, 'older_than': older_than, 'dry_run': dry_run}, kwargs) -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium.find_model(model, 'alluvium.purge_tombstones') -%}
   {%- set settings = alluvium.merge_settings(node) -%}
   {%- if settings is none or not settings.soft -%}
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
         ~ "' is no model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
-  {%- endif -%}
-  {%- if not alluvium.is_duration(older_than) -%}
-    {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: older_than is '" ~ older_than
-        ~ "'; accepted: a number of minutes, hours, days or weeks, such as 30 days.") -%}
   {%- endif -%}
   {%- set relation = alluvium.existing_relation(node) -%}
   {%- if relation is none -%}

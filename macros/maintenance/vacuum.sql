@@ -3,11 +3,11 @@
 
     VACUUM of the model's table, by the table's own retention. -#}
 {% macro vacuum(relation=none, model=none, dry_run=true) %}
+  {%- do alluvium.check_arguments('vacuum', {'model': model, 'dry_run': dry_run}, kwargs, is_hook=relation is not none) -%}
   {%- if relation is not none -%}
     {{ return('vacuum ' ~ relation.render() if alluvium.rewrites() else '') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium.check_dry_run('vacuum', dry_run) -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium.find_model(model, 'alluvium.vacuum') -%}
   {%- set table = alluvium.existing_relation(node) -%}

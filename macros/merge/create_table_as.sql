@@ -48,6 +48,7 @@
   {%- call statement('alluvium_source') -%}
     {{ create_temporary_view(source, compiled_code) }}
   {%- endcall -%}
+  {%- do alluvium.check_settings_of_batch(model, source) -%}
   {{ return(alluvium.empty_merge_table(source)) }}
 {% endmacro %}
 

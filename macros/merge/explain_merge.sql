@@ -2,8 +2,9 @@
 
     Prints what the next merge of the model would do: events, ranges, the files and bytes that
     they leave to read, and the engine. Takes the batch as it is staged now; merges and changes nothing. -#}
-{% macro explain_merge(model) %}
+{% macro explain_merge(model=none) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium.check_arguments('explain_merge', {'model': model}, kwargs) -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium.find_model(model, 'alluvium.explain_merge') -%}
   {%- set settings = alluvium.merge_settings(node) -%}

@@ -35,13 +35,58 @@
 {% endmacro %}
 
 
-{% macro check_merge_columns(target, node, settings, source_types, types) %}
+{#- Settings that name a column which is not there, of the batch's columns and of the table's, if there is one: each by its name in
+    lower case. -#}
+{% macro unknown_columns(node, settings, selected, stored) %}
   {%- set mistakes = [] -%}
   {%- for setting, columns in alluvium.needed_columns(settings).items() -%}
-    {%- for column in columns -%}
-      {%- if column | lower not in source_types -%}
-        {%- do mistakes.append(setting ~ ': the model does not select ' ~ column) -%}
-      {%- elif column | lower not in types -%}
+    {%- for column in columns if column | lower not in selected -%}
+      {%- do mistakes.append(setting ~ ': the model does not select ' ~ column ~ alluvium.did_you_mean(column, selected)) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- for setting in ('merge_update_columns', 'merge_exclude_columns') -%}
+    {%- for column in alluvium.column_names(node.config.get(setting)) if column | lower not in selected and column | lower not in stored and column != '_deleted' -%}
+      {%- do mistakes.append(setting ~ ': the model does not select ' ~ column ~ alluvium.did_you_mean(column, selected)) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {{ return(mistakes) }}
+{% endmacro %}
+
+
+{#- Raises where the settings of a merged model do not fit its batch, before anything is written for it.
+
+    table: its table; none where it is yet to be made. -#}
+{% macro check_settings_of_batch(node, source, table=none) %}
+  {%- set settings = alluvium.merge_settings(node) -%}
+  {%- set selected = alluvium.column_types(source) -%}
+  {%- set mistakes = alluvium.unknown_columns(node, settings, selected, alluvium.column_types(table) if table is not none else {}) -%}
+  {%- if table is none -%}
+    {%- set bucket_by = ((node.config.get('meta') or {}).get('alluvium_layout') or {}).get('bucket_by') -%}
+    {%- set made = modules.re.sub('[^A-Za-z0-9_]', '_', alluvium.bare(bucket_by.column)) ~ '_' ~ bucket_by.window if bucket_by else none -%}
+    {%- for column in alluvium.column_names(node.config.get('partition_by')) if column | lower not in selected and column | lower != made | lower -%}
+      {%- do mistakes.append('partition_by: the model does not select ' ~ column ~ alluvium.did_you_mean(column, selected)) -%}
+    {%- endfor -%}
+  {%- endif -%}
+  {#- Elsewhere Spark says what is wrong with SQL, once it runs. -#}
+  {%- if target.type == 'alluvium' -%}
+    {%- if settings.delete_when is not none -%}
+      {%- do mistakes.extend(adapter.condition_mistakes('delete_when', settings.delete_when, source.render())) -%}
+    {%- endif -%}
+    {#- A change of the schema comes after this. -#}
+    {%- if table is none or (node.config.get('on_schema_change') or 'ignore') == 'ignore' -%}
+      {%- set predicates = node.config.get('predicates') or node.config.get('incremental_predicates') -%}
+      {%- do mistakes.extend(adapter.predicate_mistakes(predicates, source.render(), table)) -%}
+    {%- endif -%}
+  {%- endif -%}
+  {%- do alluvium.refuse_merge(node, mistakes) -%}
+{% endmacro %}
+
+
+{% macro check_merge_columns(target, node, settings, source_types, types) %}
+  {%- set mistakes = alluvium.unknown_columns(node, settings, source_types, types) -%}
+  {%- for setting, columns in alluvium.needed_columns(settings).items() -%}
+    {%- for column in columns if column | lower in source_types -%}
+      {%- if column | lower not in types -%}
         {%- do mistakes.append(setting ~ ': the table has no column ' ~ column ~ '; set on_schema_change or rebuild it') -%}
       {%- endif -%}
     {%- endfor -%}

@@ -103,6 +103,8 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
 
 
 {% macro merge_assignments(settings, columns, updates) %}
+  {#- Nothing may change, not even the order: that would only matter to a delete that comes later. -#}
+  {%- if not updates and settings.delete_when is none -%}{{ return([]) }}{%- endif -%}
   {%- set s = 'DBT_INTERNAL_SOURCE.' -%}
   {%- set d = 'DBT_INTERNAL_DEST.' -%}
   {%- set sets = [] -%}

@@ -39,10 +39,10 @@
 {% endmacro %}
 
 
-{#- The MERGE of a plan. predicates: the model's own, a list of SQL, or none. -#}
+{#- The MERGE of a plan. predicates: the model's own, SQL or a list of SQL, or none. -#}
 {% macro planned_statement(target, plan, node, predicates) %}
   {%- set wrapped = [] -%}
-  {%- for predicate in predicates or [] -%}{%- do wrapped.append('(' ~ predicate ~ ')') -%}{%- endfor -%}
+  {%- for predicate in alluvium.as_list(predicates or none) -%}{%- do wrapped.append('(' ~ predicate ~ ')') -%}{%- endfor -%}
   {%- set columns = [] -%}
   {%- for column in plan.types if column in plan.source_types and column != '_deleted' -%}
     {%- do columns.append(column) -%}
@@ -56,11 +56,11 @@
 {% endmacro %}
 
 
-{#- Columns that an update may set, by dbt's own merge_update_columns and merge_exclude_columns. -#}
+{#- Columns that an update may set, by dbt's own merge_update_columns and merge_exclude_columns. An empty list allows none. -#}
 {% macro merge_updates(columns, node) %}
   {%- set only = node.config.get('merge_update_columns') -%}
-  {%- set except = alluvium.as_list(node.config.get('merge_exclude_columns')) | map('lower') | list -%}
-  {{ return(alluvium.as_list(only) if only else columns | map('lower') | reject('in', except) | list) }}
+  {%- set except = alluvium.column_names(node.config.get('merge_exclude_columns')) | map('lower') | list -%}
+  {{ return(alluvium.column_names(only) if only is not none and only != '' else columns | map('lower') | reject('in', except) | list) }}
 {% endmacro %}
 
 

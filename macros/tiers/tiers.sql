@@ -10,24 +10,19 @@
 
 
 {% macro validate_tiers(mistakes) %}
-  {%- set where = 'var alluvium_tiers' -%}
-  {%- set tiers = alluvium.tiers() -%}
-  {%- if tiers is not mapping or not tiers -%}
-    {%- do mistakes.append(where ~ ': ' ~ tojson(tiers, tiers | string) ~ ' is not accepted; accepted: a mapping of names to tiers') -%}
-    {{ return('') }}
-  {%- endif -%}
-  {%- for name, tier in tiers.items() -%}
-    {%- if name | lower == 'default' -%}
-      {%- do mistakes.append(where ~ ': a tier may not be called ' ~ name ~ ', the name of the pool of everything else; accepted: any other name') -%}
-    {%- endif -%}
-    {%- do alluvium.validate_mapping(where ~ '.' ~ name, tier, {
-        'weight': 'count', 'min_share': 'number', 'slo': 'duration', 'spark_conf': 'mapping',
-    }, mistakes) -%}
+  {%- set tiers = alluvium.tiers() if alluvium.tiers() is mapping else {} -%}
+  {%- for name in tiers if name | string | lower == 'default' -%}
+    {%- do mistakes.append('var alluvium_tiers: a tier may not be called ' ~ name ~ ', the name of the pool of everything else; accepted: any other name') -%}
   {%- endfor -%}
+  {%- set schema = alluvium.settings_schema().model.alluvium_tier -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' and 'alluvium_tier' in (node.config.get('meta') or {}) -%}
-    {%- if node.config.meta.alluvium_tier not in tiers -%}
-      {%- do mistakes.append(node.name ~ ': meta.alluvium_tier: ' ~ tojson(node.config.meta.alluvium_tier, node.config.meta.alluvium_tier | string)
-          ~ ' is not a tier; accepted: ' ~ tiers | join(', ')) -%}
+    {%- set where = node.name ~ ': meta.alluvium_tier' -%}
+    {%- set wrong = alluvium.schema_mistakes(where, node.config.meta.alluvium_tier, schema) -%}
+    {%- if wrong -%}
+      {%- do mistakes.extend(wrong) -%}
+    {%- elif tiers and node.config.meta.alluvium_tier not in tiers -%}
+      {%- do mistakes.append(where ~ ': ' ~ alluvium.shown_value(node.config.meta.alluvium_tier)
+          ~ ' is not a tier; accepted: ' ~ tiers | join(', ') ~ alluvium.did_you_mean(node.config.meta.alluvium_tier, tiers)) -%}
     {%- endif -%}
   {%- endfor -%}
 {% endmacro %}

@@ -100,3 +100,35 @@ def test_a_window_of_time(project: Any) -> None:
     )
     backfill(project, from_time="2024-03-01 01:00", before_time="2024-03-01T03:00:00")
     assert project.figures("items")["events"] == 4
+    # YAML takes this for a date and not for a text.
+    project.dbt("run", "--vars", "{alluvium_backfill: {items: {from_time: 2024-03-01}}}")
+    assert project.figures("items")["events"] == 9
+
+
+BEYOND = "whose {} goes from {} to {}"
+
+
+@pytest.mark.parametrize(
+    ("window", "said"),
+    [
+        ("from_batch: 5", BEYOND.format("_batch_id", 0, 4)),
+        ("from_time: 2024-03-02", BEYOND.format("_source_timestamp", "2024-03-01 00:00:00", "")),
+        ("before_time: 2024-03-01", BEYOND.format("_source_timestamp", "2024-03-01 00:00:00", "")),
+        ("from_batch: 3, through_batch: 2", "is after through_batch 2, so the window is empty"),
+        ("from_time: 2024-03-02, before_time: 2024-03-02 00:00", "so the window is empty"),
+    ],
+)
+def test_windows_in_which_nothing_can_be(project: Any, window: str, said: str) -> None:
+    before = project.versions("items")
+    asked = f"{{alluvium_backfill: {{items: {{{window}}}}}}}"
+    result = project.try_dbt("run", "--vars", asked)
+    assert not result.success
+    assert said in str(result.exception) + "".join(project.lines)
+    assert project.versions("items") == before
+
+
+def test_a_window_that_holds_nothing_says_so(project: Any) -> None:
+    project.session.sql(f"delete from {project.schema}.events where _batch_id = 2")
+    backfill(project, from_batch=2, through_batch=2)
+    said = "items: the backfill of {from_batch: 2, through_batch: 2} found no event in"
+    assert project.said(said)

@@ -43,6 +43,7 @@ class Macros:
             "selected_resources": [],
             "project_name": "root",
             "var": lambda name, default=None: default,
+            "invocation_args_dict": {"vars": {}},
             # What a stock target takes.
             "adapter": types.SimpleNamespace(
                 dispatch=lambda name, package: getattr(self, f"default__{name}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from alluvium import schema
 from dbt.adapters.alluvium import layouts
 
 
@@ -18,6 +19,8 @@ def use(macros: Any, *nodes: Any, sources: tuple[Any, ...] = ()) -> None:
     macros.context["adapter"] = SimpleNamespace(
         stream_mistakes=lambda found: ["format: bad"] * len(found),
         layout_mistakes=layouts.mistakes,
+        setting_mistakes=schema.mistakes,
+        given_vars=dict,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,22 +19,24 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
+from alluvium import schema as schema_of_settings
 from alluvium.delta import log
 from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from alluvium.merge import batch, one_commit, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
-from alluvium.names import in_catalog, literal, quoted
+from alluvium.names import among, in_catalog, literal, quoted
 from alluvium.ranges import UnfitError
 from alluvium.windows.window import Window
 from dbt.adapters.alluvium import (
     catalog,
     layouts,
     lost_tables,
+    named,
     python_models,
     seeds,
     settings,
@@ -171,11 +173,14 @@ class AlluviumAdapter(SparkAdapter):
         dbt-spark's materializations read `file_format` and take its absence for parquet: a table
         would be dropped before it is rebuilt, a snapshot refused. Its MERGE fails on a column that
         the batch no longer has, whatever `on_schema_change` says, unless Delta may evolve; the
-        setting ends with the node's session. A table whose buckets are made from a timestamp is
-        partitioned by the column that is generated for it. A node of a tier enters it.
+        setting ends with the node's session. Lists are what they go through, so a text becomes one.
+        A table whose buckets are made from a timestamp is partitioned by the column that is
+        generated for it. A node of a tier enters it.
         """
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
+        for key, value in named.lists(config).items():
+            config.model.config[key] = value
         session = self._handle.session
         self._check_free(config)
         meta = config.get("meta") or {}
@@ -274,12 +279,28 @@ class AlluviumAdapter(SparkAdapter):
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
             self.execute_macro("validate", project="alluvium")
             return
+        for line in settings.near_misses(nodes):
+            _log.warning(line)
         found = settings.mistakes(nodes)
         if found:
             raise DbtRuntimeError(
                 "mistakes in the settings of alluvium, nothing was run:\n  - "
                 + "\n  - ".join(found)
             )
+
+    @available.parse_list
+    def setting_mistakes(self, where: str, value: Any, schema: dict[str, Any]) -> list[str]:
+        """Every mistake in a value, by the schema that the package has for it."""
+        return schema_of_settings.mistakes(where, value, schema)
+
+    @available.parse(lambda *a, **k: {})
+    def given_vars(self) -> dict[str, Any]:
+        """The vars of the project's file, those for one package too, and of the command line."""
+        packages = self.config.load_dependencies()
+        found: dict[str, Any] = {}
+        for name, value in self.config.vars.vars.items():
+            found |= value if name in packages and isinstance(value, dict) else {name: value}
+        return found | dict(self.config.cli_vars)
 
     # dbt's first statements: schemas in build and run, relations in compile and show.
 
@@ -290,6 +311,65 @@ class AlluviumAdapter(SparkAdapter):
     def set_relations_cache(self, *args: Any, **kwargs: Any) -> None:
         self.check_settings()
         super().set_relations_cache(*args, **kwargs)
+
+    @available.parse_none
+    def check_named_columns(
+        self,
+        model: dict[str, Any],
+        strategy: str | None,
+        sql: str,
+        target: BaseRelation | None = None,
+    ) -> None:
+        """Raise where dbt's settings of a model name a column that is not there.
+
+        strategy: how rows come into its table; None where it is made anew each time.
+        sql: its query.
+        target: its table; None where it is yet to be made.
+        """
+        source = f"(\n{self._last_statement(sql)}\n)"
+        try:
+            selected = self._handle.table(source).columns
+        except AnalysisException:
+            return  # what is wrong with it is told by what runs it
+        config = model["config"]
+        evolves = target and config.get("on_schema_change") not in (None, "ignore")
+        predicates = [] if strategy != "merge" or evolves else named.predicates(config)
+        found = self.predicate_mistakes(predicates, source, target)
+        self._refuse_unknown(model, strategy, selected, target, found)
+
+    @available.parse_list
+    def condition_mistakes(self, setting: str, sql: str, relation: str) -> list[str]:
+        """What is wrong with a condition on the rows of a relation; nothing runs."""
+        rows = self._handle.table(relation)
+        try:
+            rows.selectExpr(f"coalesce((\n{sql}\n), false)")
+        except (AnalysisException, ParseException) as error:
+            return [f"{setting}: {named.why(error, rows.columns)}"]
+        return []
+
+    @available.parse_list
+    def predicate_mistakes(
+        self, predicates: str | list[str] | None, source: str, target: BaseRelation | None
+    ) -> list[str]:
+        """What is wrong with a merge's own conditions on its batch and its table; nothing runs.
+
+        target: None where the table is yet to be made, with the columns of the batch.
+        """
+        given, found = named.as_list(predicates), []
+        if not given:
+            return []
+        table = source if target is None else target.render()
+        if not among("_deleted", self._handle.table(table).columns):
+            # A merge that keeps tombstones adds it.
+            table = f"(select *, cast(null as boolean) as `_deleted` from {table})"
+        joined = f"{source} as DBT_INTERNAL_SOURCE cross join {table} as DBT_INTERNAL_DEST"
+        selected = self._handle.table(source).columns
+        for sql in given:
+            try:
+                self._handle.table(f"{joined}\nwhere (\n{sql}\n)")
+            except (AnalysisException, ParseException) as error:
+                found.append(f"incremental_predicates: {named.why(error, selected)}")
+        return found
 
     # Python models -------------------------------------------------------------------------
 
@@ -304,12 +384,41 @@ class AlluviumAdapter(SparkAdapter):
         method = parsed_model["config"].get("submission_method") or "session"
         python_models.check_submission_method(method)
         source = self._source_file(parsed_model)
+        check = self._column_check(parsed_model)
         live = self._live_refs(parsed_model)
         self._ask_for_ranges(parsed_model["unique_id"])
         figures: Figures = python_models.run(
-            self._handle, parsed_model, compiled_code, source, live
+            self._handle, parsed_model, compiled_code, source, live, check
         )
         return figures.response()
+
+    def _column_check(self, parsed_model: dict[str, Any]) -> Callable[[list[str]], None]:
+        """What refuses a frame whose columns are not those that the model's settings name."""
+        config, strategy, target = parsed_model["config"], None, None
+        if config["materialized"] == "incremental":
+            merged = "alluvium_merge" in (config.get("meta") or {})
+            strategy = config.get("incremental_strategy") or ("merge" if merged else "append")
+            target = self.get_relation("", parsed_model["schema"], parsed_model["alias"])
+        return lambda columns: self._refuse_unknown(parsed_model, strategy, columns, target)
+
+    def _refuse_unknown(
+        self,
+        model: dict[str, Any],
+        strategy: str | None,
+        selected: list[str],
+        target: BaseRelation | None,
+        further: Iterable[str] = (),
+    ) -> None:
+        config = model["config"]
+        stored = target and [column.name for column in self.get_columns_in_relation(target)]
+        block = (config.get("meta") or {}).get(layouts.META)
+        made = layouts.generated(layouts.declared(model["name"], block), named.partitions(config))
+        known = [*selected, made.name] if made else selected
+        mistakes = [*named.unknown(config, strategy, known, stored), *further]
+        if mistakes:
+            raise DbtRuntimeError(
+                f"{model['name']} cannot be written:\n  - " + "\n  - ".join(mistakes)
+            )
 
     def _ask_for_ranges(self, planner: str) -> None:
         """Leave what a merge wants to know of the Python model of this unique id, if one does."""

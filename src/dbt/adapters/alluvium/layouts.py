@@ -20,6 +20,7 @@ from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.delta import bucket_column
 from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
+from alluvium.schema import shown
 
 META = "alluvium_layout"
 _log = AdapterLogger("Alluvium")
@@ -32,6 +33,12 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
         config = model.get("config") or {}
         meta = config.get("meta") or {}
         if META not in meta:
+            continue
+        if not isinstance(meta[META], Mapping):
+            found.append(
+                f"{model['name']}: meta.{META}: {shown(meta[META])} is not a mapping;"
+                " accepted: sort_by, and what docs/compaction.md lists"
+            )
             continue
         try:
             layout = parse_layout(model["name"], meta[META])

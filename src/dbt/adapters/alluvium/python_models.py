@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +39,13 @@ def run(
     code: str,
     source: Path | None,
     live: Mapping[str, str],
+    check: Callable[[list[str]], None],
 ) -> Figures:
     """Run the model's code, write what it returns, and give the figures of the write.
 
     source: the user's file, if it is known.
     live: queries that stand for the relations of these names, which hold more than a reader sees.
+    check: raises where the settings name a column that the frame does not have.
 
     Raises:
         DbtRuntimeError: the model failed (with the user's file and line) or returned something
@@ -68,6 +70,7 @@ def run(
         check_columns(frame.schema)
     except Exception as error:
         raise DbtRuntimeError(_explain(path, error)) from error
+    check(frame.columns)
     view, sql = scope[_VIEW], scope[_SQL]
     # A pandas-on-Spark frame may belong to another session of this process, its view with it.
     owner = frame.sparkSession

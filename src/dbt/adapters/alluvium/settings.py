@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from alluvium.names import in_catalog
+from alluvium.names import did_you_mean, in_catalog, nearest
 from dbt.adapters.alluvium import layouts, streams
 
 _OF_THE_PACKAGE = ("alluvium_merge", "alluvium_tier")
@@ -44,15 +44,11 @@ def mistakes(nodes: Iterable[Any]) -> list[str]:
     For a project without the dbt package, which otherwise checks them all.
     """
     found = []
-    for node in nodes:
-        accepted = _ACCEPTED.get(node.resource_type)
-        meta = getattr(node.config, "meta", None)
-        if accepted is None or not isinstance(meta, Mapping):
-            continue
+    for node, accepted, meta in _with_meta(nodes):
         ours = [key for key in meta if isinstance(key, str) and key.startswith("alluvium_")]
         found += [
             f"{node.name}: meta.{key} is not known on a {node.resource_type};"
-            f" accepted: {', '.join(accepted)}"
+            f" accepted: {', '.join(accepted)}{did_you_mean(key, accepted)}"
             for key in ours
             if key not in accepted
         ]
@@ -67,3 +63,23 @@ def mistakes(nodes: Iterable[Any]) -> list[str]:
         if streams.META in accepted and streams.META in meta:
             found += streams.mistakes([node.to_dict()])
     return found
+
+
+def near_misses(nodes: Iterable[Any]) -> list[str]:
+    """Keys of `meta` that may have been meant as ours, each with the one that is near."""
+    return [
+        f"{node.name}: meta.{key} is not a setting of alluvium and changes nothing;"
+        f" did you mean {nearest(key, accepted)}?"
+        for node, accepted, meta in _with_meta(nodes)
+        for key in meta
+        if not str(key).startswith("alluvium_") and nearest(key, accepted)
+    ]
+
+
+def _with_meta(nodes: Iterable[Any]) -> Iterator[tuple[Any, tuple[str, ...], Mapping[Any, Any]]]:
+    """The nodes that may have keys of ours, which those are, and `meta`."""
+    for node in nodes:
+        accepted = _ACCEPTED.get(node.resource_type)
+        meta = getattr(node.config, "meta", None)
+        if accepted is not None and isinstance(meta, Mapping):
+            yield node, accepted, meta

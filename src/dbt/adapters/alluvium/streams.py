@@ -20,8 +20,10 @@ from pyspark.sql import SparkSession
 from alluvium import stream
 from alluvium.compaction.layout import Layout
 from alluvium.names import quoted
+from alluvium.schema import shown
 from alluvium.stream.checkpoint import root_of
 from alluvium.stream.files import Files
+from alluvium.stream.spec import KEYS
 from dbt.adapters.alluvium import layouts
 from dbt.adapters.alluvium.figures import ModelResponse
 
@@ -93,12 +95,20 @@ def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
     """Every mistake in the streams of the graph's sources, before anything runs."""
     found = []
     for source in sources:
-        block = ((source.get("config") or {}).get("meta") or {}).get(META)
-        if block is not None:
-            try:
-                stream.parse_spec(f"{source['source_name']}.{source['name']}", block)
-            except stream.SpecError as error:
-                found += [f"source {error.source}: {META}.{m}" for m in error.mistakes]
+        meta = (source.get("config") or {}).get("meta") or {}
+        name = f"{source['source_name']}.{source['name']}"
+        if META not in meta:
+            continue
+        if not isinstance(meta[META], Mapping):
+            found.append(
+                f"source {name}: meta.{META}: {shown(meta[META])} is not a mapping;"
+                f" accepted keys: {', '.join(KEYS)}"
+            )
+            continue
+        try:
+            stream.parse_spec(name, meta[META])
+        except stream.SpecError as error:
+            found += [f"source {error.source}: {META}.{m}" for m in error.mistakes]
     return found
 
 

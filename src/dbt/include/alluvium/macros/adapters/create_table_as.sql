@@ -20,6 +20,9 @@ __alluvium_sql = __alluvium_json.loads({{ tojson(tojson(sql)) }})
     {%- if alluvium_layout() is not none -%}
       {%- do adapter.check_layout(compiled_code, model.name, alluvium_layout(), config.get('partition_by')) -%}
     {%- endif -%}
+    {%- if config.get('partition_by') and config.get('materialized') == 'table' -%}
+      {%- do adapter.check_named_columns(model, none, compiled_code) -%}
+    {%- endif -%}
     {{ header }}
     {{ alluvium_create_table_sql(relation, compiled_code) }}
   {%- endif -%}

@@ -50,6 +50,9 @@
   {%- endif -%}
 
   {%- if rebuild and not merged and not windowed -%}
+    {%- if language == 'sql' -%}
+      {%- do adapter.check_named_columns(model, strategy, compiled_code) -%}
+    {%- endif -%}
     {%- call statement('main', language=language) -%}
       {{ create_table_as(False, this, compiled_code, language) }}
     {%- endcall -%}
@@ -75,8 +78,13 @@
       {%- do adapter.check_layout('select * from ' ~ tmp_relation, model.name, layout, config.get('partition_by')) -%}
     {%- endif -%}
 
+    {%- if not merged and language == 'sql' -%}
+      {%- do adapter.check_named_columns(model, strategy, 'select * from ' ~ tmp_relation, none if rebuild else existing_relation) -%}
+    {%- endif -%}
+
     {#- Our merge leaves to Delta what a table computes, as the column of its buckets, and sorts what it writes itself. -#}
     {%- if merged -%}
+      {%- do alluvium.check_settings_of_batch(model, tmp_relation, none if rebuild else existing_relation) -%}
       {%- if rebuild -%}
         {%- call statement('create_empty') -%}
           {{ create_table_as(False, this, alluvium.empty_merge_table(tmp_relation), 'sql') }}

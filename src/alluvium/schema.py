@@ -1,0 +1,110 @@
+"""Values of settings beside a JSON Schema that says what they may be: every mistake, in words.
+
+The schema is `settings_schema` of the dbt package. Two keys of it are for people: `accepted`, what
+a message says of a value, and `missing`, what it says of one that is not there. A `secret` is never
+shown.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator, TypeChecker, ValidationError
+from jsonschema.validators import extend
+
+from alluvium.names import did_you_mean
+
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?)?"
+)
+
+
+def mistakes(where: str, value: Any, schema: Mapping[str, Any]) -> list[str]:
+    """Every mistake in a value, each a line that begins with `where`; none where it is accepted.
+
+    Args:
+        where: what holds the value, such as ``orders: meta.alluvium_merge``.
+        value: as YAML, `config()` or `--vars` gave it.
+        schema: what it may be.
+    """
+    found: list[str] = []
+    for error in _Validator(dict(schema)).iter_errors(value):
+        # A mapping that lacks two keys, or has two that nobody knows, is two errors or one.
+        found += [line for line in _lines(where, value, schema, error) if line not in found]
+    return found
+
+
+def shown(value: Any) -> str:
+    """A value for a message, as JSON."""
+    return json.dumps(value, default=str)
+
+
+def is_moment(value: Any) -> bool:
+    """Whether a value is a day of the calendar, and maybe a time of it: a text, or YAML's date."""
+    match = _MOMENT.fullmatch(str(value))
+    if match is None or not isinstance(value, (str, datetime.date)):
+        return False
+    try:
+        datetime.date.fromisoformat(match[1])
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(
+    where: str, value: Any, schema: Mapping[str, Any], error: ValidationError
+) -> Iterator[str]:
+    place, at, rule = where, value, schema
+    for key in error.absolute_path:
+        inner = (rule.get("properties") or {}).get(key, rule.get("additionalProperties"))
+        if not isinstance(inner, Mapping):
+            break  # an item of a list: the list is what is not accepted
+        place, at, rule = f"{place}.{key}", at[key], inner
+    properties = rule.get("properties") or {}
+    if error.validator == "additionalProperties":
+        for key in at:
+            if key not in properties:
+                yield (
+                    f"{place}: unknown key {key}; accepted: {', '.join(properties)}"
+                    f"{did_you_mean(key, properties)}"
+                )
+    elif error.validator == "required":
+        for key in rule["required"]:
+            if key not in at:
+                said = properties[key].get("missing") or properties[key]["accepted"]
+                yield f"{place}.{key}: missing; accepted: {said}"
+    elif rule.get("secret"):
+        yield f"{place}: accepted: {rule['accepted']}"
+    elif error.validator == "type" and ("properties" in rule or "additionalProperties" in rule):
+        said = f" keys: {', '.join(properties)}" if properties else f": {rule['accepted']}"
+        yield f"{place}: {shown(at)} is not a mapping; accepted{said}"
+    else:
+        yield f"{place}: {shown(at)} is not accepted; accepted: {rule['accepted']}"
+
+
+def _is_mapping(_: TypeChecker, value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_list(_: TypeChecker, value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+def _is_whole(_: TypeChecker, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_types = Draft202012Validator.TYPE_CHECKER.redefine_many(
+    {
+        "object": _is_mapping,
+        "array": _is_list,
+        "integer": _is_whole,
+        "false": lambda _, value: value is False,
+        "moment": lambda _, value: is_moment(value),
+    }
+)
+_Validator = extend(Draft202012Validator, type_checker=_types)

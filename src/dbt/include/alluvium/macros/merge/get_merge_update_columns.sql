@@ -1,0 +1,5 @@
+{#- dbt takes an empty list for none given, and updates every column. -#}
+{% macro alluvium__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns) %}
+  {%- if config.get('merge_update_columns') == [] and not merge_exclude_columns -%}{{ return([]) }}{%- endif -%}
+  {{ return(dbt.default__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns)) }}
+{% endmacro %}
