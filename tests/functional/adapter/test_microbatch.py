@@ -55,6 +55,7 @@ def during(start: str, end: str) -> list[str]:
     return ["--event-time-start", start, "--event-time-end", end]
 
 
+EVENING = during("2024-01-03 22:00:00", "2024-01-04")
 NIGHT = during("2024-01-03 22:00:00", "2024-01-04 01:00:00")
 
 
@@ -122,7 +123,7 @@ def test_a_batch_overwrites_its_window_alone(project: Clicks) -> None:
         }
     )
     project.land(TIMES)
-    result = project.try_dbt("run", *NIGHT)
+    result = project.try_dbt("run", *EVENING)
     assert {one.node.name: one.status.value for one in result.result} == {
         "bucketed": "success",
         "plain": "success",
@@ -134,28 +135,37 @@ def test_a_batch_overwrites_its_window_alone(project: Clicks) -> None:
         " 2024-01-03 23:00:00 (UTC); nothing was written."
     )
     assert "outside" not in project.sql("show tables in {s}")["tableName"].tolist()
-    night = between(TIMES, "2024-01-03 22:00", "2024-01-04 01:00")
+    evening = between(TIMES, "2024-01-03 22:00", "2024-01-04")
     for name in ("bucketed", "plain"):
-        assert [one for one, _ in project.rows(name)] == night
-    assert [one for one, _ in project.rows("daily")] == list(TIMES)
-    # The hour of 2 and 3 is empty now; those of the same day beside it are not asked for again.
-    later = {4: TIMES[4], 6: TIMES[6], 8: "2024-01-04 00:30:00"}
-    project.land(later, "second")
-    project.dbt(
-        "run", "--exclude", "outside", *during("2024-01-03 22:00:00", "2024-01-03 23:00:00")
-    )
-    assert project.said("OK 0 rows, 2 taken away")
+        assert [one for one, _ in project.rows(name)] == evening
+    assert [one for one, _ in project.rows("daily")] == [1, *evening]
+    # The hour of 2 and 3 is empty now; that of the same day beside it is not asked for again.
+    project.land({4: TIMES[4], 8: "2024-01-03 20:30:00"}, "second")
+    hour = during("2024-01-03 22:00:00", "2024-01-03 23:00:00")
+    project.dbt("run", "--exclude", "outside", *hour)
+    assert len(project.said("OK 0 rows, 2 taken away")) == 2
+    assert project.said("OK 2 rows in 1 file, 5 taken away")
     for name in ("bucketed", "plain"):
-        assert project.rows(name) == [(4, "first"), (5, "first"), (6, "first")]
-    assert project.rows("daily") == [(4, "second"), (6, "first"), (7, "first")]
-    # What stands is neither replaced nor doubled; where nothing does, a sample is taken.
-    for more in (
-        ["--empty"],
-        ["--sample", "{'start': '2024-01-03 22:00:00', 'end': '2024-01-04 00:45:00'}"],
-    ):
-        project.dbt("run", "--select", "bucketed", *more, *(NIGHT if more == ["--empty"] else []))
-        assert project.said("--empty and --sample replace none")
-        assert project.rows("bucketed") == [(4, "first"), (5, "first"), (6, "first")]
+        assert project.rows(name) == [(4, "first"), (5, "first")]
+    assert project.rows("daily") == [(4, "second"), (8, "second")]
+    # What stands is neither replaced nor doubled.
+    some = "{'start': '2024-01-03 23:00:00', 'end': '2024-01-03 23:30:00'}"
+    for less in (["--empty", *during("2024-01-03 23:00:00", "2024-01-04")], ["--sample", some]):
+        project.dbt("run", "--select", "bucketed", *less)
+        assert project.said("bucketed: 2 rows stand in 2024-01-03 23:00:00 up to")
+        assert project.said("OK 0 rows, 2 kept")
+        assert project.rows("bucketed") == [(4, "first"), (5, "first")]
+
+
+@pytest.mark.slow
+def test_a_sample_fills_a_window_that_is_empty(project: Clicks) -> None:
+    project.land(TIMES)
+    project.only({"sampled.sql": model()})
+    project.dbt("run", *during("2024-01-03 22:00:00", "2024-01-03 23:00:00"))
+    some = "{'start': '2024-01-03 22:10:00', 'end': '2024-01-03 23:30:00'}"
+    for _ in range(2):
+        project.dbt("run", "--sample", some)
+        assert [one for one, _ in project.rows("sampled")] == [2, 3, 4]
 
 
 @pytest.mark.slow
@@ -280,7 +290,10 @@ def test_without_a_constraint_of_deltas_and_with_dynamic_overwrite(project: Clic
     hour = during("2024-01-03 22:00:00", "2024-01-03 23:00:00")
     project.dbt("run", *during("2024-01-03 21:00:00", "2024-01-04 01:00:00"))
     project.land({2: TIMES[2]}, "second")
+    project.sql("optimize {s}.set")  # rows of other hours are copied now
     project.dbt("run", *hour)
+    assert project.said("OK 1 rows")
+    assert project.said(", 2 taken away")
     rows = [(1, "first"), (2, "second"), (4, "first"), (5, "first"), (6, "first")]
     assert project.rows("set") == rows
     project.land({2: TIMES[2]}, "bad")

@@ -662,20 +662,20 @@ class AlluviumAdapter(SparkAdapter):
         node: dict[str, Any],
         create: str | None = None,
         fills: bool = False,
-        replaces: bool = True,
     ) -> dict[str, Any]:
         """Put the rows of `batch` in place of the window's: the statement, and dbt's response.
 
+        Under --empty and --sample rows that stand there are left alone, and so is the batch.
+
         create: the statement that makes the table of them; None where it is there.
         fills: whether a column that the batch leaves out becomes NULL.
-        replaces: else rows that stand in the window are left alone, and so is the batch.
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the write
         session, name = self._handle.session, node["name"]
         with spark_errors(), windows.errors():
             if create is not None:
                 return windows.create(session, table, create, batch, window, name)
-            return windows.overwrite(session, table, batch, window, name, fills, replaces)
+            return windows.overwrite(session, table, batch, window, name, fills)
 
     # The merge -----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
@@ -58,10 +59,12 @@ def overwrite(
     window: Window,
     model: str,
     fills: bool,
-    replaces: bool,
 ) -> dict[str, Any]:
     """Write the window, or leave it alone where rows stand that must not be replaced."""
     started = time.perf_counter()
+    flags = get_flags()
+    # Their batches lack rows of the window.
+    replaces = not (getattr(flags, "EMPTY", False) or getattr(flags, "SAMPLE", None))
     columns = write.columns(session, table, batch, fills)
     sql = write.statement(table, batch, columns, window, adds=not replaces)
     kept = 0 if replaces else write.standing(session, table, window)

@@ -121,8 +121,7 @@
       {%- do process_schema_changes(on_schema_change, source, existing_relation) -%}
       {%- if windowed -%}
         {%- set done = adapter.write_window(adapter.batch_window(source.render(), this.render(), model), this.render(),
-                                            source.render(), model, fills=on_schema_change != 'ignore',
-                                            replaces=not (flags.EMPTY or flags.SAMPLE)) -%}
+                                            source.render(), model, fills=on_schema_change != 'ignore') -%}
         {{ write(done.sql) }}
         {%- do store_result('main', response=done.response) -%}
       {%- else -%}
