@@ -102,6 +102,11 @@ def test_streaming_table(home: Path, tmp_path: Path) -> None:
     sql = (
         "{{ config(materialized='streaming_table') }} select * from {{ source('landing', 'feed') }}"
     )
+    # What Spark refuses is dbt's own kind of error, with the model's file.
+    project.write({"models/events.sql": sql.replace("*", "nope")})
+    assert not project.try_dbt("run").success
+    assert project.said("Database Error in model events (models/events.sql)")
+    assert not project.said("Unhandled error")
     project.write({"models/events.sql": sql})
     for block, complaints in (
         ({"format": "xml", "foo": 1}, ["foo: unknown key", "'xml'"]),
