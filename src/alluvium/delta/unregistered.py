@@ -18,25 +18,23 @@ _PLACE_OF_TYPE = 1  # in Spark's case class CatalogTable
 
 @dataclass(frozen=True)
 class Unregistered:
-    """What lies in a folder that no table of the catalog names.
+    """A Delta table in a folder that no table of the catalog names.
 
     Attributes:
         location: the folder, a path or URI.
-        table_id: id of the Delta table in it; None where there is no commit of one.
-        version: of the table, -1 for none.
+        table_id: its id.
+        version: its newest one.
         written_at: when its newest commit was made.
         transactions: its `txn` actions, by application id.
     """
 
     location: str
-    table_id: str | None
+    table_id: str
     version: int
     written_at: dt.datetime | None
     transactions: Mapping[str, int]
 
     def __str__(self) -> str:
-        if self.table_id is None:
-            return f"{self.location} holds files and no commit of a Delta table"
         at = (
             ""
             if self.written_at is None
@@ -48,17 +46,17 @@ class Unregistered:
 
 
 def look(session: SparkSession, location: str) -> Unregistered | None:
-    """What lies at `location`, a path or URI; None for no folder, or an empty one."""
+    """The Delta table at `location`, a path or URI; None where no commit of one is there."""
     java: Any = jvm.of(session)
     path = java.org.apache.hadoop.fs.Path(location)
     fs = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-    if not fs.exists(path) or len(fs.listStatus(path)) == 0:
+    if not fs.exists(java.org.apache.hadoop.fs.Path(path, "_delta_log")):
         return None
     table = f"delta.{quoted(location)}"
     table_id, transactions = log.state(session, table)
     version = log.version(session, table)
     if version < 0:
-        return Unregistered(location, None, version, None, {})
+        return None
     at = log.last_commit(session, table).get("timestamp")
     written_at = None if at is None else dt.datetime.fromtimestamp(at / 1000, dt.UTC)
     return Unregistered(location, table_id, version, written_at, transactions)

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import unregistered
 from alluvium.delta.unregistered import Unregistered
 from alluvium.merge import progress
-from alluvium.names import in_catalog, quoted
+from alluvium.names import in_catalog, literal, quoted
 from alluvium.stream import checkpoint as checkpoints
 from alluvium.stream.files import Files
 from dbt.adapters.alluvium import streams
@@ -56,14 +56,14 @@ def register_own(
             place = unregistered.default_location(session, str(node.schema), name)
             lost[name] = (unregistered.look(session, place), True)
         for name, (table, managed) in lost.items():
-            if table is not None and table.table_id is not None:
+            if table is not None:
                 whole = f"{quoted(node.schema)}.{quoted(name)}"
                 unregistered.register(session, whole, table.location, managed=managed)
                 yield f"{node.schema}.{name} was lost to the metastore, and is back: {table}"
 
 
 def there(session: SparkSession, node: Any) -> Unregistered | None:
-    """What lies where a node's table is going to be; None for nothing."""
+    """The Delta table that lies where a node's table is going to be; None for none."""
     root = node.config.get("location_root")
     if root is not None:
         return unregistered.look(session, f"{root.rstrip('/')}/{node.alias}")
@@ -79,24 +79,18 @@ def check_replaced(node: Any, found: Unregistered, *, full_refresh: bool) -> Non
     """
     # A statement replaces what is there, in a commit that can be undone. A stream appends.
     appends = node.config.materialized == "streaming_table"
-    if not appends and (full_refresh or found.table_id is None):
+    if full_refresh and not appends:
         return
     name = f"{quoted(node.schema)}.{quoted(node.alias)}"
-    way_out = "move the folder away to begin from nothing"
-    if found.table_id is not None:
-        way_out = (
-            f"`create table {name} using delta location '{found.location}'` (say in `on-run-start`)"
-            f" makes it the table again, or {way_out}"
-        )
     raise DbtRuntimeError(
         f"{node.name}: the metastore knows no table {node.schema}.{node.alias}, but {found}."
-        f" Nothing was changed. Accepted: {way_out}."
+        f" Nothing was changed. Accepted: `create table {name} using delta location"
+        f" {literal(found.location)}` (say in `on-run-start`), which makes it the table again,"
+        " or to move the folder away and begin from nothing."
     )
 
 
 def _is_own(session: SparkSession, home: Path, node: Any, found: Unregistered) -> bool:
-    if found.table_id is None:
-        return False
     if node.config.materialized == "streaming_table":
         root = streams.checkpoint_of(
             session, home, str(node.schema), str(node.alias), node.config.get("location_root")

@@ -96,7 +96,7 @@ def _as_spark(session: SparkSession, returned: Any) -> DataFrame:
     if isinstance(returned, DataFrame):
         return returned
     if isinstance(returned, pd.DataFrame):
-        if len(returned) == 0 and len(returned.columns):
+        if len(returned) == 0:
             # Spark takes the types of an empty frame for unknown, pandas knows most of them.
             schema = from_arrow_schema(pa.Schema.from_pandas(returned, preserve_index=False))
             return session.createDataFrame([], schema)
