@@ -131,9 +131,8 @@ class _Metastore:
             raise EngineError(
                 f"The home {move.new} was made in {move.old}, and was moved or copied without"
                 f" {len(missing)} of its tables ({named}). Nothing was changed. Copy the whole"
-                f" folder, or set another `home` in the profile."
+                " folder, or set another `home` in the profile."
             )
-        count = 0
         for table, key, column, where in _PLACES:
             for number, uri in self._rows(f"select {key}, {column} from APP.{table}{where}"):
                 if uri is not None and move.place(uri) != uri:
@@ -143,7 +142,6 @@ class _Metastore:
                         move.place(uri),
                         int(number),
                     )
-                    count += table == "SDS"
         self._open.commit()
         lost = f" Folders of these are missing: {named}." if missing else ""
         return (

@@ -114,12 +114,15 @@ class AlluviumAdapter(SparkAdapter):
 
     def _register_lost_tables(self, schema: str, known: set[str]) -> bool:
         """Register the project's own tables again where an embedded metastore was lost."""
+        nodes = getattr(self._macro_resolver, "nodes", {}).values()
+        missing = lost_tables.missing(schema, known, nodes)
         session = self._handle.session
-        if not self._has_own_metastore or not session.catalog.databaseExists(quoted(schema)):
+        if not missing or not self._has_own_metastore:
+            return False
+        if not session.catalog.databaseExists(quoted(schema)):
             return False
         home = Path(self.config.credentials.home)
-        nodes = getattr(self._macro_resolver, "nodes", {}).values()
-        registered = list(lost_tables.register_own(session, home, schema, known, nodes))
+        registered = list(lost_tables.register_own(session, home, known, missing))
         for sentence in registered:
             _log.warning(sentence)
         return bool(registered)
@@ -326,14 +329,16 @@ class AlluviumAdapter(SparkAdapter):
         sql: its query.
         target: its table; None where it is yet to be made.
         """
+        config = model["config"]
+        evolves = target and config.get("on_schema_change") not in (None, "ignore")
+        predicates = [] if strategy != "merge" or evolves else named.predicates(config)
+        if not predicates and not named.columns(config, strategy, is_new=target is None):
+            return  # nothing to look up, so the query is not analysed for it
         source = f"(\n{self._last_statement(sql)}\n)"
         try:
             selected = self._handle.table(source).columns
         except AnalysisException:
             return  # what is wrong with it is told by what runs it
-        config = model["config"]
-        evolves = target and config.get("on_schema_change") not in (None, "ignore")
-        predicates = [] if strategy != "merge" or evolves else named.predicates(config)
         found = self.predicate_mistakes(predicates, source, target)
         self._refuse_unknown(model, strategy, selected, target, found)
 

@@ -30,22 +30,30 @@ def keeps_rows(node: Any) -> bool:
     return node.config.materialized in _KEEP_ROWS
 
 
+def missing(schema: str, known: set[str], nodes: Iterable[Any]) -> list[Any]:
+    """The nodes of a schema that keep rows in a table which the metastore does not know.
+
+    known: names of the tables of the schema, as the catalog has them.
+    """
+    return [
+        node
+        for node in nodes
+        if keeps_rows(node)
+        and in_catalog(node.schema) == in_catalog(schema)
+        and in_catalog(node.alias) not in known
+    ]
+
+
 def register_own(
-    session: SparkSession, home: Path, schema: str, known: Iterable[str], nodes: Iterable[Any]
+    session: SparkSession, home: Path, known: set[str], nodes: Iterable[Any]
 ) -> Iterator[str]:
-    """Register again the tables of a schema that are provably what a node of the project wrote.
+    """Register again those of missing tables that are provably what their nodes wrote.
 
     A merged table's log names the model and the table's id; a streaming table's checkpoint does.
 
-    known: names of the tables of the schema, as the catalog has them.
-
     Yields a sentence for each.
     """
-    known = set(known)
     for node in nodes:
-        is_here = in_catalog(node.schema) == in_catalog(schema)
-        if not is_here or not keeps_rows(node) or in_catalog(node.alias) in known:
-            continue
         found = there(session, node)
         if found is None or not _is_own(session, home, node, found):
             continue

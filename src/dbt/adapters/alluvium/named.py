@@ -14,8 +14,6 @@ _OF_A_MERGE = ("unique_key", "merge_update_columns", "merge_exclude_columns")
 _TEXTS = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
 # A text may name several columns of a partition, as SQL does.
 _SEVERAL = re.compile(r"\s*(`(?:[^`]|``)+`|\w+)\s*(?:,|\Z)")
-
-
 _PART = re.compile(r"`((?:[^`]|``)+)`")
 
 
@@ -54,6 +52,23 @@ def partitions(config: Mapping[str, Any]) -> list[str]:
     return as_list(given)
 
 
+def columns(
+    config: Mapping[str, Any], strategy: str | None, *, is_new: bool
+) -> dict[str, list[str]]:
+    """The columns that settings of a model name, as they are written; empty where none names any.
+
+    Args:
+        config: of the model.
+        strategy: how rows come into its table; None where it is made anew each time.
+        is_new: whether the table is yet to be made.
+    """
+    names = {key: as_list(config.get(key)) for key in _OF_A_MERGE if strategy == "merge"}
+    # Iceberg partitions by what it makes of columns.
+    if is_new and config.get("file_format", "delta") in (None, "delta"):
+        names["partition_by"] = partitions(config)
+    return {key: found for key, found in names.items() if found}
+
+
 def unknown(
     config: Mapping[str, Any],
     strategy: str | None,
@@ -70,14 +85,11 @@ def unknown(
     """
     selected = list(selected)
     known = [*selected, *(stored or [])]
-    names = {key: as_list(config.get(key)) for key in _OF_A_MERGE if strategy == "merge"}
-    # Iceberg partitions by what it makes of columns.
-    if stored is None and config.get("file_format", "delta") in (None, "delta"):
-        names["partition_by"] = partitions(config)
+    names = columns(config, strategy, is_new=stored is None)
     return [
         f"{setting}: the model does not select {bare(name)}{did_you_mean(bare(name), selected)}"
-        for setting, columns in names.items()
-        for name in columns
+        for setting, given in names.items()
+        for name in given
         if not _is_known(name, known)
     ]
 
