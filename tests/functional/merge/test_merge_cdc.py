@@ -98,7 +98,7 @@ THEN = "select count(*) as n, max(v) as v from {{ ref('items') }} "
 
 
 def test_ref_is_a_name_where_sql_asks_for_one(project: Any) -> None:
-    history = project.session.sql("describe history cdc.items where version = 1").collect()
+    history = project.session.sql("describe history cdc.items").where("version = 1").collect()
     when = f"cast('{history[0]['timestamp']}' as timestamp) + interval 1 millisecond"
     project.write(
         {

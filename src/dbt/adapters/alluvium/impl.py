@@ -183,7 +183,7 @@ class AlluviumAdapter(SparkAdapter):
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
         if getattr(config.model, "previous_batch_results", None) is not None:
-            # `dbt retry` repeats --full-refresh: its first batch would replace those that went well.
+            # `dbt retry` repeats --full-refresh: its first batch would replace what went well.
             config.model.config["full_refresh"] = False
         for key, value in named.lists(config).items():
             config.model.config[key] = value
