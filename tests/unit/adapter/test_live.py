@@ -87,6 +87,13 @@ def test_time_travel_goes_to_the_name(clause: str, rest: str) -> None:
     )
 
 
+def test_a_version_that_is_older_than_tombstones() -> None:
+    asked = []
+    sql = as_names(f"select * from {REF} version as of 0 join {REF}", asked.append)  # type: ignore[arg-type]
+    assert sql == f"select * from (select * from raw.orders version as of 0) join {REF}"
+    assert asked == ["raw.orders version as of 0"]
+
+
 def test_names_of_any_kind() -> None:
     odd = "`my ``schema``.`.`a (b)`"
     assert as_names(f"describe {subquery(odd)}") == f"describe {odd}"

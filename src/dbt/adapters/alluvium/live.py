@@ -7,11 +7,15 @@ a query, and `version as of` belongs to a name. So both are settled where statem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dbt_common.exceptions import DbtDatabaseError
-from pyspark.errors import ParseException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.names import among
 
 _FILTER = "where not coalesce(`_deleted`, false)"
 _PART = r"(?:`(?:[^`]|``)+`|[^\s`.(),;]+)"
@@ -79,19 +83,33 @@ _OPERATOR = re.compile(rf"{_SPACE}*(?:[-+*/%](?![-*])|\|\|)", _FLAGS)
 _BRACKET = re.compile(rf"{_COMMENT}|{_TEXT}|`(?:[^`]|``)*`|(?P<open>\()|(?P<close>\))", _FLAGS)
 
 
-def subquery(name: str, travel: str = "") -> str:
-    """The rows of the table `name` that are no tombstones, as a relation in SQL.
+def subquery(relation: str) -> str:
+    """The rows of a table that are no tombstones, as a relation in SQL.
 
-    travel: a clause such as `version as of 1`; empty for the newest version.
+    relation: its name, with what says the version, if it is not to be the newest.
     """
-    return f"(select * from {name} {f'{travel} ' if travel else ''}{_FILTER})"
+    return f"(select * from {relation} {_FILTER})"
 
 
-def as_names(sql: str) -> str:
+def marks(session: SparkSession) -> Callable[[str], bool]:
+    """Whether a version of a table has the column of tombstones: a table may be older than that."""
+
+    def has_column(relation: str) -> bool:
+        try:
+            return among("_deleted", session.sql(f"select * from {relation}").columns)
+        except (PySparkException, Py4JJavaError):
+            return True  # what is wrong is told by the statement itself
+
+    return has_column
+
+
+def as_names(sql: str, has_column: Callable[[str], bool] = lambda relation: True) -> str:
     """One statement, with the table's name for its subquery where only a name can stand.
 
     That is in statements about the table (DESCRIBE, SHOW, OPTIMIZE, RESTORE, …) and before a clause
     of time travel, which goes to the name, into the subquery. Texts and comments stay as they are.
+
+    has_column: `marks`.
     """
     if _FILTER not in sql:
         return sql
@@ -105,9 +123,9 @@ def as_names(sql: str) -> str:
         travel = _TRAVEL.match(sql, end)
         clause = travel and _end(sql, travel)
         if travel and clause:
-            found += [sql[place : token.start()]]
-            found += [subquery(token["name"], sql[travel.start() : clause].strip())]
-            found += [sql[token.end() : end]]
+            then = f"{token['name']} {sql[travel.start() : clause].strip()}"
+            rows = subquery(then) if has_column(then) else f"(select * from {then})"
+            found += [sql[place : token.start()], rows, sql[token.end() : end]]
             place = clause
     return "".join([*found, sql[place:]])
 

@@ -75,7 +75,8 @@ class SessionHandle:
         if relation in self._kept:
             self._kept[relation].planned.result()
         streams.provide(self.session, relation)
-        return self.session.sql(live.as_names(f"select * from {relation}"))
+        sql = live.as_names(f"select * from {relation}", live.marks(self.session))
+        return self.session.sql(sql)
 
     def keep(self, relation: str, table: str) -> None:
         """Keep the rows of `relation` in Spark until `release`, or until the node ends.
@@ -139,7 +140,8 @@ class Cursor:
         self._rows = None
         started = time.perf_counter()
         with spark_errors(), live.told(sql):
-            *headers, sql = map(live.as_names, statements(self._session, sql))
+            marks = live.marks(self._session)
+            *headers, sql = (live.as_names(one, marks) for one in statements(self._session, sql))
             streams.provide(self._session, sql)
             for header in headers:
                 self._session.sql(header)
