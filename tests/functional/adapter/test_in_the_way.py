@@ -73,8 +73,8 @@ def test_what_is_in_the_way(home: Path, tmp_path: Path) -> None:
     (folder / "taken").mkdir()
     (folder / "taken/part-0.parquet").write_bytes(b"x")
     result = project.try_dbt("run")
-    said = {r.node.name: str(r.message) for r in result.result.results}  # type: ignore[union-attr]
-    status = {r.node.name: str(r.status) for r in result.result.results}  # type: ignore[union-attr]
+    said = {r.node.name: str(r.message) for r in result.result.results}
+    status = {r.node.name: str(r.status) for r in result.result.results}
     readers = "streaming_table, table, incremental, snapshot, ephemeral"
     for name, parts in {
         "view": ["a view cannot read the stream landing.orders", readers],
