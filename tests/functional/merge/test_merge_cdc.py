@@ -98,15 +98,18 @@ THEN = "select count(*) as n, max(v) as v from {{ ref('items') }} "
 
 
 def test_ref_is_a_name_where_sql_asks_for_one(project: Any) -> None:
-    history = project.session.sql("describe history cdc.items").where("version = 1").collect()
-    when = f"cast('{history[0]['timestamp']}' as timestamp) + interval 1 millisecond"
+    history = project.session.sql("describe history cdc.items").where("operation = 'MERGE'")
+    first = history.orderBy("version").collect()[0]
+    when = f"cast('{first['timestamp']}' as timestamp) + interval 1 millisecond"
     project.write(
         {
             "macros/about.sql": ABOUT,
             "models/lineage.sql": "select distinct {{ dbt.string_literal(ref('items')) }}"
             " as came_from from {{ ref('items') }} version as of 0"
             " right join {{ ref('items') }} as now on true",
-            "models/as_it_was.sql": "{{ config(materialized='table') }}" + THEN + "version as of 1",
+            "models/as_it_was.sql": "{{ config(materialized='table') }}"
+            + THEN
+            + f"version as of {first['version']}",
             "models/then.sql": THEN + f"for timestamp as of {when} as that where that.id > 0",
         }
     )
