@@ -30,6 +30,7 @@ _MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
 _WAREHOUSE = "spark.sql.warehouse.dir"
+_ZONE = "spark.sql.session.timeZone"
 
 # A dbt run is short: most of its CPU time is loading and compiling what runs once. So the
 # optimising compiler waits for what is really hot (a hundred times the JVM's defaults; a loop over
@@ -222,7 +223,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         _WAREHOUSE: str(home / "warehouse"),
         # Buckets, literals and freshness must not depend on where the process runs.
-        "spark.sql.session.timeZone": "UTC",
+        _ZONE: "UTC",
         # Python functions run in processes of their own, whose zone PySpark takes for theirs.
         "spark.executorEnv.TZ": "UTC",
         # A text may hold `${…}`: Spark would put a setting, or a property of this machine, there.
@@ -260,7 +261,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         }
     conf |= log_store.conf(settings.conf)
     conf |= settings.conf
-    conf["spark.driver.extraJavaOptions"] = _java_options(settings)
+    conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[_ZONE])
     return conf
 
 
@@ -282,10 +283,12 @@ def _is_jdbc_driver(jar: Path) -> bool:
         return "META-INF/services/java.sql.Driver" in archive.namelist()
 
 
-def _java_options(settings: Settings) -> str:
+def _java_options(settings: Settings, zone: str) -> str:
     """Ours, then the profile's: of a flag given twice the JVM takes the later one."""
     home = settings.home
     options = [f'"-Dderby.system.home={home / "metastore"}"']
+    # Delta writes the time of a `TIMESTAMP AS OF` in the JVM's zone and reads it in the session's.
+    options.append(f"-Duser.timezone={'GMT' if zone[:1] in '+-' else ''}{zone}")
     options.append(f'"-Dlog4j2.configurationFile={_log4j(home)}"')
     theirs = settings.conf.get("spark.driver.extraJavaOptions", "")
     if settings.master.startswith("local"):

@@ -99,8 +99,8 @@ THEN = "select count(*) as n, max(v) as v from {{ ref('items') }} "
 
 def test_ref_is_a_name_where_sql_asks_for_one(project: Any) -> None:
     history = project.session.sql("describe history cdc.items").where("operation = 'MERGE'")
-    first = history.orderBy("version").collect()[0]
-    when = f"cast('{first['timestamp']}' as timestamp) + interval 1 millisecond"
+    first = history.selectExpr("version", "unix_millis(timestamp) as at").orderBy("version").first()
+    when = f"timestamp_millis({first['at'] + 1})"
     project.write(
         {
             "macros/about.sql": ABOUT,

@@ -54,3 +54,10 @@ def test_a_shared_metastore_finds_its_driver(tmp_path: Path) -> None:
     own = _conf(Settings(home=tmp_path), [driver, other])
     assert "spark.driver.extraClassPath" not in own
     assert own[url].startswith("jdbc:derby:")
+
+
+def test_the_jvm_has_the_session_s_zone(tmp_path: Path) -> None:
+    zone = "spark.sql.session.timeZone"
+    assert "-Duser.timezone=UTC" in options(tmp_path)
+    assert "-Duser.timezone=Asia/Tokyo" in options(tmp_path, conf={zone: "Asia/Tokyo"})
+    assert "-Duser.timezone=GMT+05:30" in options(tmp_path, conf={zone: "+05:30"})
