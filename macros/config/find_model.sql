@@ -79,7 +79,7 @@
 
 {#- The unique id of the model whose SQL is rendered: of a unit test, the one that it tests. -#}
 {% macro calling_model() %}
-  {{ return(model.get('tested_node_unique_id') or model.get('unique_id')) }}
+  {{ return((model.get('tested_node_unique_id') or model.get('unique_id')) if model is defined else none) }}
 {% endmacro %}
 
 

@@ -110,7 +110,7 @@
       {%- if settings.delete_when is not none and not settings.soft -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': delete: hard forgets what was deleted, and an old event would bring it back; accepted: delete: soft') -%}
       {%- endif -%}
-      {%- for parent in alluvium.batch_models(node) if parent.unique_id not in selected_resources -%}
+      {%- for parent in alluvium.batch_models(node) if parent.unique_id not in selected_resources and not alluvium.is_retry() -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ alluvium.name_of(parent) ~ ', which stages the events, is not selected; select both: --select ' ~ alluvium.selector_of(parent) ~ '+') -%}
       {%- endfor -%}
       {%- if not alluvium.reads_events(node) -%}

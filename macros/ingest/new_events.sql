@@ -3,8 +3,11 @@
     events: relation of the bronze table, or of a view on it; merged: the merged model by a name that `find_model`
     knows, not its relation, which would be a cycle; bronze: the bronze table where `events` is a view, because the
     newest batch is read from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of what was read: select
-    both along, so the merge can record the one and check the other. -#}
+    both along, so the merge can record the one and check the other. In a unit test all given rows are new. -#}
 {% macro new_events(events, merged, bronze=none) %}
+  {%- if model.resource_type == 'unit_test' -%}
+    {{ return('(select *, max(`_batch_id`) over () as `_batch_through`, -1L as `_batch_after` from ' ~ events ~ ')') }}
+  {%- endif -%}
   {%- set ns = namespace(after=-1, through=-1) -%}
   {%- set node = alluvium.find_model(merged, 'alluvium.new_events', alluvium.calling_model()) if execute else none -%}
   {%- set backfill = alluvium.backfill(node) if execute else none -%}
@@ -58,7 +61,20 @@
 
 {#- Whether this invocation rebuilds the model from nothing. -#}
 {% macro is_rebuilt(node) %}
+  {{ return(alluvium.is_full_refresh(node) and (node.unique_id == alluvium.calling_model() or node.unique_id in selected_resources)) }}
+{% endmacro %}
+
+
+{#- Whether a run of the model would rebuild it. -#}
+{% macro is_full_refresh(node) %}
   {%- set full = node.config.get('full_refresh') -%}
-  {%- set full = flags.FULL_REFRESH if full is none else full -%}
-  {{ return(full and node.unique_id in selected_resources) }}
+  {{ return(flags.FULL_REFRESH if full is none else full) }}
+{% endmacro %}
+
+
+{#- Whether this is `dbt retry`: what it does not run again was done by the command before. On stock targets dbt says that
+    nothing was selected. -#}
+{% macro is_retry() %}
+  {%- if target.type == 'alluvium' -%}{{ return(adapter.is_retry()) }}{%- endif -%}
+  {{ return(not selected_resources and flags.WHICH in ('run', 'build')) }}
 {% endmacro %}

@@ -79,6 +79,10 @@
     {%- endif -%}
   {%- endif -%}
   {%- do alluvium.refuse_merge(node, mistakes) -%}
+  {#- A rebuild empties the table before it merges: by then it is too late to find that the batch is not whole. -#}
+  {%- if table is none and '_batch_after' in selected and alluvium.batch_models(node) -%}
+    {%- do alluvium.check_start_of_batch(node, run_query('select max(`_batch_after`) from ' ~ source).rows[0][0], -1) -%}
+  {%- endif -%}
 {% endmacro %}
 
 

@@ -75,13 +75,19 @@
     {%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ profile.events ~ ' events for ' ~ profile.key_count
         ~ ' keys, and nothing says which is the newest. Set order_by in meta.alluvium_merge.') -%}
   {%- endif -%}
-  {%- if profile.events and after is not none and after > progress -%}
-    {%- do exceptions.raise_compiler_error(node.name ~ ': the staged batch starts after event batch ' ~ after
-        ~ ', but the table holds '
-        ~ ('none yet' if progress < 0 else 'those up to ' ~ progress ~ ' only') ~ '. Run the model that stages the batch again, together with this one.') -%}
-  {%- endif -%}
+  {%- if profile.events -%}{%- do alluvium.check_start_of_batch(node, after, progress) -%}{%- endif -%}
   {%- if null_keys and settings.null_keys == 'insert' and after is not none and after < progress -%}
     {%- do exceptions.raise_compiler_error(node.name ~ ': the staged batch starts after event batch ' ~ after ~ ', but the table holds those up to '
         ~ progress ~ ', and null_keys: insert would add events without a key once more. Run the model that stages the batch again, together with this one.') -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- Stops where events lie between what the table holds and what the batch begins with. -#}
+{% macro check_start_of_batch(node, after, progress) %}
+  {%- if after is not none and after > progress -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': the staged batch starts after event batch ' ~ after
+        ~ ', but the table holds '
+        ~ ('none yet' if progress < 0 else 'those up to ' ~ progress ~ ' only') ~ '. Run the model that stages the batch again, together with this one.') -%}
   {%- endif -%}
 {% endmacro %}

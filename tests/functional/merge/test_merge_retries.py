@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from dbt import selected_resources
 from delta.exceptions import ConcurrentAppendException
 from functional.merge.conftest import BATCH, SOURCES, merged
 from pyspark.errors import AnalysisException
@@ -136,3 +137,70 @@ def test_rejected_events_and_purges_are_tried_again(
     assert len(tried) == 2
     assert made.said("items: deleted 1 of 1 tombstone older than 30 days")
     assert made.sql("select * from {s}.items").empty
+
+
+class Failing:
+    """A feed whose models can be made to fail once."""
+
+    def __init__(self, made: Any) -> None:
+        self.made = made
+        names = ("models/batch.sql", "models/items.sql")
+        self.good = {name: (made.root / name).read_text() for name in names}
+        made.append_events(1, (1, "c", 1, None, "a"), (2, "c", 2, None, "b"))
+        made.dbt("run")
+        made.append_events(2, (3, "c", 3, None, "c"))
+
+    def fail(self, model: str, *command: str) -> None:
+        name = f"models/{model}.sql"
+        self.made.write({name: self.good[name] + "where nope"})
+        assert not self.made.try_dbt(*command).success
+        self.made.write(self.good)
+        # What another command selected in this process is not what the retry runs.
+        selected_resources.set_selected_resources({"model.other.other"})
+
+    def values(self) -> list[str]:
+        return sorted(self.made.sql("select v from {s}.items where not _deleted")["v"])
+
+
+SOFT = {"order_by": "lsn", "delete_when": "op = 'd'"}
+
+
+def test_a_retry_of_a_full_refresh(feed: Callable[..., Any]) -> None:
+    made = feed("taken_up", SOFT)
+    failing = Failing(made)
+    # The model that stages the batch failed: all events are staged again, not the new ones.
+    failing.fail("batch", "run", "--full-refresh")
+    made.dbt("retry")
+    assert failing.values() == ["a", "b", "c"]
+    # The merge failed after its batch was staged: the retry has no need to stage it again.
+    failing.fail("items", "run", "--full-refresh")
+    made.dbt("retry")
+    assert made.figures("items")["events"] == 3
+
+
+@pytest.mark.slow
+def test_a_retry_of_a_rebuild_whose_batch_is_not_whole(feed: Callable[..., Any]) -> None:
+    made = feed("not_whole", SOFT)
+    failing = Failing(made)
+    made.dbt("run")
+    failing.fail("items", "run", "--full-refresh")
+    results = (made.root / "target/run_results.json").read_text()
+    made.append_events(3, (4, "c", 4, None, "d"))
+    made.dbt("run", "--select", "batch")
+    made.write({"target/run_results.json": results})
+    assert not made.try_dbt("retry").success
+    assert made.said("the staged batch starts after event batch 2, but the table holds none yet")
+    assert failing.values() == ["a", "b", "c"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["batch", "items"])
+def test_a_retry_of_a_backfill(feed: Callable[..., Any], model: str) -> None:
+    made = feed(f"filled_{model}", SOFT)
+    failing = Failing(made)
+    made.dbt("run")
+    made.session.sql(f"update filled_{model}.items set v = 'wrong', lsn = 0 where id = 3")
+    window = "{alluvium_backfill: {items: {from_batch: 2, through_batch: 2}}}"
+    failing.fail(model, "run", "--vars", window)
+    made.dbt("retry")
+    assert failing.values() == ["a", "b", "c"]

@@ -32,6 +32,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     (name, content), *_ = profile.items()
     for output in content["outputs"].values():
         output["home"] = str(home)
+    content["outputs"]["other"] = content["outputs"]["dev"] | {"schema": "other"}
     made = Project(tmp_path_factory.mktemp("package"), home, output["schema"])
     flags = {"send_anonymous_usage_stats": False}
     config = {"name": name, "profile": name, "config-version": 2, "version": "1.0", "flags": flags}
@@ -40,6 +41,8 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
         "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
         "profiles.yml": yaml.safe_dump(profile),
         "models/sources.yml": yaml.safe_dump(*sources),
+        "models/unit_tests.yml": UNIT_TESTS,
+        "seeds/codes.csv": "code,name\n1,one\n",
     }
     for kind, text in readme_blocks():
         if kind == "sql":
@@ -47,6 +50,25 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     made.write(files)
     made.dbt("deps")
     return made
+
+
+UNIT_TESTS = """
+unit_tests:
+  - name: a_line_of_the_feed
+    model: orders_events
+    given:
+      - input: source('landing', 'orders')
+        rows: [{_value: "{}"}]
+    expect: {rows: [{_value: "{}", _source_offset: null}]}
+  - name: orders_are_parsed
+    model: orders
+    given:
+      - input: ref('orders_events')
+        rows:
+          - {_value: '{"id": 1, "version": 2, "total": "3.50"}', _batch_id: 7}
+          - {_value: no order, _batch_id: 6}
+    expect: {rows: [{id: 1, version: 2, total: 3.50, _batch_after: -1, _batch_through: 7}]}
+"""
 
 
 def manifest(project: Project) -> dict[str, Any]:
@@ -115,3 +137,27 @@ def test_the_feed_of_the_readme(project: Project) -> None:
     assert project.figures("orders")["method"] == "min_max"
     columns = set(project.sql("select * from {s}.orders limit 0"))
     assert columns == {"id", "version", "created_at", "total"}
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("list",), "orders_events"),
+        (("compile", "--select", "orders"), "Compiled node 'orders' is:"),
+        (("show", "--select", "orders", "--limit", "1"), "Previewing node 'orders'"),
+        (("seed", "--show"), "Random sample of table: "),
+        (("build", "--empty"), "PASS=5"),
+        (("build", "--sample", "1 day"), "PASS=5"),
+        (("docs", "generate"), "Catalog written to "),
+        (("clone", "--state", "before", "--target", "other"), "PASS=3"),
+        (("retry",), "Nothing to do"),
+    ],
+)
+def test_each_command(project: Project, command: tuple[str, ...], said: str) -> None:
+    before = project.sql("select * from {s}.orders order by id")
+    if "clone" in command:
+        project.write({"before/manifest.json": (project.root / "target/manifest.json").read_text()})
+    project.dbt(*command)
+    assert project.said(said)
+    assert not project.said("hook")
+    pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)

@@ -39,14 +39,15 @@ class Macros:
             ),
             "fromjson": lambda text, default=None: json.loads(text),
             "target": types.SimpleNamespace(type="alluvium"),
-            "flags": types.SimpleNamespace(FULL_REFRESH=False, EMPTY=False),
+            "flags": types.SimpleNamespace(FULL_REFRESH=False, EMPTY=False, WHICH="run"),
             "selected_resources": [],
             "project_name": "root",
             "var": lambda name, default=None: default,
             "invocation_args_dict": {"vars": {}},
             # What a stock target takes.
             "adapter": types.SimpleNamespace(
-                dispatch=lambda name, package: getattr(self, f"default__{name}")
+                dispatch=lambda name, package: getattr(self, f"default__{name}"),
+                is_retry=lambda: False,
             ),
         }
         environment = get_environment(None)

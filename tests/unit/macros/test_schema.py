@@ -297,6 +297,7 @@ def on(target: str, macros: Any, node: Any, **given: Any) -> None:
         setting_mistakes=schema.mistakes,
         stream_mistakes=lambda found: [],
         layout_mistakes=lambda found: [],
+        is_retry=lambda: False,
     )
 
 

@@ -21,6 +21,7 @@ def use(macros: Any, *nodes: Any, sources: tuple[Any, ...] = ()) -> None:
         layout_mistakes=layouts.mistakes,
         setting_mistakes=schema.mistakes,
         given_vars=dict,
+        is_retry=lambda: False,
     )
 
 
@@ -158,6 +159,28 @@ def test_full_refresh_needs_the_batch_model(macros: Any, node: Any, stop: Any) -
     assert "batch, which stages them, is not selected; select both: --select batch+" in text
     macros.context["selected_resources"] += ["model.root.batch"]
     macros.validate()
+
+
+def test_a_retry_of_a_full_refresh_goes_on_after_the_batch(
+    macros: Any, node: Any, stop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = node({}) | {"depends_on": {"nodes": ["model.root.batch"], "macros": []}}
+    flags = SimpleNamespace(FULL_REFRESH=True, EMPTY=False, WHICH="build")
+    monkeypatch.setitem(macros.context, "flags", flags)
+    monkeypatch.setitem(macros.context, "selected_resources", ["model.root.items"])
+    use(macros, items, batch(node))
+    macros.context["adapter"].is_retry = lambda: True
+    macros.validate()
+    # On stock targets dbt does not say what a retry runs, so which events are new is not known.
+    monkeypatch.setattr(macros.context["target"], "type", "spark")
+    monkeypatch.setitem(macros.context, "selected_resources", [])
+    mistakes: list[str] = []
+    macros.validate_full_refresh(items, mistakes)
+    assert "on a spark target dbt retry does not say what it runs" in mistakes[0]
+    assert "with --full-refresh --select items" in mistakes[0]
+    flags.FULL_REFRESH = False
+    macros.validate_full_refresh(items, [])
+    assert len(mistakes) == 1
 
 
 @pytest.mark.parametrize(

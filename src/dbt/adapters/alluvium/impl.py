@@ -39,6 +39,7 @@ from dbt.adapters.alluvium import (
     named,
     python_models,
     seeds,
+    selection,
     settings,
     storage,
     streams,
@@ -59,6 +60,7 @@ T = TypeVar("T")
 
 _log = AdapterLogger("Alluvium")
 _VECTORS = "delta.enableDeletionVectors"
+_HOOK_OF_THE_PACKAGE = "operation.alluvium.alluvium-on-run-start-0"
 _STAGED_KEY = re.compile(r"dbt_unique_key(_\d+)?", re.IGNORECASE)
 
 
@@ -261,6 +263,24 @@ class AlluviumAdapter(SparkAdapter):
 
     def _last_statement(self, sql: str) -> str:
         return statements(self._handle.session, sql)[-1]
+
+    # The project ---------------------------------------------------------------------------
+
+    _is_retry = False
+
+    def set_macro_resolver(self, macro_resolver: Any) -> None:
+        super().set_macro_resolver(macro_resolver)
+        self._is_retry = selection.begin(self.config)
+        for source in getattr(macro_resolver, "sources", {}).values():
+            # An operation renders no `source()`, which would do that, nor do unit tests.
+            streams.declare(source)
+        # The package's hook is for targets of other types; dbt would run and report it for nothing.
+        getattr(macro_resolver, "nodes", {}).pop(_HOOK_OF_THE_PACKAGE, None)
+
+    @available
+    def is_retry(self) -> bool:
+        """Whether this is `dbt retry`, which takes up what failed in the command before."""
+        return self._is_retry
 
     # Settings ------------------------------------------------------------------------------
 
@@ -548,8 +568,6 @@ class AlluviumAdapter(SparkAdapter):
         self, tables: list[dict[str, Any]], nodes: list[dict[str, Any]]
     ) -> list[str]:
         """Lines that say what the filters of compiled nodes ask of tables: `suggestions.lines`."""
-        for source in getattr(self._macro_resolver, "sources", {}).values():
-            streams.declare(source)  # an operation renders no `source()`, which would do that
         compiled = Path(self.config.project_target_path) / "compiled"
         with spark_errors():
             return list(suggestions.lines(self._handle.session, compiled, nodes, tables))

@@ -9,7 +9,7 @@ from typing import Any
 from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.contracts.relation import ComponentName, HasQuoting, RelationConfig
 from dbt.adapters.spark.relation import SparkRelation
-from dbt.contracts.graph.nodes import SourceDefinition
+from dbt.contracts.graph.nodes import SourceDefinition, UnitTestSourceDefinition
 
 from alluvium.names import in_catalog, quoted
 from dbt.adapters.alluvium import live, streams
@@ -47,8 +47,13 @@ class AlluviumRelation(SparkRelation):
         if "limit" in kwargs and keeps_tombstones(relation_config):
             kwargs["live_only"] = True
         relation: AlluviumRelation = super().create_from(quoting, relation_config, **kwargs)  # type: ignore[assignment]
-        if isinstance(relation_config, SourceDefinition):
-            view = streams.declare(relation_config)
+        # What stands for a source in a unit test has the source's columns.
+        if isinstance(relation_config, (SourceDefinition, UnitTestSourceDefinition)):
+            view = (
+                streams.declare(relation_config)
+                if isinstance(relation_config, SourceDefinition)
+                else streams.declared(relation_config)
+            )
             if view is not None:
                 relation = relation.incorporate(path={"identifier": view})
                 return relation.include(database=False, schema=False).quote(identifier=True)

@@ -73,9 +73,10 @@ def locate(project: Path, home: Path) -> None:
 def declare(source: Any) -> str | None:
     """The name of the view that stands for a source with `meta.alluvium_stream`; None without."""
     block = _block(source)
-    if block is None:
-        return None
     view = view_of(source.package_name, source.source_name, source.name)
+    if block is None:
+        _specs.pop(view, None)
+        return None
     spec: stream.StreamSpec | stream.SpecError
     try:
         spec = stream.parse_spec(f"{source.source_name}.{source.name}", block)
@@ -84,6 +85,12 @@ def declare(source: Any) -> str | None:
     with _guard:
         _specs[view] = spec
     return view
+
+
+def declared(source: Any) -> str | None:
+    """The name of the view of a source that was declared, for what has the source's names only."""
+    view = view_of(source.package_name, source.source_name, source.name)
+    return view if view in _specs else None
 
 
 def view_of(package: str, source: str, table: str) -> str:
