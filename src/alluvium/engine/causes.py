@@ -1,33 +1,125 @@
-"""What a Java exception says, without its stack."""
+"""What an exception of Spark says: one line of cause, and where in the SQL or the Python it is.
+
+Spark wraps what went wrong, shows the plan or the whole statement below it, and ends with Java's
+stack. Here the deepest cause comes first, in one line; `full_text` has the rest, for a log.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import re
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 
-def causes(error: Any) -> list[str]:
-    """One line of a Java exception (through py4j) and of each of its causes, none twice.
+class Thrown(NamedTuple):
+    """One exception of a chain: its class, without the package, and its message."""
 
-    Spark wraps: the first line says that a task failed, the last one why.
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why something failed.
+
+    Attributes:
+        text: The cause, in one line.
+        line: The line of the statement that Spark means, from 1; None where it names none.
+        fragment: The text of that line, as far as Spark shows it.
+        frames: Lines of a function that failed in a Python worker, outermost first:
+            ``models/x.py:6 in divide``.
     """
-    lines: dict[str, None] = {}
-    for one in chain(error):
-        message = str(one.getMessage() or "").strip().splitlines()
-        message = message or [str(one.getClass().getSimpleName())]
-        # A Python traceback ends with its reason.
-        lines[message[-1] if message[0].startswith("Traceback") else message[0]] = None
-    return list(lines)
+
+    text: str
+    line: int | None = None
+    fragment: str = ""
+    frames: tuple[str, ...] = ()
+
+
+# Says that something failed, not why: that is in what it was caused by.
+_WRAPS = re.compile(
+    r"\[(?:TASK_WRITE_FAILED|STREAM_FAILED|FOREACH_BATCH_USER_FUNCTION_ERROR|FAILED_EXECUTE_UDF)\b"
+    r"|(?:Job|Writing job) aborted|Exception thrown in awaitResult|Unable to close resource"
+    r"|An exception was raised by the Python Proxy"
+    r"|Multiple failures in stage materialization|(?:[\w$]+\.)+[A-Z][\w$]*(?:Exception|Error): "
+)
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
+_TASK = re.compile(r"Lost task \S+ in stage .*? \(TID \d+\)(?: \(.*?\))?: ([\w.$]+): ?", re.DOTALL)
+_CAUSED_BY = re.compile(r"^Caused by: ([\w.$]+)(?:: |$)", re.MULTILINE)
+_STACK = re.compile(r"\n\s*at (?:[\w.$/]+\(|\[)|\n\s*JVM stacktrace:")
+_STATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}\b")
+_SQL = re.compile(r"\n+== [^\n]+ ==\n.*", re.DOTALL)
+_PLACES = (
+    re.compile(r"== SQL[^\n]*\(line (\d+), position \d+\) ==\n(?P<fragment>[^\n]*)"),
+    re.compile(r"; line (\d+) pos \d+"),
+    re.compile(r"\(line (\d+), pos \d+\)"),
+)
+_PLACE = re.compile(r";? *(?:line \d+ pos \d+|\(line \d+, pos \d+\))\s*;?|;\s*$")
+_FRAME = re.compile(r'^ *File "([^"]+)", line (\d+), in (.+)$', re.MULTILINE)
+
+_READING = re.compile(r"Encountered error while reading file (.+?)\.(?=\s|$)")
+_NOT_PARQUET = re.compile(r"(\S+) is not a Parquet file")
+_NO_ROOM = re.compile(r"No space left on device|File too large|Disk quota exceeded")
+_WRITING = re.compile(r"while writing rows to (.+?)\.(?=\s|$)")
+_DENIED = re.compile(r"^(.+) \(Permission denied\)$|^Permission denied", re.MULTILINE)
+_NO_MEMORY = re.compile(r"Java heap space|GC overhead limit exceeded|OutOfMemoryError")
+# What readers say of a file that ends too early, and of one that is not what its name says.
+_CUT_OFF = re.compile(r"unexpected end of|premature EOF", re.IGNORECASE)
+_CHECKSUM = re.compile(r"Checksum error")
+_FOOTER = re.compile(r"can not read class org.apache.parquet|Could not read footer")
+_DATA_FILE = re.compile(r"part-\d{5}-[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+def explain(error: BaseException) -> Cause:
+    """Why an exception was raised, of Java's through py4j or of Python's."""
+    java = _java(error)
+    if java is not None:
+        return explained([Thrown(_kind(one), str(one.getMessage() or "")) for one in chain(java)])
+    if isinstance(error, Py4JNetworkError):
+        return Cause("Spark's Java process has ended: its last words are in logs/spark.log")
+    return explained([Thrown(type(error).__name__, str(error))])
+
+
+def explained(chain: Iterable[Thrown]) -> Cause:
+    """Why something failed, of what was thrown: the outermost first, each with its cause behind."""
+    thrown = list(_apart(chain))
+    for special in (_no_room, _no_memory, _broken_file, _python):
+        found = special(thrown)
+        if found is not None:
+            return found
+    told = [(one, text) for one in thrown if (text := _sentence(one))]
+    why = [(one, text) for one, text in told if not _WRAPS.match(text)] or told
+    deepest = next(
+        (at for at in reversed(range(len(why))) if _CONDITION.match(why[at][1])), len(why) - 1
+    )
+    if deepest < 0:
+        return Cause("it is not known why")
+    one, text = why[deepest]
+    for _, more in why[deepest + 1 :]:
+        if more not in text:
+            text = f"{text.removesuffix('.')}: {more}"
+    line, fragment = _place(one.message)
+    return Cause(text, line, fragment)
 
 
 def reason(error: Exception) -> str:
-    """What an exception says, in one line."""
-    java = _java(error)
-    if java is not None:
-        return ": ".join(causes(java))
-    return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
+    """Why an exception was raised, in one line."""
+    text, kind = explain(error).text, type(error).__name__
+    known = _java(error) is not None or _CONDITION.match(text) or text.startswith(kind)
+    return text if known else f"{kind}: {text}"
+
+
+def full_text(error: BaseException) -> str:
+    """All that an exception has to say, with Python's stack and Java's: for a log."""
+    python = "".join(traceback.format_tb(error.__traceback__))
+    java = getattr(error, "_stackTrace", "")
+    return "\n".join(filter(None, [f"{type(error).__name__}: {error}", python, java]))
 
 
 def is_cancelled(session: SparkSession, error: Exception) -> bool:
@@ -38,13 +130,144 @@ def is_cancelled(session: SparkSession, error: Exception) -> bool:
     return any("SPARK_JOB_CANCELLED" in str(one.getMessage()) for one in chain(_java(error)))
 
 
-def _java(error: Exception) -> Any:
-    """The Java exception behind an exception; pyspark keeps that of those that it knows."""
-    return getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-
-
 def chain(error: Any) -> Iterator[Any]:
     """A Java exception and each of its causes."""
     while error is not None:
         yield error
         error = error.getCause()
+
+
+def _java(error: BaseException) -> Any:
+    """The Java exception behind an exception; pyspark keeps that of those that it knows."""
+    return getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+
+
+def _kind(java: Any) -> str:
+    return str(java.getClass().getSimpleName())
+
+
+def _apart(chain: Iterable[Thrown]) -> Iterator[Thrown]:
+    """Each exception, with those that a message only quotes: of a task that ran elsewhere."""
+    for kind, message in chain:
+        parts = _CAUSED_BY.split(message)
+        head = _STACK.split(parts[0])[0]
+        yield Thrown(kind, head)
+        task = _TASK.search(head)
+        if task:
+            yield Thrown(task[1].rsplit(".", 1)[-1], head[task.end() :])
+        for name, text in zip(parts[1::2], parts[2::2], strict=True):
+            yield Thrown(name.rsplit(".", 1)[-1], _STACK.split("\n" + text)[0].strip())
+
+
+def _sentence(one: Thrown) -> str:
+    """What an exception says, in one line: without the plan, the statement and the place."""
+    lines = [line.strip() for line in _SQL.sub("", "\n" + one.message).strip().splitlines()]
+    text = lines[0] if lines else ""
+    for line in lines[1:]:
+        # Delta breaks its sentences, and lists the values of a row below one.
+        goes_on = text[-1:] not in ".;)" and not re.search(r" pos \d+;?$", text)
+        if not line or not (goes_on or line.startswith("Reason: ")):
+            break
+        text = f"{text} {line}"
+    text = " ".join(_PLACE.sub("", _STATE.sub("", text)).split())
+    if not text:
+        return one.kind
+    # Of a class that is missing, say, Java tells no more than the name.
+    return text if " " in text else f"{one.kind}: {text}"
+
+
+def _place(message: str) -> tuple[int | None, str]:
+    for place in _PLACES:
+        found = place.search(message)
+        if found:
+            return int(found[1]), (found.groupdict().get("fragment") or "").strip()
+    return None, ""
+
+
+def _no_room(thrown: list[Thrown]) -> Cause | None:
+    said = _said(thrown, _NO_ROOM)
+    if said is None:
+        return None
+    where = _said(thrown, _WRITING)
+    place = f" to write {_shown(where[1])}" if where else ""
+    return Cause(f"no room{place}: {said[0]}. Make room on that disk and run again")
+
+
+def _no_memory(thrown: list[Thrown]) -> Cause | None:
+    said = _said(thrown, _NO_MEMORY) or next(
+        (re.match(".*", one.message) for one in thrown if one.kind == "OutOfMemoryError"), None
+    )
+    if said is None:
+        return None
+    return Cause(
+        f"Spark's memory is too small ({said[0]}). Raise `spark.driver.memory` in `spark_conf` of "
+        "the profile, or run fewer `threads`"
+    )
+
+
+def _python(thrown: list[Thrown]) -> Cause | None:
+    """Of a function that failed in a Python worker: its last words, and its lines."""
+    for one in reversed(thrown):
+        _, found, trace = one.message.partition("Traceback (most recent call last):")
+        if found and not _WRAPS.match(one.message):
+            words = [line for line in _STATE.sub("", trace).splitlines() if line[:1].strip()]
+            frames = tuple(
+                f"{file}:{line} in {name}"
+                for file, line, name in _FRAME.findall(trace)
+                if "site-packages" not in file and "/pyspark" not in file
+            )
+            return Cause(words[-1] if words else _sentence(one), frames=frames)
+    return None
+
+
+def _broken_file(thrown: list[Thrown]) -> Cause | None:
+    """Of a file that cannot be read: its name, what is wrong with it, what to do first."""
+    found = _said(thrown, _READING) or _said(thrown, _NOT_PARQUET)
+    if found is None:
+        return None
+    path = _shown(found[1])
+    everything = "\n".join(f"{one.kind} {one.message}" for one in thrown)
+    if _DENIED.search(everything) or "AccessDenied" in everything:
+        return Cause(
+            f"{path} cannot be read: permission denied. Let this user read it, and run again"
+        )
+    if "FILE_NOT_EXIST" in everything or "FileNotFoundException" in everything:
+        wrong = "is gone"
+    elif _CHECKSUM.search(everything):
+        wrong = "is not what its checksum (the `.crc` file beside it) says"
+    elif _NOT_PARQUET.search(everything):
+        wrong = "is not a Parquet file"
+    elif _FOOTER.search(everything):
+        wrong = "is broken: its footer cannot be read"
+    elif "/_delta_log/" in path:
+        wrong = "is broken"
+    elif (cut := _said(thrown, _CUT_OFF)) is not None:
+        wrong = f"is cut off ({cut.string.strip().splitlines()[0]})"
+    else:
+        last = next(text for one in reversed(thrown) if not _WRAPS.match(text := _sentence(one)))
+        wrong = f"cannot be read: {_READING.sub('', last).strip(' .') or 'it is not known why'}"
+    return Cause(f"{path} {wrong}. {_first_aid(path)}")
+
+
+def _first_aid(path: str) -> str:
+    if "/_delta_log/" in path:
+        table = path.split("/_delta_log/")[0]
+        return (
+            f"It is a part of the log of the table {table}: put it back from a copy of that table"
+        )
+    if _DATA_FILE.search(path):
+        return (
+            "If it is a table's, put it back from a copy, or go back to a version without it "
+            "(`describe history`, `restore table … to version as of …`) or rebuild the table"
+        )
+    return "Deliver it whole under its name, or take it away, and run again"
+
+
+def _said(thrown: list[Thrown], pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """What the deepest exception says that matches."""
+    return next((found for one in reversed(thrown) if (found := pattern.search(one.message))), None)
+
+
+def _shown(path: str) -> str:
+    """A path as people write it."""
+    return unquote(re.sub(r"^file:/+", "/", path)) if path.startswith("file:") else path

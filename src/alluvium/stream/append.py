@@ -25,7 +25,7 @@ from pyspark.sql.types import LongType, StructType
 from alluvium.compaction.generated import GeneratedColumn
 from alluvium.delta import bucket_column
 from alluvium.delta.order import in_order
-from alluvium.engine.causes import causes
+from alluvium.engine.causes import reason
 from alluvium.names import quoted
 from alluvium.stream import checkpoint as checkpoints
 from alluvium.stream.checkpoint import Checkpoint
@@ -387,11 +387,11 @@ class _Run:
             raise
 
     def failure(self) -> Exception | None:
-        """What a micro-batch failed with; Java's long trace as one line of its causes."""
+        """What a micro-batch failed with; Java's long trace as one line of cause."""
         if isinstance(self.error, Py4JJavaError):
-            return StreamError(
-                f"{self._target.name}: {'; '.join(causes(self.error.java_exception))}"
-            )
+            failed = StreamError(f"{self._target.name}: {reason(self.error)}")
+            failed.__cause__ = self.error
+            return failed
         return self.error
 
     def figures(self) -> Figures:
@@ -482,7 +482,8 @@ def _stream(session: SparkSession, run: _Run) -> None:
         try:
             query.awaitTermination()
         except PySparkException as error:
-            raise (run.failure() or error) from error
+            failed = run.failure() or error
+            raise failed from failed.__cause__ or error
         finally:
             query.stop()
 

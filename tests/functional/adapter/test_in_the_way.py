@@ -1,7 +1,11 @@
-"""Sources, folders, tables and frames that are in the way: each works, or says what to do."""
+"""Sources, folders, tables and frames that are in the way: each works, or says what to do.
+
+So do models whose SQL, files or hooks fail: one line of cause, and the place in the user's file.
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -13,9 +17,61 @@ from functional.runner import Project
 pytestmark = pytest.mark.spark
 
 STREAM = {"alluvium_stream": {"format": "json", "path": "landing"}}
-SOURCE = {"name": "landing", "tables": [{"name": "orders", "config": {"meta": STREAM}}]}
+CUT_OFF = {"alluvium_stream": {"format": "text", "path": "cut_off"}}
+SOURCE = {
+    "name": "landing",
+    "tables": [
+        {"name": "orders", "config": {"meta": STREAM}},
+        {"name": "cut_off", "config": {"meta": CUT_OFF}},
+    ],
+}
 FROM = "from {{ source('landing', 'orders') }}"
 STREAMING = f"{{{{ config(materialized='streaming_table') }}}} select * {FROM}"
+
+
+# Models that fail, by name: the text, and what is said of each below dbt's own line.
+FAILING = {
+    "divides": (
+        "{{ config(materialized='table') }}\n{% set by = 0 %}\nselect\n    _source_offset,\n"
+        "    _source_offset / {{ by }} as n\nfrom {{ ref('tab') }}",
+        [
+            "[DIVIDE_BY_ZERO] Division by zero.",
+            "at models/divides.sql:5: _source_offset / {{ by }} as n",
+        ],
+    ),
+    "selects": (
+        "select _source_offset,\n    nope\nfrom {{ ref('tab') }}",
+        ["[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, ", "at models/selects.sql:2: nope"],
+    ),
+    "hooked": (
+        "{{ config(materialized='table', post_hook=\"insert into {{ this.schema }}.not_there\n"
+        'values (1)") }}\nselect 1 as id',
+        [
+            "[TABLE_OR_VIEW_NOT_FOUND] The table or view `way`.`not_there` cannot be found.",
+            "at post-hook in models/hooked.sql:1: insert into {{ this.schema }}.not_there",
+        ],
+    ),
+    "stream_divides": (
+        "{{ config(materialized='streaming_table') }}\nselect _source_offset,\n"
+        "    1 / _source_offset as n\n" + FROM,
+        [
+            "way.stream_divides: [DIVIDE_BY_ZERO] Division by zero.",
+            "at models/stream_divides.sql:3: 1 / _source_offset as n",
+        ],
+    ),
+    "stream_hooked": (
+        "{{ config(materialized='streaming_table', pre_hook='selec 1') }}\nselect * " + FROM,
+        [
+            "[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'.",
+            "at pre-hook in models/stream_hooked.sql:1: selec 1",
+        ],
+    ),
+    "stream_cut_off": (
+        "{{ config(materialized='streaming_table') }} "
+        "select * from {{ source('landing', 'cut_off') }}",
+        ["way.stream_cut_off: ROOT/cut_off/1.txt.gz is cut off (Unexpected end of input stream)"],
+    ),
+}
 
 
 def frame(value: str, materialized: str = "table") -> str:
@@ -37,6 +93,7 @@ def make(root: Path, home: Path) -> Project:
             ),
             "landing/1.json": '{"id": 1}\n',
             "models/s.yml": yaml.safe_dump({"version": 2, "sources": [SOURCE]}),
+            **{f"models/{name}.sql": text for name, (text, _) in FAILING.items()},
             "models/view.sql": f"select * {FROM}",
             "models/inner.sql": f"{{{{ config(materialized='ephemeral') }}}} select * {FROM}",
             "models/outer.sql": "select * from {{ ref('inner') }}",
@@ -58,6 +115,8 @@ def make(root: Path, home: Path) -> Project:
             ),
         }
     )
+    (root / "cut_off").mkdir()
+    (root / "cut_off/1.txt.gz").write_bytes(gzip.compress(b"b\nc\n" * 2000)[:-30])
     return project
 
 
@@ -92,6 +151,11 @@ def test_what_is_in_the_way(home: Path, tmp_path: Path) -> None:
         assert status[name] == "error", name
         for part in parts:
             assert part in said[name], said[name]
+    for name, (_, parts) in FAILING.items():
+        told = said[name].splitlines()[1:]
+        assert len(told) <= 3, said[name]
+        for line, part in zip(told, parts, strict=False):
+            assert line.strip().startswith(part.replace("ROOT", str(project.root))), said[name]
     assert not project.said("Traceback")
     assert not project.said("Unhandled error")
     assert {name for name, one in status.items() if one == "success"} == {"tab", "empty", "none"}

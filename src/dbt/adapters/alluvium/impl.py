@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +45,7 @@ from dbt.adapters.alluvium import (
     storage,
     streams,
     suggestions,
+    told,
     windows,
 )
 from dbt.adapters.alluvium.column import AlluviumColumn
@@ -84,6 +86,29 @@ class AlluviumAdapter(SparkAdapter):
     def _has_own_metastore(self) -> bool:
         """Whether the metastore is the home's, which can be lost without its tables."""
         return AlluviumConnectionManager.settings(self.config.credentials).embedded_metastore
+
+    # Whose error it is ---------------------------------------------------------------------
+
+    def set_macro_resolver(self, macro_resolver: Any) -> None:
+        super().set_macro_resolver(macro_resolver)
+        told.look_in(self)
+
+    def node_of(self, unique_id: str | None) -> Any:
+        """A node of the project; None if there is none of this id."""
+        return getattr(self._macro_resolver, "nodes", {}).get(unique_id)
+
+    def root_of(self, package: str) -> Path | None:
+        """The folder of the project or of one of its packages."""
+        folder = self.config.load_dependencies().get(package)
+        return folder and Path(folder.project_root)
+
+    @contextmanager
+    def connection_named(
+        self, name: str, query_header_context: Any = None, should_release_connection: bool = True
+    ) -> Iterator[None]:
+        connection = super().connection_named(name, query_header_context, should_release_connection)
+        with told.running(query_header_context), connection:
+            yield
 
     def debug_query(self) -> None:
         self.execute("select 1 as id")
@@ -141,7 +166,7 @@ class AlluviumAdapter(SparkAdapter):
             with spark_errors():
                 rows = self._handle.session.sql(f"describe extended {relation.render()}").collect()
         except DbtDatabaseError as error:
-            reason = str(error.msg).splitlines()[0].rstrip(";")
+            reason = str(error.msg).splitlines()[0]
             _log.warning(f"{relation.render()} is left out of the catalog: {reason}")
             return []
         return catalog.columns(relation, [tuple(row) for row in rows])
@@ -473,10 +498,8 @@ class AlluviumAdapter(SparkAdapter):
 
     def _source_file(self, parsed_model: dict[str, Any]) -> Path | None:
         """The file that a node is written in, in the project or in one of its packages."""
-        for name, folder in self.config.load_dependencies().items():
-            if name == parsed_model["package_name"]:
-                return Path(folder.project_root) / parsed_model["original_file_path"]
-        return None
+        root = self.root_of(parsed_model["package_name"])
+        return root and root / parsed_model["original_file_path"]
 
     # Seeds ---------------------------------------------------------------------------------
 
@@ -515,7 +538,7 @@ class AlluviumAdapter(SparkAdapter):
             tblproperties=tblproperties,
             layout=layouts.layout_of(str(relation.identifier), layout, partition_by),
         )
-        with spark_errors():
+        with spark_errors(sql):
             figures = streams.append(
                 self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
             )

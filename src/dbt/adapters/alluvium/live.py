@@ -7,12 +7,10 @@ a query, and `version as of` belongs to a name. So both are settled where statem
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import ParseException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.names import among
@@ -130,20 +128,15 @@ def as_names(sql: str, has_column: Callable[[str], bool] = lambda relation: True
     return "".join([*found, sql[place:]])
 
 
-@contextmanager
-def told(sql: str) -> Iterator[None]:
-    """Let an error of the parser say what a subquery in the statement may have to do with it."""
-    try:
-        yield
-    except ParseException as error:
-        names = {token["name"] for token in _TOKEN.finditer(sql) if token["name"]}
-        if not names:
-            raise
-        raise DbtDatabaseError(
-            f"{str(error).strip()}\n\n{', '.join(sorted(names))} keeps deleted rows, so `ref` of it"
-            " is written as a subquery without them. Where SQL asks for a table's name, write"
-            " `ref(…).render()`"
-        ) from error
+def advice(sql: str) -> str | None:
+    """What a subquery in a statement may have to do with it that SQL does not parse."""
+    names = {token["name"] for token in _TOKEN.finditer(sql) if token["name"]}
+    if not names:
+        return None
+    return (
+        f"{', '.join(sorted(names))} keeps deleted rows, so `ref` of it is written as a subquery "
+        "without them. Where SQL asks for a table's name, write `ref(…).render()`"
+    )
 
 
 def _around(sql: str, start: int, end: int) -> tuple[int, int]:

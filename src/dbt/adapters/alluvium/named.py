@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
 
+from alluvium.engine.causes import explain
 from alluvium.names import among, bare, did_you_mean
 
 _OF_A_MERGE = ("unique_key", "merge_update_columns", "merge_exclude_columns")
@@ -107,5 +108,4 @@ def why(error: AnalysisException | ParseException, selected: Iterable[str]) -> s
         # A merge's own name for its batch or table is not a part of the column's.
         name = ".".join(part for part in parts if not part.startswith("DBT_INTERNAL_"))
         return f"the model does not select {name}{did_you_mean(name, selected)}"
-    line = str(error).strip().splitlines()[0]
-    return re.sub(r"^\[[A-Z_.]+\]\s*|\s*SQLSTATE: .*$", "", line)
+    return re.sub(r"^\[[A-Z_.]+\]\s*", "", explain(error).text)

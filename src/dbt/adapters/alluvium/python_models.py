@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 from dbt_common.exceptions import DbtRuntimeError
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
+from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import Figures
 from dbt.adapters.alluvium.session import SessionHandle
 
@@ -77,9 +78,9 @@ def run(
     frame.createOrReplaceTempView(view)
     try:
         result = owner.sql(sql)
-    except (PySparkException, Py4JJavaError) as error:
-        # Lazy frames fail here, possibly in a user's function: Spark's text holds its traceback.
-        raise DbtRuntimeError(f"Python model {path} failed while writing: {error}") from error
+    except (PySparkException, Py4JError) as error:
+        # Lazy frames fail here, possibly in a user's function: Spark knows its lines.
+        raise DbtRuntimeError(told.message(error)) from error
     finally:
         owner.catalog.dropTempView(view)
     return Figures.of_statement(session, sql, result, time.perf_counter() - started)
@@ -138,13 +139,18 @@ def _is_untyped(type_: DataType) -> bool:
 
 
 def _explain(path: str, error: Exception) -> str:
-    frames = [
-        entry for entry in traceback.extract_tb(error.__traceback__) if entry.filename == path
-    ]
+    """What was raised, then the lines of the model's file that it went through."""
     if isinstance(error, SyntaxError):
-        where = f"{path}:{error.lineno}\n    {(error.text or '').strip()}"
-    elif frames:
-        where = "\n".join(f"{path}:{e.lineno} in {e.name}\n    {e.line}" for e in frames)
+        at = [f"at {path}:{error.lineno}: {(error.text or '').strip()}"]
+        return "\n".join([f"{type(error).__name__}: {error.msg}", *at])
+    if isinstance(error, (PySparkException, Py4JError)):
+        said = told.message(error)
     else:
-        where = path
-    return f"Python model failed at {where}\n{type(error).__name__}: {error}"
+        told.log(error)
+        said = ": ".join(filter(None, [type(error).__name__, str(error).strip()]))
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == path]
+    # pyspark puts the lines of a function in a worker on top of those of its caller.
+    at = [f"at {path}:{one.lineno} in {one.name}" for one in frames]
+    said = "\n".join(line for line in said.splitlines() if line not in at)
+    lines = [f"{place}: {one.line}" for place, one in zip(at, frames, strict=True)]
+    return "\n".join([said, *reversed(lines)])

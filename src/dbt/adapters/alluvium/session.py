@@ -11,29 +11,28 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dbt_common.exceptions import DbtDatabaseError
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import jvm, staged
-from alluvium.engine.causes import causes
 from alluvium.merge import batch
-from dbt.adapters.alluvium import live, streams
+from dbt.adapters.alluvium import live, streams, told
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
 from dbt.adapters.alluvium.statements import statements
 
 
 @contextmanager
-def spark_errors() -> Iterator[None]:
-    """Let Spark's errors pass as dbt's: anything else dbt takes for a bug and shows a traceback."""
+def spark_errors(sql: str = "", start: int = 0) -> Iterator[None]:
+    """Let Spark's errors pass as dbt's: anything else dbt takes for a bug and shows a traceback.
+
+    sql: the text whose statement runs.
+    start: the place in it where that statement begins.
+    """
     try:
         yield
-    except PySparkException as error:
-        raise DbtDatabaseError(str(error).strip()) from error
-    except Py4JJavaError as error:
-        deeper = causes(error.java_exception)[1:]
-        said = [str(error.java_exception).strip(), *(f"caused by: {line}" for line in deeper)]
-        raise DbtDatabaseError("\n  ".join(said)) from error
+    except (PySparkException, Py4JError) as error:
+        raise DbtDatabaseError(told.message(error, sql, start)) from error
 
 
 @dataclass(frozen=True)
@@ -131,6 +130,7 @@ class Cursor:
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
         self._figures: Figures | None = None
+        self._statement = ("", 0)
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
         """Run `sql`; `bindings` fill its `?` markers as typed values, never as text.
@@ -139,18 +139,25 @@ class Cursor:
         """
         self._rows = None
         started = time.perf_counter()
-        with spark_errors(), live.told(sql):
-            marks = live.marks(self._session)
-            *headers, sql = (live.as_names(one, marks) for one in statements(self._session, sql))
+        marks = live.marks(self._session)
+        with spark_errors():
             streams.provide(self._session, sql)
-            for header in headers:
-                self._session.sql(header)
-            if bindings:
-                self._frame = self._session.sql(sql, args=list(bindings))
-            else:
-                self._frame = self._session.sql(sql)
+            parts = statements(self._session, sql)
+        start = 0
+        for part in parts:
+            start = sql.index(part, start)
+            self._statement = (sql, start)
+            with spark_errors(*self._statement):
+                one = live.as_names(part, marks)
+                if bindings and part is parts[-1]:
+                    frame = self._session.sql(one, args=list(bindings))
+                else:
+                    frame = self._session.sql(one)
+            start += len(part)
+        self._frame = frame
+        with spark_errors(*self._statement):
             self._figures = Figures.of_statement(
-                self._session, sql, self._frame, time.perf_counter() - started
+                self._session, one, frame, time.perf_counter() - started
             )
 
     def response(self) -> ModelResponse:
@@ -179,7 +186,8 @@ class Cursor:
     def _fetch(self, limit: int | None) -> list[tuple[Any, ...]]:
         if self._frame is None:
             return []
-        with spark_errors():  # a select is lazy: what it cannot do shows here
+        # A select is lazy: what it cannot do shows here.
+        with spark_errors(*self._statement):
             rows = self._frame.collect() if limit is None else self._frame.take(limit)
         return [tuple(row) for row in rows]
 

@@ -24,7 +24,7 @@ from alluvium.schema import shown
 from alluvium.stream.checkpoint import root_of
 from alluvium.stream.files import Files
 from alluvium.stream.spec import KEYS
-from dbt.adapters.alluvium import layouts
+from dbt.adapters.alluvium import layouts, told
 from dbt.adapters.alluvium.figures import ModelResponse
 
 META = "alluvium_stream"
@@ -202,8 +202,10 @@ def append(
             stream.create_empty(session, feed, sql, views[0], target)
             return stream.Figures()
         return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
-    except (stream.StreamError, stream.SpecError) as error:
+    except stream.SpecError as error:
         raise DbtRuntimeError(str(error)) from error
+    except stream.StreamError as error:
+        raise DbtRuntimeError(told.placed(str(error), error.__cause__, sql)) from error
     except PySparkException as error:
         taken = _TAKEN.search(str(error))
         if taken is None:

@@ -18,7 +18,7 @@ from alluvium.compaction.suggestion import Table, suggest
 from alluvium.compaction.suggestion_report import suggestion_lines
 from alluvium.delta import log
 from alluvium.delta.filters import Optimizer, Reading
-from alluvium.engine.causes import causes
+from alluvium.engine.causes import explain
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.live import as_names
 from dbt.adapters.alluvium.statements import statements
@@ -98,9 +98,7 @@ def _reasons(name: str, left_out: dict[str, str]) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError, DbtRuntimeError) as error:
-        java = getattr(error, "java_exception", None)
-        said = str(error).strip() if java is None else causes(java)[0]
-        line = next(iter(said.splitlines()), type(error).__name__)
+        line = explain(error).text
         left_out[name] = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 

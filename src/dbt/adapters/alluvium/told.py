@@ -1,0 +1,77 @@
+"""Errors of Spark as dbt shows them: a line of cause, and the place in the user's file.
+
+All else that they say, the plan and Java's stack, goes to dbt's log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.events.contextvars import get_node_info
+from pyspark.errors import ParseException
+
+from alluvium.engine.causes import Cause, explain, full_text
+from dbt.adapters.alluvium import live
+from dbt.adapters.alluvium.places import place
+
+_log = AdapterLogger("Alluvium")
+
+_node: ContextVar[Any] = ContextVar("alluvium_node", default=None)
+_project: Any = None
+
+
+def look_in(project: Any) -> None:
+    """Say who knows the nodes (`node_of`) and the folders of their packages (`root_of`)."""
+    global _project
+    _project = project
+
+
+@contextmanager
+def running(node: Any) -> Iterator[None]:
+    """Say which node this thread runs."""
+    before = _node.set(node)
+    try:
+        yield
+    finally:
+        _node.reset(before)
+
+
+def log(error: BaseException) -> None:
+    """Leave all that an exception says in dbt's log."""
+    _log.debug(full_text(error))
+
+
+def message(error: BaseException, sql: str = "", start: int = 0) -> str:
+    """An error in a few lines; `sql` and `start` as `spark_errors` has them."""
+    return placed(explain(error).text, error, sql, start)
+
+
+def placed(text: str, error: BaseException | None, sql: str = "", start: int = 0) -> str:
+    """What is said of an error, with the places that it names."""
+    if error is None:
+        return text
+    log(error)
+    cause = explain(error)
+    lines = [text, *(f"at {frame}" for frame in cause.frames)]
+    where = _where(cause, sql, start)
+    if where:
+        lines.append(where)
+    more = live.advice(sql) if isinstance(error, ParseException) else None
+    return "\n".join([*lines, *([more] if more else [])])
+
+
+def _where(cause: Cause, sql: str, start: int) -> str:
+    if not sql:
+        return f"in the SQL: {cause.fragment}" if cause.fragment else ""
+    node = _node.get()
+    if node is None and _project is not None:
+        node = _project.node_of(get_node_info().get("unique_id"))
+    root = None if node is None or _project is None else _project.root_of(node.package_name)
+    line = None if cause.line is None else cause.line + sql.count("\n", 0, start)
+    where = place(node, sql, line, root or Path())
+    return where and f"at {where}"
