@@ -89,10 +89,6 @@ class AlluviumAdapter(SparkAdapter):
 
     # Whose error it is ---------------------------------------------------------------------
 
-    def set_macro_resolver(self, macro_resolver: Any) -> None:
-        super().set_macro_resolver(macro_resolver)
-        told.look_in(self)
-
     def node_of(self, unique_id: str | None) -> Any:
         """A node of the project; None if there is none of this id."""
         return getattr(self._macro_resolver, "nodes", {}).get(unique_id)
@@ -295,6 +291,7 @@ class AlluviumAdapter(SparkAdapter):
 
     def set_macro_resolver(self, macro_resolver: Any) -> None:
         super().set_macro_resolver(macro_resolver)
+        told.look_in(self)
         self._is_retry = selection.begin(self.config)
         for source in getattr(macro_resolver, "sources", {}).values():
             # An operation renders no `source()`, which would do that, nor do unit tests.
