@@ -38,6 +38,7 @@ from dbt.adapters.alluvium import (
     layouts,
     lost_tables,
     named,
+    nested,
     python_models,
     seeds,
     selection,
@@ -744,6 +745,23 @@ class AlluviumAdapter(SparkAdapter):
     @available.parse_none
     def files_kept(self, table: str, predicate: str | None) -> dict[str, int]:
         return log.skipping(self._handle.session, table, predicate).figures()
+
+    @available.parse_none
+    def sync_fields(self, source: str, table: str, on_schema_change: str) -> None:
+        """Give a table the fields inside columns that a batch brings: see `nested.sync`."""
+        with spark_errors():
+            rows = self._handle.table(source)
+            nested.sync(self._handle.session, rows, table, on_schema_change)
+
+    @available.parse_none
+    def fit_fields(self, source: str, view: str, table: str, on_schema_change: str) -> bool:
+        """Register the batch with the table's fields as `view`; false where it has them."""
+        with spark_errors():
+            rows = self._handle.table(source)
+            fitted = nested.fit(self._handle.session, rows, table, on_schema_change)
+            if fitted is not None:
+                fitted.createOrReplaceTempView(view)
+            return fitted is not None
 
     @available.parse_none
     def keep_batch(self, source: str, table: str) -> None:

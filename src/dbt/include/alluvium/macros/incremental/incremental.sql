@@ -93,6 +93,12 @@
       {%- elif on_schema_change != 'ignore' -%}
         {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation, existing_relation), existing_relation) -%}
       {%- endif -%}
+      {%- if not rebuild -%}
+        {%- set fitted = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_fields'}).include(database=false, schema=false) -%}
+        {%- if adapter.fit_fields(tmp_relation.render(), fitted.identifier, this.render(), on_schema_change) -%}
+          {%- set tmp_relation = fitted -%}
+        {%- endif -%}
+      {%- endif -%}
       {%- do adapter.keep_batch(tmp_relation.render(), this.render()) -%}
       {%- set figures = alluvium.run_merge(this, tmp_relation, predicates, is_new=rebuild) -%}
       {%- do adapter.release_batch(tmp_relation.render()) -%}

@@ -1,0 +1,127 @@
+"""Fields inside structs, arrays and maps: what a batch changes of those that a table has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from alluvium.names import quoted
+
+_NESTED = (StructType, ArrayType, MapType)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One field that table and batch have differently.
+
+    Attributes:
+        path: names from the column down; `element` of an array, `key` and `value` of a map.
+        stored: its type in the table; None where the batch brings it.
+        given: its type in the batch; None where only the table has it.
+    """
+
+    path: tuple[str, ...]
+    stored: DataType | None
+    given: DataType | None
+
+    @property
+    def name(self) -> str:
+        """The path as DDL takes it."""
+        return ".".join(map(quoted, self.path))
+
+    def __str__(self) -> str:
+        path = ".".join(self.path)
+        if self.stored is None:
+            return (
+                f"{path} is new" if self.given is None else f"{path} is new ({_text(self.given)})"
+            )
+        if self.given is None:
+            return f"{path} is gone"
+        return f"{path} is {_text(self.given)}, in the table {_text(self.stored)}"
+
+
+def changes(table: StructType, batch: StructType) -> list[Change]:
+    """What differs inside the columns that both have and that are structs, arrays or maps.
+
+    Names are compared as Spark does, whatever their case. An order of fields is no difference.
+    """
+    return [
+        change
+        for stored, given in _pairs(table, batch)
+        if given is not None and isinstance(stored.dataType, _NESTED)
+        for change in _changes((stored.name,), stored.dataType, given.dataType)
+    ]
+
+
+def fitted(table: StructType, batch: StructType) -> StructType:
+    """The batch's schema with the table's fields, in its order; types stay where both have one."""
+    places = {field.name.lower(): field for field in table}
+    return StructType(
+        [
+            StructField(
+                field.name,
+                _fitted(places[field.name.lower()].dataType, field.dataType)
+                if field.name.lower() in places
+                else field.dataType,
+                field.nullable,
+                field.metadata,
+            )
+            for field in batch
+        ]
+    )
+
+
+def _fitted(stored: DataType, given: DataType) -> DataType:
+    if isinstance(stored, StructType) and isinstance(given, StructType):
+        fields = []
+        for one, other in _pairs(stored, given):
+            if other is None:
+                fields.append(StructField(one.name, one.dataType, True))
+            else:
+                kind = _fitted(one.dataType, other.dataType)
+                fields.append(StructField(one.name, kind, other.nullable))
+        return StructType(fields)
+    if isinstance(stored, ArrayType) and isinstance(given, ArrayType):
+        return ArrayType(_fitted(stored.elementType, given.elementType), given.containsNull)
+    if isinstance(stored, MapType) and isinstance(given, MapType):
+        return MapType(
+            _fitted(stored.keyType, given.keyType),
+            _fitted(stored.valueType, given.valueType),
+            given.valueContainsNull,
+        )
+    return given
+
+
+def _changes(path: tuple[str, ...], stored: DataType, given: DataType) -> Iterator[Change]:
+    if isinstance(stored, StructType) and isinstance(given, StructType):
+        for one, other in _pairs(stored, given):
+            at = (*path, one.name)
+            if other is None:
+                yield Change(at, one.dataType, None)
+            else:
+                yield from _changes(at, one.dataType, other.dataType)
+        known = {field.name.lower() for field in stored}
+        for field in given:
+            if field.name.lower() not in known:
+                yield Change((*path, field.name), None, field.dataType)
+    elif isinstance(stored, ArrayType) and isinstance(given, ArrayType):
+        yield from _changes((*path, "element"), stored.elementType, given.elementType)
+    elif isinstance(stored, MapType) and isinstance(given, MapType):
+        yield from _changes((*path, "key"), stored.keyType, given.keyType)
+        yield from _changes((*path, "value"), stored.valueType, given.valueType)
+    elif stored != given:
+        yield Change(path, stored, given)
+
+
+def _pairs(
+    stored: StructType, given: StructType
+) -> Iterator[tuple[StructField, StructField | None]]:
+    names = {field.name.lower(): field for field in given}
+    for field in stored:
+        yield field, names.get(field.name.lower())
+
+
+def _text(kind: DataType) -> str:
+    return kind.simpleString()

@@ -1,0 +1,110 @@
+"""Fields inside columns follow the model as its columns do: by `on_schema_change`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType
+
+from alluvium.delta import jvm
+from alluvium.fields import Change, changes, fitted
+
+_TYPES = "org.apache.spark.sql.types.DataType"
+_CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
+_MAPPING = "delta.columnMapping.mode"
+_WIDENING = "delta.enableTypeWidening"
+
+
+def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: str) -> None:
+    """Give a table the fields that a batch brings; with `sync_all_columns` all of its fields.
+
+    Raises:
+        DbtRuntimeError: a field would have to go, or to change its type, and the table does not
+            allow that. Nothing is changed then.
+    """
+    found = changes(session.table(table).schema, batch.schema)
+    added = [change for change in found if change.stored is None]
+    lost = [change for change in found if change.given is None]
+    others = [change for change in found if change.stored and change.given]
+    statements = []
+    if on_schema_change == "sync_all_columns" and (lost or others):
+        properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
+        if lost and properties.get(_MAPPING) not in ("name", "id"):
+            raise _refused(
+                table,
+                lost,
+                f"Delta drops fields of tables with column mapping only: set `tblproperties: "
+                f"{{{_MAPPING}: name}}` on the node and build it with --full-refresh, or use "
+                "`on_schema_change: append_new_columns`",
+            )
+        if others and properties.get(_WIDENING) != "true":
+            raise _refused(
+                table,
+                others,
+                "Delta changes the type of a field only to a wider one, in tables with "
+                f"`tblproperties: {{{_WIDENING}: true}}`; accepted: that, the type that the table "
+                "has, or --full-refresh",
+            )
+        statements += [f"drop column {change.name}" for change in lost]
+        statements += [
+            f"alter column {change.name} type {_ddl(session, change.given)}" for change in others
+        ]
+    if added:
+        columns = (f"{change.name} {_ddl(session, change.given)}" for change in added)
+        statements.append(f"add columns ({', '.join(columns)})")
+    for statement in statements:
+        session.sql(f"alter table {table} {statement}")
+
+
+def fit(
+    session: SparkSession, batch: DataFrame, table: str, on_schema_change: str
+) -> DataFrame | None:
+    """The batch with the table's fields, for a MERGE takes no other; None where it has them.
+
+    With `append_new_columns` a field that the batch no longer has is NULL, as a column is.
+
+    Raises:
+        DbtRuntimeError: the batch brings or lacks fields, and nothing says what to do with them,
+            or a field's values cannot be of the table's type.
+    """
+    schema = session.table(table).schema
+    found = changes(schema, batch.schema)
+    unfit = [change for change in found if change.stored and change.given]
+    unfit = [change for change in unfit if not _assignable(session, change)]
+    if unfit:
+        raise _refused(
+            table, unfit, "accepted: a type that can become the table's, or --full-refresh"
+        )
+    odd = [change for change in found if not (change.stored and change.given)]
+    if odd and on_schema_change != "append_new_columns":
+        raise _refused(
+            table,
+            odd,
+            "accepted: on_schema_change: append_new_columns (new fields are added, those that are "
+            "gone are NULL) or sync_all_columns, or the fields that the table has",
+        )
+    return batch.to(fitted(schema, batch.schema)) if odd else None
+
+
+def _refused(table: str, found: Sequence[Change], why: str) -> DbtRuntimeError:
+    return DbtRuntimeError(f"{table}: {'; '.join(map(str, found))}. {why[0].upper()}{why[1:]}.")
+
+
+def _assignable(session: SparkSession, change: Change) -> bool:
+    cast = jvm.java_class(jvm.of(session), _CAST)
+    return bool(
+        cast.canANSIStoreAssign(_java(session, change.given), _java(session, change.stored))
+    )
+
+
+def _ddl(session: SparkSession, kind: DataType | None) -> str:
+    # An added field is NULL in the rows that are there, whatever the batch's own may be.
+    return str(_java(session, kind).asNullable().sql())
+
+
+def _java(session: SparkSession, kind: DataType | None) -> Any:
+    assert kind is not None
+    return jvm.java_class(jvm.of(session), _TYPES).fromJson(kind.json())

@@ -1,0 +1,124 @@
+"""Fields inside structs, arrays and maps, by each `on_schema_change`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from functional.merge.conftest import merged
+
+pytestmark = pytest.mark.spark
+
+BEFORE = {
+    "gains": "named_struct('a', 1)",
+    "loses": "named_struct('a', 1, 'b', 'x')",
+    "turns": "named_struct('a', 1, 'b', 'x')",
+    "listed": "array(named_struct('a', 1, 'b', 'x'), null)",
+    "mapped": "map('k', named_struct('a', 1))",
+    "deep": "named_struct('s', array(named_struct('a', 1)))",
+    "widens": "named_struct('a', 1)",
+    "missing": "cast(null as struct<a: int>)",
+}
+AFTER = {
+    "gains": "named_struct('a', 2, 'zip code', 'y')",
+    "loses": "named_struct('a', 2)",
+    "turns": "named_struct('B', 'y', 'a', 2)",
+    "listed": "array(null, named_struct('c', 2.5, 'a', 2))",
+    "mapped": "map('k', named_struct('a', 2, 'b', date'2024-01-01'), 'n', null)",
+    "deep": "named_struct('s', array(named_struct('a', 2, 'b', named_struct('c', 3))))",
+    "widens": "named_struct('a', 2L)",
+    "missing": "cast(null as struct<a: int, b: int>)",
+}
+# What the row that came first shows, and the one that came second.
+APPENDED = [
+    {
+        "id": 1,
+        "gains": {"a": 1, "zip code": None},
+        "loses": {"a": 1, "b": "x"},
+        "turns": {"a": 1, "b": "x"},
+        "listed": [{"a": 1, "b": "x", "c": None}, None],
+        "mapped": {"k": {"a": 1, "b": None}},
+        "deep": {"s": [{"a": 1, "b": None}]},
+        "widens": {"a": 1},
+        "missing": None,
+    },
+    {
+        "id": 2,
+        "gains": {"a": 2, "zip code": "y"},
+        "loses": {"a": 2, "b": None},
+        "turns": {"a": 2, "b": "y"},
+        "listed": [None, {"a": 2, "b": None, "c": 2.5}],
+        "mapped": {"k": {"a": 2, "b": "2024-01-01"}, "n": None},
+        "deep": {"s": [{"a": 2, "b": {"c": 3}}]},
+        "widens": {"a": 2},
+        "missing": None,
+    },
+]
+SYNCED = ("gains", "loses", "mapped", "turns")
+MAPPING = {
+    "delta.columnMapping.mode": "name",
+    "delta.minReaderVersion": "2",
+    "delta.minWriterVersion": "5",
+}
+
+
+def model(mode: str, columns: Any = tuple(BEFORE), engine: str = "auto", **config: Any) -> str:
+    first, second = (", ".join(f"{by[c]} as {c}" for c in columns) for by in (BEFORE, AFTER))
+    body = (
+        f"{{% if var('second', false) %}} select 2 as id, 1 as v, {second}"
+        f" {{% else %}} select 1 as id, 1 as v, {first} {{% endif %}}"
+    )
+    return merged({"order_by": "v", "engine": engine}, body, on_schema_change=mode, **config)
+
+
+def test_fields(make_project: Callable[..., Any]) -> None:
+    wide = {"tblproperties": MAPPING | {"delta.enableTypeWidening": "true"}}
+    made = make_project(
+        "fields",
+        {
+            "models/appended.sql": model("append_new_columns", tblproperties=MAPPING),
+            "models/by_merge.sql": model(
+                "append_new_columns", engine="merge_into", tblproperties=MAPPING
+            ),
+            "models/synced.sql": model("sync_all_columns", (*SYNCED, "widens"), **wide),
+            "models/synced_plain.sql": model("sync_all_columns", SYNCED).replace(
+                "'zip code'", "'zip'"
+            ),
+            "models/ignored.sql": model("ignore", ("gains", "loses", "turns")),
+            "models/clashes.sql": merged(
+                {"order_by": "v"},
+                "select 1 as id, 1 as v, array(named_struct('a',"
+                " {{ '2' if var('second', false) else 'array(2)' }})) as s",
+                on_schema_change="append_new_columns",
+            ),
+        },
+    )
+    made.dbt("run")
+    assert not made.try_dbt("run", "--vars", "{second: true}").success
+    for name in ("appended", "by_merge"):
+        rows = made.session.sql(
+            f"select to_json(struct(* except (v))) as row from fields.{name} order by id"
+        )
+        assert [json.loads(row["row"]) for row in rows.collect()] == nulls(APPENDED)
+    rows = made.session.sql("select * except (v) from fields.synced order by id")
+    assert rows.schema["loses"].dataType.names == ["a"]
+    assert rows.schema["widens"].dataType["a"].dataType.typeName() == "long"
+    assert rows.schema["gains"].dataType.names == ["a", "zip code"]
+    assert [row["loses"]["a"] for row in rows.collect()] == [1, 2]
+    for said in (
+        "fields.synced_plain: loses.b is gone. Delta drops fields of tables with column mapping",
+        "fields.ignored: gains.zip code is new (string); loses.b is gone. Accepted: on_schema",
+        "fields.clashes: s.element.a is int, in the table array<int>. Accepted: a type that can",
+    ):
+        assert made.said(said), said
+    for name in ("synced_plain", "ignored", "clashes"):
+        assert made.sql(f"select id from fields.{name}")["id"].tolist() == [1]
+
+
+def nulls(value: Any) -> Any:
+    """Without the fields that are NULL, as JSON shows a struct."""
+    if isinstance(value, dict):
+        return {key: nulls(one) for key, one in value.items() if one is not None or key == "n"}
+    return [nulls(one) for one in value] if isinstance(value, list) else value
