@@ -1,8 +1,9 @@
 """Append what is new at a source to a Delta table, exactly once, one commit a trigger.
 
-Structured Streaming plans the micro-batches (``availableNow``); each is one Delta commit that
-records the checkpoint's id and the epoch as a ``txn`` action. A micro-batch that is replayed after
-a kill is the same files or offsets and the same epoch, so Delta skips it where it had committed.
+Each micro-batch is one Delta commit that records the checkpoint's id and the epoch as a ``txn``
+action. Of a landing folder the ledger says which files were read (``intake``). For Kafka Structured
+Streaming plans the micro-batches (``availableNow``); one that is replayed after a kill is the same
+offsets and the same epoch, so Delta skips it where it had committed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from delta.tables import DeltaTable
@@ -28,12 +30,13 @@ from alluvium.delta.order import in_order
 from alluvium.engine.causes import reason
 from alluvium.names import quoted
 from alluvium.stream import checkpoint as checkpoints
+from alluvium.stream import ledger
 from alluvium.stream.checkpoint import Checkpoint
 from alluvium.stream.files import Files
+from alluvium.stream.intake import Intake
 from alluvium.stream.sources import (
-    Source,
+    KafkaSource,
     Trigger,
-    list_in_few_tasks,
     no_events,
     open_source,
     register_view,
@@ -87,6 +90,8 @@ class Figures:
         batch_id: Highest ``_batch_id`` this run committed; None where it committed nothing.
         seconds: Wall-clock time.
         waiting: Events left for a later run under ``min_rows``.
+        absent: The landing folder, where it does not exist.
+        warnings: What is wrong with the source though the run succeeds.
     """
 
     rows: int = 0
@@ -96,11 +101,15 @@ class Figures:
     batch_id: int | None = None
     seconds: float = 0.0
     waiting: int = 0
+    absent: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def line(self, model: str) -> str:
         """One sentence for the console."""
         if self.waiting:
             return f"{model}: {_count(self.waiting, 'event')} wait for more in {self.seconds:.1f} s"
+        if self.absent is not None:
+            return f"{model}: no such folder: {self.absent}"
         if self.batch_id is None:
             return f"{model}: nothing new in {self.seconds:.1f} s"
         events = _count(self.rows, "event")
@@ -178,26 +187,37 @@ def append(
         _check_schema(session, target, columns)
     place = _place(session, files, target, existed, full_refresh, now)
 
-    def done(figures: Figures) -> Figures:
-        return Figures(**{**vars(figures), "seconds": time.monotonic() - started})
-
-    exists = source.exists(session)
-    if exists and not place.replaces:
-        waiting = _held_back(session, source, files, place, now)
-        if waiting is not None:
-            return done(Figures(waiting=waiting))
-    run = _Run(feed, sql, view, target, source, place)
-    if exists:
-        _stream(session, run)
-    if place.replaces and not run.replaced and checkpoints.last_epoch(files, place) < 0:
+    run = _Run(feed, sql, view, target, place)
+    settled = place.settled()
+    waiting = None
+    absent: str | None = None
+    warnings: list[str] = []
+    if isinstance(source, KafkaSource):
+        if _is_kafka_idle(files, place):
+            waiting = _held_back(feed, partial(source.waiting, session, place.location), place, now)
+        if waiting is None:
+            _stream(session, source, run)
+    else:
+        intake = Intake(session, files, source, place, target.name)
+        waiting = _held_back(feed, intake.events, place, now)
+        if waiting is None:
+            _take(session, intake, run)
+        absent, warnings = intake.absent, intake.warnings()
+        settled = intake.place.settled()
+    if place.replaces and not run.replaced and _last_epoch(files, place) < 0:
         # Nothing at the source: the refreshed table is empty.
         run.replace_by_nothing(session)
-    settled = place.settled()
     if run.replaced:
-        settled = Checkpoint(**{**vars(settled), "table_id": _table_id(session, target)})
+        settled = replace(settled, table_id=_table_id(session, target))
     if settled != place:
         checkpoints.save(files, settled)
-    return done(run.figures())
+    return replace(
+        run.figures(),
+        seconds=time.monotonic() - started,
+        waiting=waiting or 0,
+        absent=absent,
+        warnings=tuple(warnings),
+    )
 
 
 def _columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> StructType:
@@ -308,8 +328,9 @@ def _place(
     table_id = _table_id(session, target)
     place = checkpoints.load(files, root)
     ours = place is not None and place.table_id == table_id
-    epoch = -1 if place is None else checkpoints.last_epoch(files, place)
-    if place is not None and ours and epoch >= 0 and not full_refresh:
+    epoch = -1 if place is None else _last_epoch(files, place)
+    started = epoch >= 0 or (place is not None and ledger.exists(files, place.location))
+    if place is not None and ours and started and not full_refresh:
         return place
     highest = _highest_batch(session, target)
     replaces = full_refresh and existed
@@ -334,21 +355,30 @@ def _place(
     return new
 
 
+def _is_kafka_idle(files: Files, place: Checkpoint) -> bool:
+    """Whether no planned micro-batch must be finished first."""
+    return checkpoints.last_epoch(files, place) < 0 or checkpoints.is_idle(files, place)
+
+
+def _last_epoch(files: Files, place: Checkpoint) -> int:
+    """The highest epoch that was planned, whoever planned it; -1 for none."""
+    return max(checkpoints.last_epoch(files, place), ledger.last_epoch(files, place.location))
+
+
 def _held_back(
-    session: SparkSession,
-    source: Source,
-    files: Files,
+    feed: Feed,
+    events: Callable[[], DataFrame | None],
     place: Checkpoint,
     now: Callable[[], float],
 ) -> int | None:
-    """Events that wait for more to come; None where the stream shall start."""
-    spec = source.feed.spec
-    if spec.min_rows <= 1 or place.skips_known:
+    """How many of the new events wait for more to come; None where they shall be read.
+
+    events: the new ones; None where nobody can tell.
+    """
+    spec = feed.spec
+    if spec.min_rows <= 1 or place.replaces or place.skips_known:
         return None
-    started = checkpoints.last_epoch(files, place) >= 0
-    if started and not checkpoints.is_idle(files, place):
-        return None
-    waiting = source.waiting(session, place.location)
+    waiting = events()
     if waiting is None:
         return None
     rows, oldest = (
@@ -366,33 +396,14 @@ def _held_back(
 class _Run:
     """One run's micro-batches."""
 
-    def __init__(
-        self, feed: Feed, sql: str, view: str, target: Target, source: Source, place: Checkpoint
-    ):
+    def __init__(self, feed: Feed, sql: str, view: str, target: Target, place: Checkpoint):
         self._feed = feed
-        self._sql = sql
-        self._view = view
-        self._target = target
-        self.source = source
+        self.sql = sql
+        self.view = view
+        self.target = target
         self.place = place
         self._done: list[Figures] = []
         self.replaced = False
-        self.error: Exception | None = None
-
-    def __call__(self, batch: DataFrame, epoch: int) -> None:
-        try:
-            self._write(batch, epoch)
-        except Exception as error:
-            self.error = error
-            raise
-
-    def failure(self) -> Exception | None:
-        """What a micro-batch failed with; Java's long trace as one line of cause."""
-        if isinstance(self.error, Py4JJavaError):
-            failed = StreamError(f"{self._target.name}: {reason(self.error)}")
-            failed.__cause__ = self.error
-            return failed
-        return self.error
 
     def figures(self) -> Figures:
         """The run's sums."""
@@ -406,23 +417,19 @@ class _Run:
 
     def replace_by_nothing(self, session: SparkSession) -> None:
         """The first commit of a full refresh whose source is empty."""
-        no_events(session, self._feed).createOrReplaceTempView(quoted(self._view))
-        empty = session.sql(self._sql).withColumn(BATCH_ID, F.lit(None).cast("bigint"))
+        no_events(session, self._feed).createOrReplaceTempView(quoted(self.view))
+        empty = session.sql(self.sql).withColumn(BATCH_ID, F.lit(None).cast("bigint"))
         self._replace(self._with_bucket(empty), {})
 
-    def _write(self, batch: DataFrame, epoch: int) -> None:
-        session = batch.sparkSession
-        known = session.table(self._target.name) if self.place.skips_known else None
-        trigger = self.source.trigger(batch, known)
+    def write(self, session: SparkSession, trigger: Trigger, epoch: int) -> int | None:
+        """Commit the events of a micro-batch; the version, or None where it had committed."""
         batch_id = self.place.batch_id(epoch)
         replaces = self.place.replaces and epoch == 0
-        if trigger is None:
-            return
-        register_view(session, trigger.events, self._view)
-        rows = session.sql(self._sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
+        register_view(session, trigger.events, self.view)
+        rows = session.sql(self.sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
         rows = self._few_files(self._with_bucket(rows), trigger)
         # To the sort of a compaction each file is a run then; nothing relies on it.
-        rows = in_order(rows, self._target.partition_by, self._target.sort_by)
+        rows = in_order(rows, self.target.partition_by, self.target.sort_by)
         note = {"batch_id": batch_id, "files": trigger.files, "bytes": trigger.bytes}
         options = {
             "txnAppId": self.place.app_id,
@@ -434,58 +441,86 @@ class _Run:
             self._replace(rows, options)
         else:
             writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
-            writer.options(**options).saveAsTable(self._target.name)
+            writer.options(**options).saveAsTable(self.target.name)
         commit = session.conf.get(_LAST_COMMIT, None)
         if commit is None:
-            return  # This epoch had committed before the run that planned it was killed.
+            return None  # This epoch had committed before the run that planned it was killed.
         written, output_files = self._metrics(session, int(commit))
         self._done.append(Figures(written, trigger.files, trigger.bytes, output_files, batch_id))
+        return int(commit)
 
     def _with_bucket(self, rows: DataFrame) -> DataFrame:
-        bucket = self._target.bucket
+        bucket = self.target.bucket
         return rows if bucket is None else bucket_column.with_column(rows, bucket)
 
     def _few_files(self, rows: DataFrame, trigger: Trigger) -> DataFrame:
         parts = max(1, -(-trigger.raw_bytes // BYTES_PER_FILE))
-        if parts > 1 and self._target.partition_by:
-            return rows.repartition(parts, *self._target.partition_by)
+        if parts > 1 and self.target.partition_by:
+            return rows.repartition(parts, *self.target.partition_by)
         return rows.coalesce(parts)
 
     def _replace(self, rows: DataFrame, options: Mapping[str, str]) -> None:
-        writer = rows.writeTo(self._target.name).using("delta").options(**options)
-        for key, value in self._target.tblproperties.items():
+        writer = rows.writeTo(self.target.name).using("delta").options(**options)
+        for key, value in self.target.tblproperties.items():
             writer = writer.tableProperty(key, value)
-        if self._target.location is not None:
-            writer = writer.tableProperty("location", self._target.location)
-        if self._target.partition_by:
-            writer = writer.partitionedBy(*(F.col(c) for c in self._target.partition_by))
+        if self.target.location is not None:
+            writer = writer.tableProperty("location", self.target.location)
+        if self.target.partition_by:
+            writer = writer.partitionedBy(*(F.col(c) for c in self.target.partition_by))
         writer.createOrReplace()
         self.replaced = True
 
     def _metrics(self, session: SparkSession, version: int) -> tuple[int, int]:
-        history = session.sql(f"describe history {self._target.name} limit 20")
+        history = session.sql(f"describe history {self.target.name} limit 20")
         for row in history.where(F.col("version") == version).collect():
             metrics = row["operationMetrics"]
             return int(metrics.get("numOutputRows", 0)), int(metrics.get("numFiles", 0))
         return 0, 0
 
 
-def _stream(session: SparkSession, run: _Run) -> None:
-    """Run the feed's micro-batches until all that was there at the start is in."""
+def _take(session: SparkSession, intake: Intake, run: _Run) -> None:
+    """Read the files of a landing folder that the table lacks."""
+    # A copy of the session, for the caller's view of the source has all of its events.
+    own = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    try:
+        intake.take(own, run.sql, run.view, partial(run.write, own))
+    except Py4JJavaError as error:
+        raise _failed(run, error) from error
+
+
+def _stream(session: SparkSession, source: KafkaSource, run: _Run) -> None:
+    """Run Kafka's micro-batches until all that was there at the start is in."""
+    errors: list[Exception] = []
+
+    def micro_batch(batch: DataFrame, epoch: int) -> None:
+        own = batch.sparkSession
+        try:
+            known = own.table(run.target.name) if run.place.skips_known else None
+            run.write(own, source.trigger(batch, known), epoch)
+        except Exception as error:
+            errors.append(_failed(run, error) if isinstance(error, Py4JJavaError) else error)
+            raise
+
     # Without new events there is nothing to do: no state, no watermark.
     session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
-    list_in_few_tasks(session)
-    writer = run.source.stream(session).writeStream.foreachBatch(run)
+    writer = source.stream(session).writeStream.foreachBatch(micro_batch)
     writer = writer.option("checkpointLocation", run.place.location)
     with _unlogged_callback():
         query = writer.trigger(availableNow=True).start()
         try:
             query.awaitTermination()
         except PySparkException as error:
-            failed = run.failure() or error
+            failed = errors[0] if errors else error
             raise failed from failed.__cause__ or error
         finally:
             query.stop()
+
+
+def _failed(run: _Run, error: Py4JJavaError) -> StreamError:
+    """What a micro-batch failed with; Java's long trace as one line of cause."""
+    failed = StreamError(f"{run.target.name}: {reason(error)}")
+    failed.__cause__ = error
+    return failed
 
 
 @contextmanager

@@ -28,6 +28,8 @@ class Checkpoint:
         table_id: Id of the Delta table it belongs to.
         replaces: The first epoch replaces the table's content (a full refresh under way).
         skips_known: Events that the table already holds are left out (a rebuild under way).
+        version: Of the table, up to which the ledger of a landing folder has all names that the
+            table holds; None where nobody looked.
     """
 
     root: str
@@ -36,6 +38,7 @@ class Checkpoint:
     table_id: str
     replaces: bool = False
     skips_known: bool = False
+    version: int | None = None
 
     @property
     def location(self) -> str:
@@ -108,14 +111,6 @@ def last_epoch(files: Files, checkpoint: Checkpoint, log: str = "offsets") -> in
 
 
 def is_idle(files: Files, checkpoint: Checkpoint) -> bool:
-    """Whether no planned epoch waits for its commit and no listed file for its epoch."""
+    """Whether Spark has begun and no planned epoch waits for its commit."""
     planned = last_epoch(files, checkpoint)
-    if planned < 0 or planned != last_epoch(files, checkpoint, "commits"):
-        return False
-    listed = [n.split(".")[0] for n in files.names(f"{checkpoint.location}/sources/0")]
-    listed_to = max((int(name) for name in listed if name.isdigit()), default=-1)
-    text = files.read(f"{checkpoint.location}/offsets/{planned}") or ""
-    offset = json.loads(text.strip().splitlines()[-1])
-    # Only a file source keeps a list and counts its offsets in entries of it.
-    counted = offset.get("logOffset") if isinstance(offset, dict) else None
-    return listed_to < 0 or not isinstance(counted, int) or counted == listed_to
+    return planned >= 0 and planned == last_epoch(files, checkpoint, "commits")

@@ -72,14 +72,24 @@ class Files:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
+        self._rename(fs, draft, where)
+
+    def rename(self, path: str, new: str) -> None:
+        """Give a file another name, in whatever folder, in place of any file that has it."""
+        fs, where = self._open(path)
+        to = self._jvm.org.apache.hadoop.fs.Path(new)
+        fs.mkdirs(to.getParent())
+        self._rename(fs, where, to)
+
+    def _rename(self, fs: Any, where: Any, to: Any) -> None:
         rename = self._jvm.org.apache.hadoop.fs.Options.Rename
         flags = self._gateway.new_array(rename, 1)
         flags[0] = rename.OVERWRITE
-        qualified = fs.makeQualified(where)
+        qualified = fs.makeQualified(to)
         context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
             qualified.toUri(), self._conf
         )
-        context.rename(fs.makeQualified(draft), qualified, flags)
+        context.rename(fs.makeQualified(where), qualified, flags)
 
     def delete(self, path: str) -> None:
         """Delete a file, or a folder and all in it; an absent one is no error."""

@@ -23,10 +23,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from alluvium.engine.causes import reason
-from alluvium.engine.whole_files import WHOLE_FILES
+from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
 from alluvium.names import quoted
 from alluvium.stream.files import Files
 from alluvium.stream.headers import HeaderError, places
+from alluvium.stream.landing import Landed
 from alluvium.stream.options import HEADER, LINE_FORMATS, LISTING_OPTIONS
 from alluvium.stream.spec import Feed, SpecError, StreamSpec
 
@@ -35,7 +36,6 @@ EVENT_DDL = (
     "_source_partition string, _source_offset bigint, _source_timestamp timestamp"
 )
 _HEADERS = "array<struct<key:string,value:binary>>"
-_LISTING_DDL = "path string, modificationTime timestamp, length bigint, content binary"
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 # The raw line that names a file's columns, among the headers of each of its events.
 _HEADER_LINE = "_header"
@@ -71,27 +71,15 @@ class Trigger:
 
 
 class Source(Protocol):
-    """What `append` and the batch views ask of a source."""
+    """What the batch views ask of a source."""
 
     feed: Feed
-
-    def exists(self, session: SparkSession) -> bool:
-        """Whether there is anything to open: an absent folder is an ordinary case."""
-
-    def stream(self, session: SparkSession) -> DataFrame:
-        """The streaming frame whose micro-batches `trigger` turns into events."""
-
-    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
-        """Events of a micro-batch that ``known`` (a bronze table) lacks; None for none."""
 
     def batch(self, session: SparkSession) -> DataFrame:
         """Every event the source holds now, as a static frame."""
 
-    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame | None:
-        """Events that no epoch of the checkpoint (Spark's folder) has taken; None if unknown."""
 
-
-def open_source(feed: Feed) -> Source:
+def open_source(feed: Feed) -> FileSource | KafkaSource:
     """The source that a feed describes."""
     if feed.spec.format == "kafka":
         return KafkaSource(feed)
@@ -119,6 +107,9 @@ def _whole_files(session: SparkSession) -> SparkSession:
     for name, value in WHOLE_FILES.items():
         scan.conf.set(name, value)
     scan.conf.unset("spark.sql.files.maxPartitionNum")
+    # A file is read whole or not at all.
+    scan.conf.set("spark.sql.files.ignoreCorruptFiles", "false")
+    scan.conf.set("spark.sql.files.ignoreMissingFiles", "false")
     list_in_few_tasks(scan)
     return scan
 
@@ -274,44 +265,30 @@ def _names(session: SparkSession, header: str, options: dict[str, str]) -> list[
 class FileSource:
     """A folder of files: a line (or a row of parquet or orc) is an event.
 
-    Structured Streaming discovers the files and remembers them; only their names, times and
-    sizes run through it. Each micro-batch then reads its files whole, which gives exact lines.
+    Files are listed by name, time and size. What is chosen of them is read whole, which gives exact
+    lines.
     """
 
     def __init__(self, feed: Feed):
         assert feed.path is not None
         self.feed = feed
-        self._path = feed.path
+        self.path = feed.path
 
     def exists(self, session: SparkSession) -> bool:
-        return Files(session).exists(self._path)
+        """Whether there is anything to open: an absent folder is an ordinary case."""
+        return Files(session).exists(self.path)
 
-    def stream(self, session: SparkSession) -> DataFrame:
-        spec = self.feed.spec
+    def landed(self, session: SparkSession) -> list[Landed]:
+        """The files with content that lie there; the source must exist."""
         self._check_names(session)
-        limits = {
-            "maxFilesPerTrigger": spec.max_files_per_trigger,
-            "maxBytesPerTrigger": spec.max_bytes_per_trigger,
-        }
-        reader = session.readStream.format("binaryFile").schema(_LISTING_DDL)
-        for name, limit in limits.items():
-            if limit is not None:
-                reader = reader.option(name, limit)
-        # By default a file a week older than the newest one would be passed over in silence.
-        reader = reader.option("maxFileAge", "36500d").option("recursiveFileLookup", "true")
-        return self._listing(reader.options(**self._listing_options()).load(self._glob(session)))
+        found = self._list(session).select("name", "path", "size", "time")
+        return [Landed(*row) for row in found.collect()]
 
-    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
-        if known is not None:
-            names = known.select("_source_partition").distinct()
-            batch = batch.join(names, batch["name"] == names["_source_partition"], "left_anti")
-        found = batch.select("path", "length").collect()
-        if not found:
-            return None
-        sizes = {row.path: row.length for row in found}
-        raw = sum(n * (8 if p.endswith(_COMPRESSED) else 1) for p, n in sizes.items())
-        events = self._events(batch.sparkSession, sorted(sizes))
-        return Trigger(events, len(sizes), sum(sizes.values()), raw)
+    def trigger(self, session: SparkSession, some: list[Landed]) -> Trigger:
+        """The events of these files."""
+        raw = sum(f.size * (8 if f.path.endswith(_COMPRESSED) else 1) for f in some)
+        events = self._events(session, sorted(file.path for file in some))
+        return Trigger(events, len(some), sum(file.size for file in some), raw)
 
     def batch(self, session: SparkSession) -> DataFrame:
         if not self.exists(session):
@@ -319,31 +296,40 @@ class FileSource:
         found = self._list(session).select("path").collect()
         return self._events(session, sorted(row.path for row in found))
 
-    def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame:
-        found = self._list(session)
-        log = f"{checkpoint}/sources/0"
-        if Files(session).exists(log):
-            # The log names files in JSON after a line with its version; compacted parts of it
-            # repeat the older ones.
-            seen = session.read.schema("path string").json(log).where("path is not null")
-            seen = seen.select(_plain_url(F.col("path")).alias("url"))
-            found = found.join(seen, "url", "left_anti")
-        return self._events(session, [row.path for row in found.select("path").collect()])
-
-    def _listing_options(self) -> dict[str, str]:
-        return {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
+    def folder(self, files: Files) -> str:
+        """The folder that names of files start below: of a glob what is before the wildcard."""
+        folder = files.uri_path(self.path)
+        for wildcard in "" if files.is_literal(self.path) else "*?[{":
+            if wildcard in folder:
+                folder = folder[: folder.index(wildcard)].rpartition("/")[0]
+        return folder
 
     def _list(self, session: SparkSession) -> DataFrame:
-        reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
-        return self._listing(reader.options(**self._listing_options()).load(self._glob(session)))
+        # Only names, times and sizes are asked for, of many files in a task.
+        scan = session.newSession()
+        scan.conf.set("spark.sql.files.maxPartitionBytes", LARGEST)
+        scan.conf.set("spark.sql.files.openCostInBytes", "0")
+        list_in_few_tasks(scan)
+        reader = scan.read.format("binaryFile").option("recursiveFileLookup", "true")
+        options = {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
+        return (
+            reader.options(**options)
+            .load(self._glob(session))
+            .select(
+                self._name(Files(session), F.col("_metadata.file_path")).alias("name"),
+                "path",
+                F.col("_metadata.file_size").alias("size"),
+                F.unix_millis(F.col("_metadata.file_modification_time")).alias("time"),
+            )
+        )
 
     def _check_names(self, session: SparkSession) -> None:
         """Raise for a file whose name Java cannot read: its listings leave such out in silence."""
         jvm: Any = session._jvm
-        if re.match(_SCHEME, self._path):
+        if re.match(_SCHEME, self.path):
             return
         encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
-        for folder, _, names in os.walk(os.fsencode(self._path)):
+        for folder, _, names in os.walk(os.fsencode(self.path)):
             for name in names:
                 try:
                     name.decode(encoding)
@@ -361,22 +347,14 @@ class FileSource:
 
     def _glob(self, session: SparkSession) -> str:
         """The path as Spark reads it: a folder whose name has a wildcard's characters is itself."""
-        if Files(session).is_literal(self._path):
-            return re.sub(r"([\\{}\[\]*?])", r"\\\1", self._path)
-        return self._path
-
-    def _listing(self, found: DataFrame) -> DataFrame:
-        url = F.col("_metadata.file_path")
-        name = self._name(Files(found.sparkSession), url).alias("name")
-        return found.select("path", "length", _plain_url(url).alias("url"), name)
+        if Files(session).is_literal(self.path):
+            return re.sub(r"([\\{}\[\]*?])", r"\\\1", self.path)
+        return self.path
 
     def _name(self, files: Files, url: Column) -> Column:
         """A file's path below the source's folder: it stays the same where the folder moves."""
-        folder = files.uri_path(self._path)
-        for wildcard in "" if files.is_literal(self._path) else "*?[{":
-            if wildcard in folder:
-                folder = folder[: folder.index(wildcard)].rpartition("/")[0]
-        path = _path_of(url)
+        folder = self.folder(files)
+        path = path_of(url)
         below = F.substring(path, F.lit(len(folder) + 2), F.length(path))
         last = F.element_at(F.split(path, "/"), -1)
         return F.when(path.startswith(folder + "/"), below).otherwise(last)
@@ -404,7 +382,7 @@ class FileSource:
             return
         lines = self._rows(session, paths, unchecked)
         url = F.col("_metadata.file_path")
-        first = _first_of_each_partition(lines.select(_path_of(url).alias("path"), _line()))
+        first = _first_of_each_partition(lines.select(path_of(url).alias("path"), _line()))
         headers = {row["path"]: bytes(row["line"]) for row in first.collect()}
         files = defaultdict(list)
         for path in paths:
@@ -497,7 +475,7 @@ def _first_of_each_partition(frame: DataFrame) -> DataFrame:
     return DataFrame(dataset.ofRows(session._jsparkSession, plan), session)
 
 
-def _path_of(url: Column) -> Column:
+def path_of(url: Column) -> Column:
     """The path in a file's URL."""
     decoded = F.url_decode(F.replace(url, F.lit("+"), F.lit("%2B")))
     return F.regexp_replace(decoded, _SCHEME, "")
@@ -508,24 +486,18 @@ def _path_in(path: str) -> str:
     return re.sub(_SCHEME, "", path)
 
 
-def _plain_url(url: Column) -> Column:
-    """A file's URL in one spelling: file:/x and file:///x are the same."""
-    return F.regexp_replace(url, "^file:/+", "file:/")
-
-
 class KafkaSource:
     """Kafka topics; the partition is ``<topic>-<number>``, from the earliest event by default."""
 
     def __init__(self, feed: Feed):
         self.feed = feed
 
-    def exists(self, session: SparkSession) -> bool:
-        return True
-
     def stream(self, session: SparkSession) -> DataFrame:
+        """The streaming frame whose micro-batches `trigger` turns into events."""
         return session.readStream.format("kafka").options(**self._options()).load()
 
-    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger | None:
+    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger:
+        """Events of a micro-batch that ``known`` (a bronze table) lacks."""
         events = self._events(batch)
         if known is not None:
             # Offsets of a partition are taken in order: whatever lies below the highest is in.
@@ -543,6 +515,7 @@ class KafkaSource:
         return self._read(session)
 
     def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame | None:
+        """Events that no epoch of the checkpoint (Spark's folder) has taken; None if unknown."""
         files = Files(session)
         planned = [int(n) for n in files.names(f"{checkpoint}/offsets") if n.isdigit()]
         start = {}

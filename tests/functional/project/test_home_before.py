@@ -145,5 +145,6 @@ def test_a_copy_writes_its_own_tables(made_at: Path, tmp_path: Path) -> None:
     land(copy, 5)
     dbt(copy, "deps")
     assert f"was made in {made_at / '.alluvium'}" in dbt(copy, "run", "--vars", "{n: 5}")
+    check_bronze(copy)
     check_merged(copy, 5)
     assert {path: path.read_bytes() for path in made_at.rglob("*") if path.is_file()} == kept

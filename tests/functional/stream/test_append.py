@@ -312,22 +312,130 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
     assert left == {("a-b-0", 6), ("a-b-1", 0)}
 
 
-@pytest.mark.parametrize(
-    ("offset", "listed", "idle"),
-    [
-        ('{"logOffset": 1}', 1, True),
-        ('{"logOffset": 1}', 2, False),  # a file is listed that no epoch has yet
-        ('{"a-b": {"0": 7}}', 0, True),  # Kafka keeps its first offsets where files are listed
-    ],
-)
-def test_idle_where_nothing_is_planned(
-    make_bronze: Make, offset: str, listed: int, idle: bool
-) -> None:
+@pytest.mark.parametrize(("committed", "idle"), [("commits/0", True), ("commits/1", False)])
+def test_idle_where_nothing_is_planned(make_bronze: Make, committed: str, idle: bool) -> None:
     bronze = make_bronze()
     place = checkpoint.Checkpoint(str(bronze.checkpoint), "spark", base=0, table_id="t")
-    files = {"offsets/0": f"v1\n{{}}\n{offset}", "commits/0": "v1\n{}"}
-    for name, text in {**files, f"sources/0/{listed}": "v1\n"}.items():
+    for name in ("offsets/0", committed):
         path = bronze.checkpoint / "spark" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text('v1\n{}\n{"a-b": {"0": 7}}')
     assert checkpoint.is_idle(Files(bronze.session), place) is idle
+
+
+def test_a_file_that_was_not_read_whole_is_read_later(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    whole = gzip.compress(b"b\nc\n" * 2000)
+    bronze.land("1.txt.gz", whole[:-30])
+    with pytest.raises(stream.StreamError, match=r"1\.txt\.gz"):
+        bronze.run()
+    (bronze.landing / "1.txt.gz").unlink()
+    assert bronze.run().batch_id is None
+    bronze.land("2.txt", b"a\n")
+    assert bronze.run().rows == 1
+    bronze.land("1.txt.gz", whole)
+    bronze.land("3.txt", b"")  # nothing was read of it
+    assert bronze.run().rows == 4000
+    bronze.land("3.txt", b"d\n")
+    assert bronze.run().rows == 1
+    bronze.check()
+
+
+def test_a_place_comes_once(make_bronze: Make) -> None:
+    bronze = make_bronze(target={"tblproperties": {"delta.enableDeletionVectors": "true"}})
+    aside = bronze.root / "aside"
+    bronze.land("a/1.txt", b"a\nb\n")
+    bronze.land("2.txt", b"c\n")
+    bronze.land("3.txt", b"d\ne\nf\n")
+    assert bronze.run().rows == 6
+    # The folder is renamed, and path follows.
+    bronze.landing.rename(bronze.root / "moved")
+    assert bronze.run().absent == str(bronze.landing)
+    bronze.block = {"path": "moved"}
+    assert bronze.run().batch_id is None
+    bronze.block = {}
+    (bronze.root / "moved").rename(bronze.landing)
+    # The checkpoint knows what was deleted since; without it bronze lacks that again.
+    bronze.session.sql(f"delete from {bronze.name} where _value in ('c', 'e')")
+    assert bronze.run().batch_id is None
+    (bronze.landing / "a").rename(aside)
+    bronze.lose_checkpoint()
+    figures = bronze.run()
+    assert (figures.rows, figures.files) == (2, 2)
+    # A file that was away when the checkpoint was rebuilt is put back.
+    assert bronze.run().batch_id is None
+    aside.rename(bronze.landing / "a")
+    assert bronze.run().batch_id is None
+    bronze.check()
+    # A RESTORE brings back what the checkpoint never saw.
+    version = bronze.versions() - 1
+    bronze.session.sql(f"delete from {bronze.name} where _source_partition = '3.txt'")
+    (bronze.landing / "3.txt").rename(aside)
+    bronze.lose_checkpoint()
+    bronze.run()
+    bronze.session.sql(f"restore table {bronze.name} to version as of {version}")
+    aside.rename(bronze.landing / "3.txt")
+    assert bronze.run().batch_id is None
+    bronze.check()
+
+
+def test_other_content_under_a_name_is_told_once(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    bronze.land("1.txt", b"a\n")
+    assert bronze.run().warnings == ()
+    bronze.land("1.txt", b"other\n")
+    figures = bronze.run()
+    assert (figures.rows, len(figures.warnings)) == (0, 1)
+    assert "1.txt: written again since it was read" in figures.warnings[0]
+    assert bronze.run().warnings == ()
+
+
+@pytest.mark.parametrize("wanted", ["delete", "archive"])
+def test_files_that_were_read_are_cleaned_up(make_bronze: Make, wanted: str) -> None:
+    options = {"cleanSource": wanted}
+    if wanted == "archive":
+        options["sourceArchiveDir"] = "/".join((".", "archive"))
+    bronze = make_bronze(block={"options": options})
+    archive = bronze.root / "archive"
+    if wanted == "archive":
+        bronze.block["options"]["sourceArchiveDir"] = str(bronze.landing / "archive")
+        with pytest.raises(stream.SpecError, match="lies where the source's files are"):
+            bronze.run()
+        bronze.block["options"]["sourceArchiveDir"] = str(archive)
+    bronze.land("a/1.txt", b"a\n")
+    assert bronze.run().rows == 1
+    assert not (bronze.landing / "a/1.txt").exists()
+    kept = [path.name for path in archive.rglob("*.txt")]
+    assert kept == (["1.txt"] if wanted == "archive" else [])
+    bronze.land("a/1.txt", b"a\n")
+    assert bronze.run().batch_id is None
+
+
+@pytest.mark.parametrize(
+    ("offset", "finished", "read"),
+    [(1, True, ["1.txt", "2.txt"]), (0, True, ["1.txt"]), (1, False, [])],
+    ids=["all", "one was listed and never planned", "planned and not committed"],
+)
+def test_what_earlier_versions_noted(
+    make_bronze: Make, offset: int, finished: bool, read: list[str]
+) -> None:
+    bronze = make_bronze()
+    bronze.run()
+    # Spark's log lies where an earlier version wrote it, with the folder in another place.
+    pointer = json.loads((bronze.checkpoint / "current.json").read_text())
+    place = bronze.checkpoint / pointer["id"]
+    shutil.rmtree(place / "files")
+    noted = {
+        f"sources/0/{n}": f'{{"path":"file:///old/{n + 1}.txt","batchId":{n}}}' for n in (0, 1)
+    }
+    noted["offsets/0"] = f'{{}}\n{{"logOffset":{offset}}}'
+    if finished:
+        noted["commits/0"] = "{}"
+    for name, text in noted.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(f"v1\n{text}")
+    for name in ("1.txt", "2.txt"):
+        bronze.land(name, b"a\n")
+    assert bronze.run().rows == 2 - len(read)
+    assert {row["_source_partition"] for row in bronze.rows()} == {"1.txt", "2.txt"} - set(read)
+    assert bronze.run().batch_id is None

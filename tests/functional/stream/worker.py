@@ -56,13 +56,13 @@ def second(action: Callable[..., None]) -> Callable[..., None]:
 
 POINTS: dict[str, Callable[[], None]] = {
     "none": lambda: None,
-    "planned": lambda: around(append._Run, "_write", die, None),
+    "planned": lambda: around(append._Run, "write", die, None),
     "committed": lambda: around(append._Run, "_metrics", die, None),
-    "second_planned": lambda: around(append._Run, "_write", second(die), None),
+    "second_planned": lambda: around(append._Run, "write", second(die), None),
     "second_committed": lambda: around(append._Run, "_metrics", second(die), None),
     "pointer": lambda: around(checkpoint, "save", None, die),
     "created": lambda: around(append, "_place", die, None),
-    "finished": lambda: around(append, "_stream", None, die),
+    "finished": lambda: around(append, "_take", None, die),
 }
 
 

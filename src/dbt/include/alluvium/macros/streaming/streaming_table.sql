@@ -33,6 +33,9 @@
   {{ write(compiled_code) }}
   {%- do store_result('main', response=adapter.stream_response(figures)) -%}
   {%- do log(figures.line, info=true) -%}
+  {%- for warning in figures.warnings -%}
+    {%- do exceptions.warn(this.identifier ~ ': ' ~ warning) -%}
+  {%- endfor -%}
 
   {#- A comment is a commit of its own: only where the table is new. -#}
   {%- if existing_relation is none or full_refresh -%}

@@ -1,0 +1,104 @@
+"""Which files of a landing folder are read next, and which are not what they were. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+# The size in bytes and the time in ms of a file as it was read; None where only its name is known.
+Stamp = tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Landed:
+    """A file that lies in the landing folder.
+
+    Attributes:
+        name: Its path below the source's folder, which is the events' `_source_partition`.
+        path: Its path as Spark writes it.
+        size: In bytes, as stored.
+        time: When it was last written, in ms since 1970.
+    """
+
+    name: str
+    path: str
+    size: int
+    time: int
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """What tells it from other content under its name."""
+        return self.size, self.time
+
+
+def unread(landed: Iterable[Landed], read: Mapping[str, Stamp]) -> list[Landed]:
+    """The files that were not read yet, the oldest first."""
+    new = (file for file in landed if file.name not in read)
+    return sorted(new, key=lambda file: (file.time, file.name))
+
+
+def replaced(landed: Iterable[Landed], read: Mapping[str, Stamp]) -> list[Landed]:
+    """The files that have another size or time than when they were read."""
+    stamps = ((file, read.get(file.name)) for file in landed)
+    return [file for file, stamp in stamps if stamp is not None and file.stamp != stamp]
+
+
+def triggers(
+    files: list[Landed], max_files: int | None, max_bytes: int | None
+) -> Iterator[list[Landed]]:
+    """The files of one commit after another; each has one at least."""
+    some: list[Landed] = []
+    size = 0
+    for file in files:
+        too_large = max_bytes is not None and size + file.size > max_bytes
+        if some and (len(some) == max_files or too_large):
+            yield some
+            some, size = [], 0
+        some.append(file)
+        size += file.size
+    if some:
+        yield some
+
+
+def names_below(paths: Iterable[str], folder: str, held: set[str]) -> set[str]:
+    """The names of files whose paths were noted when the folder may have had another place.
+
+    held: names that the table holds. They tell where the folder was: above each of them.
+    """
+    names = set()
+    elsewhere = []
+    for path in paths:
+        if path.startswith(f"{folder}/"):
+            names.add(path[len(folder) + 1 :])
+        elif path == folder:
+            names.add(posixpath.basename(path))
+        else:
+            elsewhere.append(path)
+    above = Counter(
+        path[: -len(name) - 1] for path in elsewhere for name in _ends(path) if name in held
+    )
+    if above:
+        [(old, _)] = above.most_common(1)
+    elif elsewhere:
+        old = posixpath.commonpath([posixpath.dirname(path) for path in elsewhere])
+    return names | {
+        path[len(old) + 1 :] if path.startswith(f"{old}/") else posixpath.basename(path)
+        for path in elsewhere
+    }
+
+
+def _ends(path: str) -> Iterator[str]:
+    """The ends of a path that may be its name below a folder."""
+    parts = path.split("/")
+    for first in range(1, len(parts)):
+        yield "/".join(parts[first:])
+
+
+def may_be_listed(archive: str, pattern: str) -> bool:
+    """Whether files below a folder can be among those of a path or glob."""
+    # A part with alternatives may be anything: to refuse too much is the safe side.
+    parts = zip(archive.rstrip("/").split("/"), pattern.split("/"), strict=False)
+    return all(fnmatch(one, "*" if "{" in other else other) for one, other in parts)

@@ -1,0 +1,81 @@
+"""Which files of a landing folder are read next."""
+
+from __future__ import annotations
+
+import pytest
+
+from alluvium.stream.landing import (
+    Landed,
+    may_be_listed,
+    names_below,
+    replaced,
+    triggers,
+    unread,
+)
+
+
+def file(name: str, size: int = 1, time: int = 0) -> Landed:
+    return Landed(name, f"file:/in/{name}", size, time)
+
+
+def test_the_oldest_first_and_none_twice() -> None:
+    landed = [file("b", time=2), file("c", time=1), file("a", time=2), file("d")]
+    assert [f.name for f in unread(landed, {"d": None})] == ["c", "a", "b"]
+
+
+def test_replaced_by_size_or_time() -> None:
+    landed = [file("same"), file("size", 2), file("time", time=1), file("by name"), file("new")]
+    read = {"same": (1, 0), "size": (1, 0), "time": (1, 0), "by name": None}
+    assert [f.name for f in replaced(landed, read)] == ["size", "time"]
+
+
+@pytest.mark.parametrize(
+    ("max_files", "max_bytes", "expected"),
+    [
+        (None, None, ["abcd"]),
+        (2, None, ["ab", "cd"]),
+        (3, None, ["abc", "d"]),
+        (None, 10, ["ab", "c", "d"]),
+        (None, 1, ["a", "b", "c", "d"]),
+    ],
+)
+def test_triggers(max_files: int | None, max_bytes: int | None, expected: list[str]) -> None:
+    files = [file("a", 4), file("b", 6), file("c", 11), file("d", 5)]
+    chosen = triggers(files, max_files, max_bytes)
+    assert ["".join(f.name for f in some) for some in chosen] == expected
+    assert list(triggers([], max_files, max_bytes)) == []
+
+
+@pytest.mark.parametrize(
+    ("paths", "held", "names"),
+    [
+        (["/in/a", "/in/x/b"], set(), {"a", "x/b"}),
+        (["/in"], set(), {"in"}),
+        # The folder was elsewhere: what the table holds tells where.
+        (["/old/x/a", "/old/x/b"], {"x/a"}, {"x/a", "x/b"}),
+        (["/old/x/a", "/old/x/b"], {"a"}, {"a", "b"}),
+        (["/old/x/a", "/old/y/a", "/old/a"], {"x/a", "y/a", "a"}, {"x/a", "y/a", "a"}),
+        # It holds nothing of them any more.
+        (["/old/a", "/old/x/b"], set(), {"a", "x/b"}),
+        (["/old/a", "/in/b"], {"b"}, {"a", "b"}),
+    ],
+)
+def test_names_below(paths: list[str], held: set[str], names: set[str]) -> None:
+    assert names_below(paths, "/in", held) == names
+
+
+@pytest.mark.parametrize(
+    ("archive", "pattern", "listed"),
+    [
+        ("/in/done", "/in", True),
+        ("/in", "/in", True),
+        ("/done", "/in", False),
+        ("/in-done", "/in", False),
+        ("/in/done", "/in/*/x", True),
+        ("/in/done", "/in/2*/x", False),
+        ("/in/done", "/in/{a,b}", True),
+        ("/", "/in", True),
+    ],
+)
+def test_where_an_archive_may_lie(archive: str, pattern: str, listed: bool) -> None:
+    assert may_be_listed(archive, pattern) is listed
