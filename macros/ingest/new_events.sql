@@ -28,7 +28,7 @@
       {%- endif -%}
       {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
       {#- Numbers that start again would be taken for batches that were merged long ago. -#}
-      {%- if newest is not none and newest | int < ns.after -%}
+      {%- if newest is not none and newest | int < ns.after and not alluvium.once_had_batch(bronze or events, ns.after) -%}
         {%- do exceptions.raise_compiler_error(alluvium.name_of(node) ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
             ~ (bronze or events) ~ ' is ' ~ newest ~ ': that table was started anew, and its events would be passed over. Run '
             ~ alluvium.name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}

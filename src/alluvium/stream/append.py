@@ -304,12 +304,17 @@ def _table_id(session: SparkSession, target: Target) -> str:
     return str(detail["id"])
 
 
-def _highest_batch(session: SparkSession, target: Target) -> int:
-    """The highest ``_batch_id`` the table ever had: its rows may have been deleted since."""
+def highest_batch(session: SparkSession, table: str) -> int:
+    """The highest ``_batch_id`` that a streaming table ever had; 0 if nothing tells.
+
+    Its rows may have been deleted since. Later batches lie above it.
+
+    table: rendered name of a Delta table.
+    """
     found = 0
-    if BATCH_ID in session.table(target.name).columns:
-        found = session.table(target.name).agg(F.max(BATCH_ID)).collect()[0][0] or 0
-    history = session.sql(f"describe history {target.name}").select("userMetadata")
+    if BATCH_ID in session.table(table).columns:
+        found = session.table(table).agg(F.max(BATCH_ID)).collect()[0][0] or 0
+    history = session.sql(f"describe history {table}").select("userMetadata")
     for row in history.where("userMetadata like '%alluvium_stream%'").limit(1).collect():
         found = max(found, json.loads(row[0])["alluvium_stream"]["batch_id"])
     return int(found)
@@ -332,7 +337,7 @@ def _place(
     started = epoch >= 0 or (place is not None and ledger.exists(files, place.location))
     if place is not None and ours and started and not full_refresh:
         return place
-    highest = _highest_batch(session, target)
+    highest = highest_batch(session, target.name)
     replaces = full_refresh and existed
     known = existed and not full_refresh and highest > 0
     if place is not None and ours and not full_refresh:

@@ -730,6 +730,10 @@ class AlluviumAdapter(SparkAdapter):
     def merge_progress(self, table: str, model_id: str) -> int | None:
         return progress.read(self._handle.session, table, model_id)
 
+    @available.parse(lambda *_, **__: False)
+    def once_had_batch(self, relation: BaseRelation, batch: int) -> bool:
+        return streams.once_had_batch(self._handle.session, relation, batch)
+
     @available.parse_none
     def table_id(self, table: str) -> str:
         return log.table_id(self._handle.session, table)

@@ -228,6 +228,16 @@ def check_view(name: str, sql: str) -> None:
         )
 
 
+def once_had_batch(session: SparkSession, relation: Any, batch: int) -> bool:
+    """Whether a table's own log proves that its stream came as far as this batch."""
+    if relation.is_view or relation.render().startswith("("):
+        return False
+    try:
+        return stream.highest_batch(session, relation.render()) >= batch
+    except PySparkException:
+        return False  # no Delta table: it has no history
+
+
 def holds_delta(session: SparkSession, folder: str | None) -> bool:
     """Whether a folder has a Delta log."""
     return folder is not None and Files(session).exists(f"{folder}/_delta_log")
