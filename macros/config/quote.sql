@@ -1,6 +1,12 @@
-{#- A column's name as an identifier, whatever it holds. -#}
+{#- A column's name, as a user writes it, as an identifier. -#}
 {% macro quote(name) %}
-  {{ return('`' ~ alluvium.bare(name) | replace('`', '``') ~ '`') }}
+  {{ return(alluvium.quote_name(alluvium.bare(name))) }}
+{% endmacro %}
+
+
+{#- A column's name, as it is stored, as an identifier, whatever it holds. -#}
+{% macro quote_name(name) %}
+  {{ return('`' ~ name | replace('`', '``') ~ '`') }}
 {% endmacro %}
 
 

@@ -55,8 +55,8 @@
 
 {% macro empty_merge_table(source) %}
   {%- set columns = [] -%}
-  {%- for column in alluvium.column_types(source) if column not in ('_batch_through', '_batch_after') -%}
-    {%- do columns.append(alluvium.quote(column)) -%}
+  {%- for name in alluvium.event_columns(adapter.get_columns_in_relation(source)) -%}
+    {%- do columns.append(alluvium.quote_name(name)) -%}
   {%- endfor -%}
   {{ return('select ' ~ columns | join(', ') ~ ' from ' ~ source ~ ' where false') }}
 {% endmacro %}

@@ -1,12 +1,10 @@
 {#- Keep events that cannot be merged in the table `<merged table>__rejected`, each content once.
 
     This runs before the merge and finds what a killed run had kept, so nothing is lost or doubled. -#}
-{% macro keep_rejected(target, events, source_types) %}
+{% macro keep_rejected(target, events, names) %}
   {%- set rejected = target.incorporate(path={'identifier': target.identifier ~ '__rejected'}) -%}
   {%- set columns = [] -%}
-  {%- for column in source_types if column not in ('_batch_through', '_batch_after') -%}
-    {%- do columns.append(alluvium.quote(column)) -%}
-  {%- endfor -%}
+  {%- for name in names -%}{%- do columns.append(alluvium.quote_name(name)) -%}{%- endfor -%}
   {%- do run_query(
       'create table if not exists ' ~ rejected ~ ' (reason string, event string, event_hash string, rejected_at timestamp) using delta'
   ) -%}

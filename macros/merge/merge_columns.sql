@@ -1,9 +1,24 @@
+{#- Types of a relation's columns by their names in lower case: upper and lower case are one to Spark. -#}
 {% macro column_types(relation) %}
+  {{ return(alluvium.types_of(adapter.get_columns_in_relation(relation))) }}
+{% endmacro %}
+
+
+{% macro types_of(columns) %}
   {%- set types = {} -%}
-  {%- for column in adapter.get_columns_in_relation(relation) -%}
-    {%- do types.update({column.name | lower: column.dtype}) -%}
-  {%- endfor -%}
+  {%- for column in columns -%}{%- do types.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
   {{ return(types) }}
+{% endmacro %}
+
+
+{#- Names of a batch's columns, less what only steers its merge, as they are written: SQL does not find every one by its
+    lower case. -#}
+{% macro event_columns(columns) %}
+  {%- set names = [] -%}
+  {%- for column in columns if column.name | lower not in ('_batch_through', '_batch_after') -%}
+    {%- do names.append(column.name) -%}
+  {%- endfor -%}
+  {{ return(names) }}
 {% endmacro %}
 
 

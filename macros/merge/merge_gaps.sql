@@ -15,9 +15,9 @@
 
 
 {% macro merge_gaps_sql(source, column, type, k) %}
-  {%- set value = 'cast(' ~ alluvium.quote(column) ~ ' as ' ~ type ~ ')' %}
+  {%- set value = 'cast(' ~ alluvium.quote_name(column) ~ ' as ' ~ type ~ ')' %}
 with `distinct_values` as (
-    select distinct {{ value }} as `v` from {{ source }} where {{ alluvium.quote(column) }} is not null
+    select distinct {{ value }} as `v` from {{ source }} where {{ alluvium.quote_name(column) }} is not null
 ),
 `neighbours` as (
     select

@@ -2,8 +2,10 @@
     predicate on the target. Runs queries, changes nothing. Raises where the batch is unfit. -#}
 {% macro merge_plan(target, source, node, is_new=false) %}
   {%- set settings = alluvium.merge_settings(node) -%}
-  {%- set types = alluvium.column_types(target) -%}
-  {%- set source_types = alluvium.column_types(source) -%}
+  {%- set stored = adapter.get_columns_in_relation(target) -%}
+  {%- set selected = adapter.get_columns_in_relation(source) -%}
+  {%- set types = alluvium.types_of(stored) -%}
+  {%- set source_types = alluvium.types_of(selected) -%}
   {%- set controls = ['_batch_through', '_batch_after'] | select('in', source_types) | list -%}
   {%- do alluvium.check_merge_columns(target, node, settings, source_types, types) -%}
 
@@ -44,6 +46,8 @@
       'without_key': without_key,
       'null_keys': null_keys,
       'settings': settings,
+      'stored': stored | map(attribute='name') | list,
+      'selected': alluvium.event_columns(selected),
       'types': types,
       'source_types': source_types,
       'profile': profile,
@@ -63,7 +67,7 @@
 {#- Subquery of the events whose key is whole, or of those that lack a part of it. -#}
 {% macro events_by_key(source, unique_key, whole) %}
   {%- set present = [] -%}
-  {%- for key in unique_key -%}{%- do present.append(alluvium.quote(key) ~ ' is not null') -%}{%- endfor -%}
+  {%- for key in unique_key -%}{%- do present.append(alluvium.quote_name(key) ~ ' is not null') -%}{%- endfor -%}
   {{ return('(select * from ' ~ source ~ ' where ' ~ ('' if whole else 'not ') ~ '(' ~ present | join(' and ') ~ '))') }}
 {% endmacro %}
 

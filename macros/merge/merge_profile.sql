@@ -18,7 +18,7 @@
   {%- set type = types.get(column | lower) if column else none -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- set order = [] -%}
-  {%- for item in settings.order_by -%}{%- do order.append(alluvium.quote(item)) -%}{%- endfor %}
+  {%- for item in settings.order_by -%}{%- do order.append(alluvium.quote_name(item)) -%}{%- endfor %}
 select to_json(named_struct(
     'events', sum(`events`),
     'key_count', count(*),
@@ -54,7 +54,7 @@ select to_json(named_struct(
 from (
     select
         {%- for key in settings.unique_key %}
-        {{ alluvium.quote(key) }} as `k{{ loop.index0 }}`,
+        {{ alluvium.quote_name(key) }} as `k{{ loop.index0 }}`,
         {%- endfor %}
         count(*) as `events`
         {%- if settings.delete_when is not none %},
@@ -79,7 +79,7 @@ from (
         select{{ alluvium.scan_hint(source) }}
             *
             {%- if column %},
-            cast({{ alluvium.quote(column) }} as {{ type }}) as `__alluvium_value`
+            cast({{ alluvium.quote_name(column) }} as {{ type }}) as `__alluvium_value`
             {%- endif %}
             {%- if settings.delete_when is not none %},
             coalesce((
@@ -88,7 +88,7 @@ from (
             {%- endif %}
         from {{ source }}
     )
-    group by {% for key in settings.unique_key %}{{ alluvium.quote(key) }}{{ ', ' if not loop.last }}{% endfor %}
+    group by {% for key in settings.unique_key %}{{ alluvium.quote_name(key) }}{{ ', ' if not loop.last }}{% endfor %}
 )
 {%- endmacro %}
 

@@ -24,7 +24,7 @@ merge into {{ target }} as {{ d }}
 using (
     select
         {%- for column in columns %}
-        {{ alluvium.quote(column) }}{{ ',' if deletes or not loop.last }}
+        {{ alluvium.quote_name(column) }}{{ ',' if deletes or not loop.last }}
         {%- endfor %}
         {%- if deletes %}
         coalesce((
@@ -40,7 +40,7 @@ on
 when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then update set
     {{ d }}.`_deleted` = true
     {%- for column in settings.order_by %},
-    {{ d }}.{{ alluvium.quote(column) }} = {{ s }}.{{ alluvium.quote(column) }}
+    {{ d }}.{{ alluvium.quote_name(column) }} = {{ s }}.{{ alluvium.quote_name(column) }}
     {%- endfor %}
   {%- elif deletes and tombstones %}
 when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then delete
@@ -53,14 +53,14 @@ when matched{{ and_newer }} then update set
 {%- endif %}
 when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not settings.soft }} then insert (
     {%- for column in columns %}
-    {{ alluvium.quote(column) }}{{ ',' if settings.soft or not loop.last }}
+    {{ alluvium.quote_name(column) }}{{ ',' if settings.soft or not loop.last }}
     {%- endfor %}
     {%- if settings.soft %}
     `_deleted`
     {%- endif %}
 ) values (
     {%- for column in columns %}
-    {{ s }}.{{ alluvium.quote(column) }}{{ ',' if settings.soft or not loop.last }}
+    {{ s }}.{{ alluvium.quote_name(column) }}{{ ',' if settings.soft or not loop.last }}
     {%- endfor %}
     {%- if settings.soft %}
     {{ s }}.`__alluvium_delete`
@@ -74,7 +74,7 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
   {%- set terms = [] -%}
   {%- set equals = ' <=> ' if settings.null_keys == 'match' else ' = ' -%}
   {%- for key in settings.unique_key -%}
-    {%- do terms.append('DBT_INTERNAL_SOURCE.' ~ alluvium.quote(key) ~ equals ~ 'DBT_INTERNAL_DEST.' ~ alluvium.quote(key)) -%}
+    {%- do terms.append('DBT_INTERNAL_SOURCE.' ~ alluvium.quote_name(key) ~ equals ~ 'DBT_INTERNAL_DEST.' ~ alluvium.quote_name(key)) -%}
   {%- endfor -%}
   {{ return(terms) }}
 {% endmacro %}
@@ -93,8 +93,8 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
 {% macro newer_than_target(order_by) %}
   {%- set ns = namespace(sql=none) -%}
   {%- for column in order_by | reverse -%}
-    {%- set s = 'DBT_INTERNAL_SOURCE.' ~ alluvium.quote(column) -%}
-    {%- set d = 'DBT_INTERNAL_DEST.' ~ alluvium.quote(column) -%}
+    {%- set s = 'DBT_INTERNAL_SOURCE.' ~ alluvium.quote_name(column) -%}
+    {%- set d = 'DBT_INTERNAL_DEST.' ~ alluvium.quote_name(column) -%}
     {%- set later = 'coalesce(' ~ s ~ ' > ' ~ d ~ ', ' ~ s ~ ' is not null)' -%}
     {%- set ns.sql = later if ns.sql is none else '(' ~ later ~ ' or (' ~ s ~ ' <=> ' ~ d ~ ' and ' ~ ns.sql ~ '))' -%}
   {%- endfor -%}
@@ -113,7 +113,7 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
   {%- set immutable = settings.immutable | map('lower') | list -%}
   {%- set wanted = updates | map('lower') | list -%}
   {%- for column in columns if column | lower not in keys -%}
-    {%- set name = alluvium.quote(column) -%}
+    {%- set name = alluvium.quote_name(column) -%}
     {%- if column | lower in immutable -%}
       {#- An event may lack the column; a row that has it keeps it, else later ranges would miss it. -#}
       {%- do sets.append(d ~ name ~ ' = coalesce(' ~ s ~ name ~ ', ' ~ d ~ name ~ ')') -%}

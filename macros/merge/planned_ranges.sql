@@ -79,17 +79,18 @@
   {%- if settings.ranges.columns | length < 2 -%}{{ return(none) }}{%- endif -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- set columns = [] -%}
-  {%- for column in settings.ranges.columns | map('lower') -%}
-    {%- if not alluvium.can_range(types[column]) -%}
-      {%- do exceptions.warn(target.identifier ~ ': column ' ~ column ~ ' is ' ~ types[column] ~ ', a type without ranges: merging without them') -%}
-    {%- elif column not in keys or types[column] == source_types[column] -%}
+  {%- for column in settings.ranges.columns -%}
+    {%- set type = types[column | lower] -%}
+    {%- if not alluvium.can_range(type) -%}
+      {%- do exceptions.warn(target.identifier ~ ': column ' ~ column ~ ' is ' ~ type ~ ', a type without ranges: merging without them') -%}
+    {%- elif column | lower not in keys or type == source_types[column | lower] -%}
       {%- do columns.append(column) -%}
     {%- endif -%}
   {%- endfor -%}
   {%- if is_new or not columns -%}{{ return({'sql': 'true', 'ranges': 0, 'method': 'none'}) }}{%- endif -%}
   {{ return(adapter.plan_predicate(source.render(), {
       'columns': columns,
-      'keys': keys,
+      'keys': settings.unique_key,
       'max_ranges': settings.ranges.max_ranges,
       'table': target.render(),
       'alias': 'DBT_INTERNAL_DEST',

@@ -23,7 +23,7 @@
     {%- if inside == 'true' or profile.get('unfit') -%}{{ return(none) }}{%- endif -%}
     {%- do terms.append(inside) -%}
     {%- if alluvium.reads_nulls(settings) -%}
-      {%- do terms.append(d ~ '.' ~ alluvium.quote(settings.ranges.column) ~ ' is null') -%}
+      {%- do terms.append(d ~ '.' ~ alluvium.quote_name(settings.ranges.column) ~ ' is null') -%}
     {%- endif -%}
   {%- endif -%}
   {%- if profile.lacking -%}
@@ -50,7 +50,7 @@
     {%- set within = alluvium.range_predicate([row], key, 'DBT_INTERNAL_DEST') -%}
     {%- if within != 'true' -%}
       {%- if settings.null_keys == 'match' -%}
-        {%- set within = '(' ~ within ~ ' or DBT_INTERNAL_DEST.' ~ alluvium.quote(key) ~ ' is null)' -%}
+        {%- set within = '(' ~ within ~ ' or DBT_INTERNAL_DEST.' ~ alluvium.quote_name(key) ~ ' is null)' -%}
       {%- endif -%}
       {%- do bounds.append(within) -%}
     {%- endif -%}

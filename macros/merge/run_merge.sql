@@ -25,7 +25,7 @@
   {%- endif -%}
   {%- set figures = alluvium.merge_figures(plan) -%}
   {%- if figures.rejected -%}
-    {%- do alluvium.keep_rejected(target, plan.without_key, plan.source_types) -%}
+    {%- do alluvium.keep_rejected(target, plan.without_key, plan.selected) -%}
   {%- endif -%}
   {%- if plan.pending and settings.verify -%}
     {%- do alluvium.verify_merge(target, plan) -%}
@@ -44,7 +44,7 @@
   {%- set wrapped = [] -%}
   {%- for predicate in alluvium.as_list(predicates or none) -%}{%- do wrapped.append('(' ~ predicate ~ ')') -%}{%- endfor -%}
   {%- set columns = [] -%}
-  {%- for column in plan.types if column in plan.source_types and column != '_deleted' -%}
+  {%- for column in plan.stored if column | lower in plan.source_types and column | lower != '_deleted' -%}
     {%- do columns.append(column) -%}
   {%- endfor -%}
   {{ return(alluvium.merge_statement(

@@ -29,7 +29,7 @@
 {% macro verify_merge_sql(target, plan) %}
   {%- set names = [] -%}
   {%- for key in plan.settings.unique_key -%}
-    {%- do names.append('DBT_INTERNAL_DEST.' ~ alluvium.quote(key)) -%}
+    {%- do names.append('DBT_INTERNAL_DEST.' ~ alluvium.quote_name(key)) -%}
   {%- endfor -%}
 select
     count(*) as missed,

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log, staged
-from alluvium.names import quoted
+from alluvium.names import among, quoted
 from alluvium.ranges import (
     Fragments,
     RangeError,
@@ -134,7 +134,7 @@ def plan_columns(
     """The cheapest predicate found on several columns of the merged table.
 
     rows: gives the batch; called after the look at the table.
-    request: columns and keys in lower case (the columns that are none of the key are immutable),
+    request: columns and keys (the columns that are none of the key are immutable),
         max_ranges, table, the rendered name of the merged table, and the alias it has.
 
     Returns `sql`, `true` where nothing is worth it; `ranges`, how many comparisons that makes; and
@@ -144,7 +144,7 @@ def plan_columns(
     files = log.fragments(session, request["table"], columns)
     batch = _as_in_table(session, rows(), request["table"], columns)
     fragments = {column: Fragments.read(files.columns[column], files.version) for column in columns}
-    keys = [column for column in columns if column in request["keys"]]
+    keys = [column for column in columns if among(column, request["keys"])]
     groups = group_frame(batch, columns, keys, fragments)
     found = plan_predicate(groups, fragments, request["max_ranges"]).predicate
     return {

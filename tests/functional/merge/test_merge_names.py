@@ -1,4 +1,4 @@
-"""Names of feeds: capital letters in them, and versions of one model, whose names are alike."""
+"""Names of feeds, of versions of one model, and of columns: capital letters, and anything else."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from functional.merge.conftest import merged
 
 from alluvium.stream import checkpoint
@@ -134,3 +135,144 @@ def test_a_profile_in_another_case_is_the_same_schema(project: Any) -> None:
         profiles.write_text(given)
     for table, rows in before.items():
         assert ids(project, table) == rows
+
+
+# Names of columns ----------------------------------------------------------------------------
+
+# What Delta stores under any name; with column mapping also what these hold: ` ,;{}()\n\t=`.
+STRANGE = (
+    *("#laps", "a`b", "`t`", "a.b", "it's", 'say "x"', "[x]", "straße", "select", "x" * 200),
+    *("a b", "a,b;c", "f(x)", "{y}=z", "# Partitioning"),
+)
+MAPPED = {"delta.columnMapping.mode": "name"}
+KEY, ORDER, RANGE, TEXT = "order id", "#v", "was.at", "say 'x'"
+
+
+def tick(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def strange(**config: Any) -> str:
+    """A model that has a row in the first run, and in the second a newer one of its key."""
+    given = {"materialized": "incremental", "tblproperties": MAPPED} | config
+    columns = [f"'{{{{ var('n', 1) }}}}' as {tick(name)}" for name in STRANGE]
+    return (
+        "{{ config(" + ", ".join(f"{k}={v!r}" for k, v in given.items()) + ") }}\n"
+        f"select 1 as {tick(KEY)}, 'k' as `İd`, {{{{ var('n', 1) }}}} as {tick(ORDER)}, "
+        f"5 as {tick(RANGE)}, 'live' as {tick(TEXT)}, {', '.join(columns)}"
+    )
+
+
+STRATEGY = {"incremental_strategy": "merge", "unique_key": [KEY, "`İd`"]}
+MERGE = {
+    "order_by": tick(ORDER),
+    "delete_when": f"{tick(TEXT)} = 'gone'",
+    "verify": True,
+    "ranges": {"column": RANGE},
+}
+COLUMN_FILES = {
+    "models/races.sql": strange(
+        **STRATEGY,
+        meta={"alluvium_merge": MERGE},
+        persist_docs={"columns": True},
+        partition_by=["part of"],
+    )
+    + ", 'p' as `part of`",
+    "models/kept.sql": strange(
+        **STRATEGY,
+        meta={
+            "alluvium_merge": {
+                "order_by": ORDER,
+                "ranges": {"column": ["`İd`", RANGE], "method": "auto"},
+            },
+            "alluvium_layout": {"sort_by": ["İd", RANGE]},
+        },
+        merge_exclude_columns=["a.b", "`#laps`"],
+    ),
+    "models/plain.sql": strange(**STRATEGY, merge_update_columns=["a.b", "`#laps`"]),
+    "models/whole.sql": strange(incremental_strategy="insert_overwrite", partition_by=f"`{TEXT}`"),
+    "models/log.sql": strange(incremental_strategy="append", on_schema_change="append_new_columns"),
+    "models/unmapped.sql": strange(
+        tblproperties={}, meta={"alluvium_merge": MERGE}, unique_key=KEY
+    ),
+    "models/tab.sql": strange(materialized="table"),
+    "snapshots/snap.yml": yaml.safe_dump(
+        {
+            "snapshots": [
+                {
+                    "name": "snap",
+                    "relation": "ref('tab')",
+                    "config": {
+                        "strategy": "check",
+                        "unique_key": tick(KEY),
+                        "check_cols": [tick("#laps"), tick("a`b"), tick("a.b")],
+                        "tblproperties": MAPPED,
+                    },
+                }
+            ]
+        }
+    ),
+    "models/columns.yml": yaml.safe_dump(
+        {
+            "models": [
+                {
+                    "name": "races",
+                    "data_tests": [
+                        {"alluvium.unique_key": {"arguments": {"columns": [KEY, "İd"]}}}
+                    ],
+                    "columns": [
+                        {"name": "#laps", "description": "laps"},
+                        {"name": "`a b`", "description": "a and b"},
+                        {
+                            "name": RANGE,
+                            "data_tests": [
+                                {
+                                    "alluvium.immutable_column": {
+                                        "arguments": {"unique_key": tick(KEY)}
+                                    }
+                                }
+                            ],
+                        },
+                    ],
+                }
+            ]
+        }
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def columns(make_project: Callable[..., Any]) -> Any:
+    return make_project("columns", COLUMN_FILES)
+
+
+def values(project: Any, table: str, *names: str) -> list[tuple[Any, ...]]:
+    shown = ", ".join(tick(name) for name in names)
+    rows = project.sql(f"select {shown} from {{s}}.{table} order by all")
+    return [tuple(row) for row in rows.itertuples(index=False)]
+
+
+def test_columns_of_any_name(columns: Any) -> None:
+    wanted = [KEY, "İd", ORDER, RANGE, TEXT, *STRANGE]
+    first = columns.try_dbt("build")
+    assert [one.node.name for one in first.result if one.status == "error"] == ["unmapped"]
+    assert columns.said("Invalid column names: order id, say 'x', ")
+    columns.dbt("build", "--vars", "{n: 2}", "--exclude", "unmapped")
+    further = {"races": ["part of", "_deleted"]}
+    for table in ("races", "kept", "plain", "whole", "log", "tab"):
+        found = columns.session.table(f"columns.{table}").columns
+        assert found == wanted + further.get(table, []), table
+    new = tuple("2" for _ in STRANGE)
+    for table in ("races", "whole", "tab"):
+        assert values(columns, table, ORDER, *STRANGE) == [(2, *new)], table
+    old = [name for name in STRANGE if name not in ("a.b", "#laps")]
+    assert values(columns, "kept", ORDER, "a.b", "#laps", *old) == [(2, "1", "1", *new[2:])]
+    assert values(columns, "plain", ORDER, "a.b", "#laps", old[0]) == [(1, "2", "2", "1")]
+    assert values(columns, "log", "#laps", "{y}=z") == [("1", "1"), ("2", "2")]
+    assert len(values(columns, "snap", "#laps")) == 2
+    comments = {
+        f.name: f.metadata["comment"]
+        for f in columns.session.table("columns.races").schema
+        if "comment" in f.metadata
+    }
+    assert comments == {"#laps": "laps", "a b": "a and b"}

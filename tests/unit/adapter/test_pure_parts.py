@@ -6,9 +6,19 @@ import json
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql.types import (
+    ArrayType,
+    DateType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from dbt.adapters.alluvium import catalog
-from dbt.adapters.alluvium.column import AlluviumColumn
+from dbt.adapters.alluvium.column import AlluviumColumn, columns
 from dbt.adapters.alluvium.figures import _WRITES, Figures
 from dbt.adapters.alluvium.relation import AlluviumRelation
 
@@ -56,12 +66,37 @@ def test_texts_expand_to_longer_ones_only() -> None:
     assert AlluviumColumn.string_type(text.string_size()) == "string"
 
 
+def test_columns_by_their_types() -> None:
+    struct = StructType([StructField("a b", LongType()), StructField("c`d", ArrayType(DateType()))])
+    bound = {"__CHAR_VARCHAR_TYPE_STRING": "char(5)", "comment": "short"}
+    fields = [
+        StructField("#x", struct),
+        StructField("`t`", MapType(StringType(), StructType([StructField("f", IntegerType())]))),
+        StructField("c", StringType(), metadata=bound),
+    ]
+    found = columns(fields, keeps_bounds=True)
+    assert [one.dtype for one in found] == [
+        "struct<`a b`:bigint,`c``d`:array<date>>",
+        "map<string,struct<f:int>>",
+        "char(5)",
+    ]
+    assert [one.quoted for one in found] == ["`#x`", "```t```", "`c`"]
+    assert [one.comment for one in found] == [None, None, "short"]
+    assert columns(fields, keeps_bounds=False)[2].dtype == "string"
+
+
 def test_catalog_of_a_described_table() -> None:
     relation = AlluviumRelation.create(schema="s", identifier="t", type="table")
     found = catalog.columns(
         relation,
         [
+            AlluviumColumn("id", "bigint", comment="the key"),
+            AlluviumColumn("# Partition Information", "int"),
+            AlluviumColumn("day", "date"),
+        ],
+        [
             ("id", "bigint", "the key"),
+            ("# Partition Information", "int", None),
             ("day", "date", None),
             ("# Partition Information", "", ""),
             ("# col_name", "data_type", "comment"),
@@ -71,10 +106,14 @@ def test_catalog_of_a_described_table() -> None:
             ("Owner", "me", ""),
             ("Comment", "about it", ""),
             ("Statistics", "1764 bytes, 3 rows", ""),
+            ("", "", ""),
+            ("# Column Default Values", "", ""),
+            ("Owner", "string", "'nobody'"),
         ],
     )
     assert [(c["column_name"], c["column_type"], c["column_comment"]) for c in found] == [
         ("id", "bigint", "the key"),
+        ("# Partition Information", "int", None),
         ("day", "date", None),
     ]
     assert found[0]["table_owner"] == "me"

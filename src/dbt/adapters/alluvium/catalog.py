@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from pyspark.sql import SparkSession
 
 from alluvium.names import in_catalog
+from dbt.adapters.alluvium.column import AlluviumColumn
 
 _STATISTICS = re.compile(r"(\d+) (bytes|rows)")
+_PROPERTIES = "# Detailed Table Information"
 _LABELS = {"bytes": "Size in bytes", "rows": "Rows"}
 
 
@@ -59,18 +62,20 @@ def _table(table: Any) -> Table:
     )
 
 
-def columns(relation: BaseRelation, described: Iterable[tuple[str, str, str]]) -> list[dict]:
+def columns(
+    relation: BaseRelation,
+    found: Iterable[AlluviumColumn],
+    described: Sequence[tuple[str, str, str]],
+) -> list[dict]:
     """One dict a column, as dbt's catalog takes them: table facts repeated on each.
 
-    described: rows (name, type, comment) of DESCRIBE EXTENDED: the columns, then, after a heading
-        that starts with '#', the table's properties.
+    found: the columns.
+    described: rows (name, value, comment) of DESCRIBE EXTENDED: the columns, which may be called
+        anything, and behind a heading the properties of the table, up to an empty row.
     """
-    rows = list(described)
-    end = next(
-        (place for place, row in enumerate(rows) if not row[0] or row[0].startswith("#")),
-        len(rows),
-    )
-    properties = {name: value for name, value, _ in rows[end:]}
+    columns = list(found)
+    behind = dropwhile(lambda row: row[0] != _PROPERTIES, described[len(columns) :])
+    properties = {name: value for name, value, _ in takewhile(lambda row: row[0], behind)}
     table: dict[str, Any] = {
         "table_database": None,
         # dbt looks for its nodes in lower case.
@@ -90,10 +95,10 @@ def columns(relation: BaseRelation, described: Iterable[tuple[str, str, str]]) -
     return [
         {
             **table,
-            "column_name": name,
+            "column_name": column.name,
             "column_index": place,
-            "column_type": type_,
-            "column_comment": comment or None,
+            "column_type": column.dtype,
+            "column_comment": column.comment,
         }
-        for place, (name, type_, comment) in enumerate(rows[:end], start=1)
+        for place, column in enumerate(columns, start=1)
     ]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from alluvium.names import quoted
 
 _UNBOUNDED = 2**31 - 1
+# Where Spark keeps the type of a text with a bound, which is a string to it.
+_BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass
@@ -16,7 +24,15 @@ class AlluviumColumn(SparkColumn):
 
     dbt's own test knows other databases' names, so that to dbt-spark an `int` is no number and a
     `string` no text.
+
+    comment: its description in the catalog; None for none.
     """
+
+    comment: str | None = None
+
+    @property
+    def quoted(self) -> str:
+        return quoted(self.column)
 
     @property
     def _base_type(self) -> str:
@@ -53,3 +69,39 @@ class AlluviumColumn(SparkColumn):
             and other_column.is_string()
             and other_column.string_size() > self.string_size()
         )
+
+
+def columns(fields: Iterable[StructField], *, keeps_bounds: bool) -> list[AlluviumColumn]:
+    """The columns of a relation with these fields.
+
+    keeps_bounds: whether `char(n)` and `varchar(n)` are its types, as Spark says them. Of a Delta
+        table it says string.
+    """
+    return [
+        AlluviumColumn(
+            column=field.name,
+            dtype=(field.metadata.get(_BOUNDED) if keeps_bounds else None) or _type(field.dataType),
+            column_index=place,
+            comment=field.metadata.get("comment") or None,
+        )
+        for place, field in enumerate(fields)
+    ]
+
+
+def has_bounds(fields: Iterable[StructField]) -> bool:
+    return any(_BOUNDED in field.metadata for field in fields)
+
+
+def _type(type_: DataType) -> str:
+    """Spark's name of a type, as SQL can read it: fields of a struct may be called anything."""
+    if isinstance(type_, StructType):
+        fields = (
+            f"{f.name if _WORD.fullmatch(f.name) else quoted(f.name)}:{_type(f.dataType)}"
+            for f in type_
+        )
+        return f"struct<{','.join(fields)}>"
+    if isinstance(type_, ArrayType):
+        return f"array<{_type(type_.elementType)}>"
+    if isinstance(type_, MapType):
+        return f"map<{_type(type_.keyType)},{_type(type_.valueType)}>"
+    return type_.simpleString()

@@ -15,7 +15,6 @@ from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySuppor
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
@@ -30,7 +29,7 @@ from alluvium.engine.session import as_text
 from alluvium.merge import batch, one_commit, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
-from alluvium.names import among, in_catalog, literal, quoted
+from alluvium.names import among, bare, in_catalog, literal, quoted
 from alluvium.ranges import UnfitError
 from alluvium.windows.window import Window
 from dbt.adapters.alluvium import (
@@ -49,7 +48,7 @@ from dbt.adapters.alluvium import (
     told,
     windows,
 )
-from dbt.adapters.alluvium.column import AlluviumColumn
+from dbt.adapters.alluvium.column import AlluviumColumn, columns, has_bounds
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
@@ -110,10 +109,6 @@ class AlluviumAdapter(SparkAdapter):
     def debug_query(self) -> None:
         self.execute("select 1 as id")
 
-    def parse_describe_extended(self, relation: BaseRelation, raw_rows: Any) -> list[SparkColumn]:
-        found = super().parse_describe_extended(relation, raw_rows)
-        return [AlluviumColumn(**vars(column)) for column in found]
-
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema; SHOW TABLE EXTENDED, dbt-spark's, asks for each."""
         schema = in_catalog(str(schema_relation.schema))
@@ -160,13 +155,14 @@ class AlluviumAdapter(SparkAdapter):
         A schema may hold tables of other people. One without its folder must not cost the others.
         """
         try:
+            found = self.get_columns_in_relation(relation)
             with spark_errors():
                 rows = self._handle.session.sql(f"describe extended {relation.render()}").collect()
         except DbtDatabaseError as error:
             reason = str(error.msg).splitlines()[0]
             _log.warning(f"{relation.render()} is left out of the catalog: {reason}")
             return []
-        return catalog.columns(relation, [tuple(row) for row in rows])
+        return catalog.columns(relation, found, [tuple(row) for row in rows])
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """One relation's part of catalog.json; None if it does not exist."""
@@ -261,8 +257,25 @@ class AlluviumAdapter(SparkAdapter):
                 session.conf.set(key, value)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
+        """The columns that a relation stores; none where there is no such relation.
+
+        From Spark's types: the text of DESCRIBE, dbt-spark's way, does not tell a column whose name
+        begins with `#` from the heading that ends the columns.
+        """
         stored = relation.stored if isinstance(relation, AlluviumRelation) else relation
-        return super().get_columns_in_relation(stored)
+        session = self._handle.session
+        with spark_errors():
+            try:
+                fields = self._handle.schema(stored.render()).fields
+            except AnalysisException as error:
+                if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+                    return []
+                raise
+            table = None
+            if has_bounds(fields) and stored.schema:
+                table = catalog.table(session, str(stored.schema), str(stored.identifier))
+        found = columns(fields, keeps_bounds=table is None or table.provider != "delta")
+        return [one for one in found if one.name not in self.HUDI_METADATA_COLUMNS]
 
     def get_missing_columns(
         self, from_relation: BaseRelation, to_relation: BaseRelation
@@ -276,6 +289,23 @@ class AlluviumAdapter(SparkAdapter):
         return [one for one in missing if not _STAGED_KEY.fullmatch(one.name)]
 
     # Texts ---------------------------------------------------------------------------------
+
+    @available
+    def quote(self, identifier: str) -> str:
+        """A name, as it is stored, as an identifier."""
+        return quoted(str(identifier))
+
+    @available
+    @classmethod
+    def bare(cls, identifier: str) -> str:
+        """A column's name as it is stored, of one that may stand in backticks."""
+        return bare(identifier)
+
+    @available
+    @classmethod
+    def identifiers(cls, names: str | list[str] | None, columns: list[AlluviumColumn]) -> list[str]:
+        """Names in a setting as SQL finds them among columns, with backticks or without."""
+        return named.identifiers(names, [column.name for column in columns])
 
     @available
     @classmethod

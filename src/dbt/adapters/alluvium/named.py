@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException
 
 from alluvium.engine.causes import explain
-from alluvium.names import among, bare, did_you_mean
+from alluvium.names import among, bare, did_you_mean, quoted
 
 _OF_A_MERGE = ("unique_key", "merge_update_columns", "merge_exclude_columns")
 _TEXTS = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
@@ -92,6 +92,14 @@ def unknown(
         for setting, given in names.items()
         for name in given
         if not _is_known(name, known)
+    ]
+
+
+def identifiers(names: str | Sequence[str] | None, columns: Iterable[str]) -> list[str]:
+    """Names in a setting as identifiers; what is none of `columns`, as a field of one, as it is."""
+    known = list(columns)
+    return [
+        quoted(bare(name)) if among(bare(name), known) else name for name in as_list(names)
     ]
 
 

@@ -27,7 +27,7 @@
   {%- for constraint, column in all -%}
     {%- if constraint.type == 'not_null' -%}
       {%- for name in ([column] if column else constraint.columns) -%}
-        {%- do not_null.append(adapter.quote(name) ~ ' is not null') -%}
+        {%- do not_null.append(adapter.quote(adapter.bare(name)) ~ ' is not null') -%}
       {%- endfor -%}
     {%- elif constraint.type == 'check' -%}
       {%- set name = constraint.name or 'check_' ~ local_md5(constraint.expression)[:8] -%}

@@ -5,7 +5,7 @@
   {%- if config.persist_column_docs() %}
     {%- set described = {} -%}
     {%- for name in model.columns -%}
-      {%- do described.update({name | lower: model.columns[name]['description']}) -%}
+      {%- do described.update({adapter.bare(name) | lower: model.columns[name]['description']}) -%}
     {%- endfor %} (
     {%- for name in get_columns_in_query(sql) -%}
       {{ adapter.quote(name) }}

@@ -9,12 +9,25 @@
 {% endmacro %}
 
 
+{#- Names of columns as they are stored: YAML may have them in backticks, and in another case. -#}
+{% macro alluvium__persist_docs(relation, model, for_relation, for_columns) %}
+  {%- if for_columns and config.persist_column_docs() and model.columns -%}
+    {%- set described = {} -%}
+    {%- for name, column in model.columns.items() -%}
+      {%- do described.update({adapter.bare(name): dict(column, quote=false)}) -%}
+    {%- endfor -%}
+    {%- set existing = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
+    {%- do alter_column_comment(relation, validate_doc_columns(relation, described, existing)) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
 {#- One statement for all columns whose description changed: each is a commit. A view has its own. -#}
 {% macro alluvium__alter_column_comment(relation, column_dict) %}
   {%- if not relation.is_view -%}
     {%- set present = {} -%}
-    {%- for row in run_query("describe table " ~ relation.render()).rows -%}
-      {%- do present.setdefault(row[0] | lower, row[2] or '') -%}
+    {%- for column in adapter.get_columns_in_relation(relation) -%}
+      {%- do present.update({column.name | lower: column.comment or ''}) -%}
     {%- endfor -%}
     {%- set changes = [] -%}
     {%- for name in column_dict if present.get(name | lower) != (column_dict[name]['description'] or '') -%}
