@@ -22,17 +22,18 @@
 {% endmacro %}
 
 
-{#- Columns that Delta computes from others: no event carries them. Nobody can tell on a stock target. -#}
-{% macro generated_columns(relation) %}
-  {{ return(adapter.dispatch('generated_columns', 'alluvium')(relation)) }}
+{#- Columns that the table fills itself where a batch leaves them out (generated, identity, default), and of each whether
+    no batch may bring it. Nobody can tell on a stock target. -#}
+{% macro made_columns(relation) %}
+  {{ return(adapter.dispatch('made_columns', 'alluvium')(relation)) }}
 {% endmacro %}
 
-{% macro default__generated_columns(relation) %}
-  {{ return([]) }}
+{% macro default__made_columns(relation) %}
+  {{ return({}) }}
 {% endmacro %}
 
-{% macro alluvium__generated_columns(relation) %}
-  {{ return(adapter.generated_columns(relation.render())) }}
+{% macro alluvium__made_columns(relation) %}
+  {{ return(adapter.made_columns(relation.render())) }}
 {% endmacro %}
 
 
@@ -113,10 +114,13 @@
   {%- if settings.soft and '_deleted' in source_types -%}
     {%- do mistakes.append('delete: soft keeps its own column _deleted, the model may not select one') -%}
   {%- endif -%}
+  {%- set made = alluvium.made_columns(target) -%}
+  {%- for column, always in made.items() if always and column | lower in source_types -%}
+    {%- do mistakes.append('the table numbers ' ~ column ~ ' itself (generated always as identity), so the model may not select it') -%}
+  {%- endfor -%}
   {%- if (node.config.get('on_schema_change') or 'ignore') == 'ignore' -%}
     {%- set missing = types | reject('in', source_types) | reject('eq', '_deleted') | list -%}
-    {%- set generated = alluvium.generated_columns(target) | map('lower') | list if missing else [] -%}
-    {%- for column in missing if column not in generated -%}
+    {%- for column in missing if column not in made | map('lower') -%}
       {%- do mistakes.append('the model no longer selects ' ~ column ~ ', which the table has; set on_schema_change or rebuild it') -%}
     {%- endfor -%}
   {%- endif -%}

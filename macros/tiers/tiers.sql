@@ -14,6 +14,12 @@
   {%- for name in tiers if name | string | lower == 'default' -%}
     {%- do mistakes.append('var alluvium_tiers: a tier may not be called ' ~ name ~ ', the name of the pool of everything else; accepted: any other name') -%}
   {%- endfor -%}
+  {%- for name, tier in tiers.items() if tier is mapping and tier.get('spark_conf') is mapping -%}
+    {%- if tier.spark_conf.get('spark.sql.caseSensitive') | string | lower == 'true' -%}
+      {%- do mistakes.append('var alluvium_tiers.' ~ name ~ '.spark_conf: spark.sql.caseSensitive may not be set, for names of columns that'
+          ~ ' differ in case alone are one column to Delta; accepted: without') -%}
+    {%- endif -%}
+  {%- endfor -%}
   {%- set schema = alluvium.settings_schema().model.alluvium_tier -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' and 'alluvium_tier' in (node.config.get('meta') or {}) -%}
     {%- set where = node.name ~ ': meta.alluvium_tier' -%}

@@ -20,6 +20,8 @@ from alluvium.ranges import Kept
 GENERATION = "delta.generationExpression"
 # What else of a column's metadata says that Delta fills it: a default, an identity.
 _MAKES = {GENERATION, "CURRENT_DEFAULT", "delta.identity.step"}
+# Whether a write may bring an identity: not where it is GENERATED ALWAYS.
+_MAY_BRING = "delta.identity.allowExplicitInsert"
 # What `commits` reads of a line of the log.
 _ACTIONS = (
     "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
@@ -78,10 +80,14 @@ def generated_columns(session: SparkSession, table: str) -> dict[str, str]:
     return {name: sql for name, sql in found.items() if sql is not None}
 
 
-def made_columns(session: SparkSession, table: str) -> set[str]:
-    """Names of the columns that Delta fills where a write leaves them out."""
+def made_columns(session: SparkSession, table: str) -> dict[str, bool]:
+    """By name, the columns that Delta fills where a write leaves them out, and whether it must."""
     fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
-    return {one["name"] for one in fields if _MAKES & one["metadata"].keys()}
+    return {
+        one["name"]: one["metadata"].get(_MAY_BRING) is False
+        for one in fields
+        if _MAKES & one["metadata"].keys()
+    }
 
 
 def partition_columns(session: SparkSession, table: str) -> list[str]:

@@ -163,6 +163,36 @@ def strange(**config: Any) -> str:
     )
 
 
+def cased(value: str = "'a1'", **config: Any) -> str:
+    given = {"materialized": "incremental", "unique_key": "UserCode", "tblproperties": MAPPED}
+    one, other = ("UserCode", "Changed at"), ("usercode", "CHANGED AT")
+    return (
+        "{{ config(" + ", ".join(f"{k}={v!r}" for k, v in (given | config).items()) + ") }}\n"
+        f"{{% set names = {one!r} if var('n', 1) == 1 else {other!r} %}}\n"
+        f"select {value} as {{{{ names[0] }}}}, n as `{{{{ names[1] }}}}`"
+        " from (select {{ var('n', 1) }} as n)"
+    )
+
+
+CASED_MERGE = {"meta": {"alluvium_merge": {"order_by": "`CHANGED at`"}}}
+APPEND = {"incremental_strategy": "append", "unique_key": None}
+CASED: dict[str, dict[str, Any]] = {
+    "sync": {"on_schema_change": "sync_all_columns", **CASED_MERGE},
+    "fail": {"on_schema_change": "fail", **CASED_MERGE},
+    "contract": {
+        "on_schema_change": "append_new_columns",
+        "contract": {"enforced": True},
+        **CASED_MERGE,
+    },
+    "plain": {"on_schema_change": "sync_all_columns", "incremental_strategy": "merge"},
+    "append": {"on_schema_change": "append_new_columns", **APPEND},
+}
+PYTHON = """
+def model(dbt, session):
+    dbt.config(materialized="incremental", on_schema_change="sync_all_columns")
+    again = session.catalog.tableExists(f"{dbt.this.schema}.{dbt.this.identifier}")
+    return session.sql("select 2 as USERCODE" if again else "select 1 as UserCode")
+"""
 STRATEGY = {"incremental_strategy": "merge", "unique_key": [KEY, "`İd`"]}
 MERGE = {
     "order_by": tick(ORDER),
@@ -170,6 +200,35 @@ MERGE = {
     "verify": True,
     "ranges": {"column": RANGE},
 }
+# Models of tables that fill columns themselves, which are there before the first run.
+MADE = {
+    "merged_sync": {"on_schema_change": "sync_all_columns", **CASED_MERGE},
+    "merged": CASED_MERGE,
+    "plain": {"on_schema_change": "sync_all_columns", "incremental_strategy": "merge"},
+    "plain_ignore": {"incremental_strategy": "merge"},
+    "append": {"on_schema_change": "fail", **APPEND},
+    "overwrite": {"incremental_strategy": "insert_overwrite", "unique_key": None},
+    "brought": CASED_MERGE,
+}
+MADE_TABLE = """
+create table columns.made_{} (
+    UserCode int, `Changed at` int, g int generated always as (UserCode + 10),
+    I bigint generated always as identity, d int default 5
+) using delta tblproperties (
+    'delta.columnMapping.mode' = 'name', 'delta.feature.allowColumnDefaults' = 'supported'
+)
+"""
+
+
+def made(name: str, **config: Any) -> str:
+    given = {"materialized": "incremental", "unique_key": "UserCode", "tblproperties": MAPPED}
+    return (
+        "{{ config(" + ", ".join(f"{k}={v!r}" for k, v in (given | config).items()) + ") }}\n"
+        "select explode(array(1, 2)) as UserCode, 7 as `Changed at`"
+        + (", 9L as i" if name == "brought" else "")
+    )
+
+
 COLUMN_FILES = {
     "models/races.sql": strange(
         **STRATEGY,
@@ -196,6 +255,9 @@ COLUMN_FILES = {
         tblproperties={}, meta={"alluvium_merge": MERGE}, unique_key=KEY
     ),
     "models/tab.sql": strange(materialized="table"),
+    "models/cased_tab.sql": cased(materialized="table", unique_key=None).replace(
+        "n as `{{", "1 as `{{"
+    ),
     "snapshots/snap.yml": yaml.safe_dump(
         {
             "snapshots": [
@@ -208,13 +270,36 @@ COLUMN_FILES = {
                         "check_cols": [tick("#laps"), tick("a`b"), tick("a.b")],
                         "tblproperties": MAPPED,
                     },
-                }
+                },
+                {
+                    "name": "cased_snap",
+                    "relation": "ref('cased_tab')",
+                    "config": {
+                        "strategy": "check",
+                        "unique_key": "UserCode",
+                        "check_cols": "all",
+                        "hard_deletes": "new_record",
+                        "tblproperties": MAPPED,
+                    },
+                },
             ]
         }
     ),
+    # The first run has the names in one case, the second in another.
+    **{f"models/cased_{name}.sql": cased(**config) for name, config in CASED.items()},
+    "models/cased_python.py": PYTHON,
+    **{f"models/made_{name}.sql": made(name, **config) for name, config in MADE.items()},
+    "models/rejects.sql": cased(**CASED_MERGE, value="if(n = 2, null, 'a1')"),
     "models/columns.yml": yaml.safe_dump(
         {
             "models": [
+                {
+                    "name": "cased_contract",
+                    "columns": [
+                        {"name": "USERCODE", "data_type": "string"},
+                        {"name": "Changed at", "data_type": "int"},
+                    ],
+                },
                 {
                     "name": "races",
                     "data_tests": [
@@ -234,7 +319,7 @@ COLUMN_FILES = {
                             ],
                         },
                     ],
-                }
+                },
             ]
         }
     ),
@@ -243,7 +328,14 @@ COLUMN_FILES = {
 
 @pytest.fixture(scope="module")
 def columns(make_project: Callable[..., Any]) -> Any:
-    return make_project("columns", COLUMN_FILES)
+    project = make_project("columns", COLUMN_FILES)
+    project.session.sql("create schema columns")
+    for name in MADE:
+        project.session.sql(MADE_TABLE.format(name))
+        project.session.sql(
+            f"insert into columns.made_{name} (UserCode, `Changed at`) values (1, 1)"
+        )
+    return project
 
 
 def values(project: Any, table: str, *names: str) -> list[tuple[Any, ...]]:
@@ -255,9 +347,11 @@ def values(project: Any, table: str, *names: str) -> list[tuple[Any, ...]]:
 def test_columns_of_any_name(columns: Any) -> None:
     wanted = [KEY, "İd", ORDER, RANGE, TEXT, *STRANGE]
     first = columns.try_dbt("build")
-    assert [one.node.name for one in first.result if one.status == "error"] == ["unmapped"]
-    assert columns.said("Invalid column names: order id, say 'x', ")
-    columns.dbt("build", "--vars", "{n: 2}", "--exclude", "unmapped")
+    wrong = {one.node.name: one.message for one in first.result if one.status == "error"}
+    assert "Invalid column names: order id, say 'x', " in wrong.pop("unmapped")
+    assert "the table numbers I itself" in wrong.pop("made_brought")
+    assert not wrong
+    columns.dbt("build", "--vars", "{n: 2}", "--exclude", "unmapped", "made_*")
     further = {"races": ["part of", "_deleted"]}
     for table in ("races", "kept", "plain", "whole", "log", "tab"):
         found = columns.session.table(f"columns.{table}").columns
@@ -276,3 +370,33 @@ def test_columns_of_any_name(columns: Any) -> None:
         if "comment" in f.metadata
     }
     assert comments == {"#laps": "laps", "a b": "a and b"}
+    # Names in two cases are one column, which has its first name.
+    for name, config in CASED.items():
+        names = ["USERCODE" if name == "contract" else "UserCode", "Changed at"]
+        assert columns.session.table(f"columns.cased_{name}").columns == names, name
+        rows = (
+            [("a1", 1), ("a1", 2)]
+            if config.get("incremental_strategy") == "append"
+            else [("a1", 2)]
+        )
+        assert values(columns, f"cased_{name}", *names) == rows, name
+    assert values(columns, "cased_python", "UserCode") == [(1,), (2,)]
+    assert values(columns, "rejects", "UserCode", "Changed at") == [("a1", 1)]
+    events = values(columns, "rejects__rejected", "event")
+    assert events == [('{"CHANGED AT":2}',)]
+    assert values(columns, "cased_snap", "UserCode", "dbt_is_deleted") == [("a1", "False")]
+    # Columns that the table fills itself stay, and are filled.
+    for name in MADE:
+        names = ["UserCode", "Changed at", "g", "I", "d"]
+        assert columns.session.table(f"columns.made_{name}").columns == names, name
+        old, new = (1, 1, 11, 1, 5), [(1, 7, 11, 5), (2, 7, 12, 5)]
+        rows = values(columns, f"made_{name}", *names)
+        if name == "brought":
+            assert rows == [old]
+            continue
+        if name == "append":
+            assert rows.pop(0) == old
+        elif name != "overwrite":
+            assert rows[0][3] == 1, name
+        assert len({row[3] for row in rows}) == 2, name
+        assert [(*row[:3], row[4]) for row in rows] == new, name

@@ -53,6 +53,12 @@ def test_all_mistakes_at_once() -> None:
     assert "Accepted keys: type, threads, home, master, packages, schema, spark_conf" in message
 
 
+def test_names_have_no_case() -> None:
+    read(schema="s", spark_conf={"spark.sql.caseSensitive": False})
+    with pytest.raises(DbtRuntimeError, match="names of columns that differ in case alone are one"):
+        read(schema="s", spark_conf={"spark.sql.caseSensitive": "true"})
+
+
 @pytest.mark.parametrize(
     "packages", ["a:b:c", ["a:b"], ["a:b:c", 1], ["a b:c:d"]], ids=["text", "two", "int", "space"]
 )

@@ -62,3 +62,11 @@ def test_unknown_names(config: Any, strategy: str | None, said: list[str]) -> No
 def test_names_of_a_table_that_is_there_are_known() -> None:
     config = {"merge_exclude_columns": ["old"], "partition_by": "day"}
     assert named.unknown(config, "merge", ["id"], ["id", "old"]) == []
+
+
+def test_identifiers_of_columns() -> None:
+    columns = ["order id", "a`b", "s"]
+    given = ["`order id`", "ORDER ID", "a`b", "`a``b`", "s.field", "`s`.field"]
+    found = ["`order id`", "`ORDER ID`", "`a``b`", "`a``b`", "s.field", "`s`.field"]
+    assert named.identifiers(given, columns) == found
+    assert named.identifiers(None, columns) == named.identifiers("", columns) == []

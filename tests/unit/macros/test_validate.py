@@ -406,6 +406,10 @@ def in_tier(node: Any, tier: str) -> Any:
         ({"default": {}, "hot": {}}, "a tier may not be called default"),
         ({"hot": {"slo": "1 day or true"}}, "accepted: a number of minutes, hours, days or weeks"),
         ({"hot": {"share": 1}}, "unknown key share; accepted: weight, min_share, slo, spark_conf"),
+        (
+            {"hot": {"spark_conf": {"spark.sql.caseSensitive": True}}},
+            "alluvium_tiers.hot.spark_conf: spark.sql.caseSensitive may not be set",
+        ),
         ({"cold": {"weight": 1}}, 'items: meta.alluvium_tier: "hot" is not a tier; accepted: cold'),
     ],
 )

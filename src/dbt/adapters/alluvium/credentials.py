@@ -10,6 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.engine import EngineError, java, versions
 
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 _COORDINATE = re.compile(r"^[\w.\-]+:[\w.\-]+:[\w.\-]+$")
 
 
@@ -59,6 +60,11 @@ class AlluviumCredentials(Credentials):
                 mistakes.append(f"`{key}` must be a text, not {data[key]!r}")
         if not isinstance(data.get("spark_conf", {}), dict):
             mistakes.append("`spark_conf` must be a mapping of Spark properties to values")
+        elif str((data.get("spark_conf") or {}).get(_CASE_SENSITIVE)).lower() == "true":
+            mistakes.append(
+                f"`spark_conf` may not set {_CASE_SENSITIVE}: names of columns that differ in case"
+                " alone are one column to Delta"
+            )
         packages = data.get("packages", [])
         if not isinstance(packages, list) or not all(
             isinstance(item, str) and _COORDINATE.match(item) for item in packages

@@ -286,7 +286,9 @@ class AlluviumAdapter(SparkAdapter):
         next run find each twice.
         """
         missing = super().get_missing_columns(from_relation, to_relation)
-        return [one for one in missing if not _STAGED_KEY.fullmatch(one.name)]
+        missing = [one for one in missing if not _STAGED_KEY.fullmatch(one.name)]
+        stored = [one.name for one in self.get_columns_in_relation(to_relation)] if missing else []
+        return [one for one in missing if not among(one.name, stored)]
 
     # Texts ---------------------------------------------------------------------------------
 
@@ -312,6 +314,13 @@ class AlluviumAdapter(SparkAdapter):
     def literal(cls, text: Any) -> str:
         """A text as a literal that Spark reads as it was written."""
         return literal(str(text))
+
+    @available
+    @classmethod
+    def stored_names(cls, names: list[str], columns: list[AlluviumColumn]) -> list[str]:
+        """Names, each as it is written among columns that have it in another case."""
+        stored = {column.name.lower(): column.name for column in columns}
+        return [stored.get(name.lower(), name) for name in names]
 
     def _last_statement(self, sql: str) -> str:
         return statements(self._handle.session, sql)[-1]
@@ -768,9 +777,10 @@ class AlluviumAdapter(SparkAdapter):
     def table_id(self, table: str) -> str:
         return log.table_id(self._handle.session, table)
 
-    @available.parse_list
-    def generated_columns(self, table: str) -> list[str]:
-        return list(log.generated_columns(self._handle.session, table))
+    @available.parse(lambda *a, **k: {})
+    def made_columns(self, table: str) -> dict[str, bool]:
+        """Columns that a Delta table fills itself, and whether no batch may bring them."""
+        return log.made_columns(self._handle.session, table)
 
     @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:

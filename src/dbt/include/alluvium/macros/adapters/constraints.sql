@@ -52,3 +52,27 @@
     {{ adapter.literal(relation ~ ": the constraint " ~ rule.name ~ " (" ~ rule.expression ~ ") is violated") }}))
   {%- endfor %}
 {%- endmacro %}
+
+
+{#- Contracts' columns. YAML may have their names with backticks or without, and in another case than the query: to
+    Spark that is one column. The table has the contract's. -#}
+{% macro alluvium__format_column(column) -%}
+  {%- set name = column.name | lower -%}
+  {{ return({'name': name, 'data_type': column.dtype, 'formatted': name ~ ' ' ~ column.dtype}) }}
+{%- endmacro %}
+
+
+{% macro alluvium__get_empty_schema_sql(columns) -%}
+  {%- set quoted = {} -%}
+  {%- for key, column in columns.items() -%}
+    {%- do quoted.update({key: dict(column, name=adapter.bare(column['name']), quote=true)}) -%}
+  {%- endfor -%}
+  {{ return(dbt.default__get_empty_schema_sql(quoted)) }}
+{%- endmacro %}
+
+
+{% macro alluvium__get_column_names() -%}
+  {%- set names = [] -%}
+  {%- for name in model.columns -%}{%- do names.append(adapter.quote(adapter.bare(name))) -%}{%- endfor -%}
+  {{ return(names | join(', ')) }}
+{%- endmacro %}

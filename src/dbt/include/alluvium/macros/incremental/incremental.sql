@@ -91,7 +91,7 @@
         {%- endcall -%}
         {%- do persist_constraints(this, model) -%}
       {%- elif on_schema_change != 'ignore' -%}
-        {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation, existing_relation), existing_relation) -%}
+        {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation), existing_relation) -%}
       {%- endif -%}
       {%- if not rebuild -%}
         {%- set fitted = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_fields'}).include(database=false, schema=false) -%}
@@ -132,7 +132,7 @@
         {%- do store_result('main', response=done.response) -%}
       {%- else -%}
         {%- call statement('main') -%}
-          {{ dbt_spark_get_incremental_sql(strategy, source, this, existing_relation, unique_key, predicates) }}
+          {{ alluvium_incremental_sql(strategy, source, this, existing_relation, unique_key, predicates) }}
         {%- endcall -%}
       {%- endif -%}
     {%- endif -%}
@@ -154,19 +154,38 @@
 {%- endmaterialization %}
 
 
-{#- The batch as its table will look: without the control columns, and with `_deleted` and what Delta computes from
-    other columns, so that a schema change neither adds the ones nor drops the others. -#}
-{% macro alluvium_schema_view(tmp_relation, target) %}
+{#- The batch as its table will look: without the control columns, and with `_deleted`, so that a schema change neither adds
+    the ones nor drops the other. -#}
+{% macro alluvium_schema_view(tmp_relation) %}
   {%- set view = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_columns'}).include(database=false, schema=false) -%}
-  {%- set selected = alluvium.column_types(tmp_relation) -%}
-  {%- set types = alluvium.column_types(target) -%}
   {%- set further = ['cast(null as boolean) as `_deleted`'] if alluvium.merge_settings(model).soft else [] -%}
-  {%- for column in alluvium.generated_columns(target) if column | lower not in selected -%}
-    {%- do further.append('cast(null as ' ~ types[column | lower] ~ ') as ' ~ adapter.quote(column)) -%}
-  {%- endfor -%}
   {%- call statement('create_schema_view') -%}
     create or replace temporary view {{ view }} as
     select {{ (['*'] + further) | join(', ') }} from ({{ alluvium.empty_merge_table(tmp_relation) }})
   {%- endcall -%}
   {{ return(view) }}
+{% endmacro %}
+
+
+{#- dbt-spark's statement writes every column. One that the table fills itself, and the batch leaves out, stays out of it. -#}
+{% macro alluvium_incremental_sql(strategy, source, target, existing_relation, unique_key, predicates) %}
+  {%- set left_out = alluvium_left_out(source, target) if strategy in ('append', 'insert_overwrite') else [] -%}
+  {%- if not left_out -%}
+    {{ return(dbt_spark_get_incremental_sql(strategy, source, target, existing_relation, unique_key, predicates)) }}
+  {%- endif -%}
+  {%- set names = adapter.get_columns_in_relation(target) | rejectattr('name', 'in', left_out) | map(attribute='quoted') | join(', ') -%}
+  insert {{ 'into' if strategy == 'append' else 'overwrite' }} table {{ target }} ({{ names }})
+  select {{ names }} from {{ source }}
+{% endmacro %}
+
+
+{#- Names of the columns that a Delta table fills itself and a batch leaves out. -#}
+{% macro alluvium_left_out(source, target) %}
+  {%- set left_out = [] -%}
+  {%- if config.get('file_format', 'delta') == 'delta' -%}
+    {%- set made = adapter.made_columns(target.render()) -%}
+    {%- set selected = adapter.get_columns_in_relation(source) | map(attribute='name') | map('lower') | list if made else [] -%}
+    {%- for name in made if name | lower not in selected -%}{%- do left_out.append(name) -%}{%- endfor -%}
+  {%- endif -%}
+  {{ return(left_out) }}
 {% endmacro %}

@@ -4,16 +4,27 @@
   {%- if 'alluvium_merge' in (model.config.get('meta') or {}) -%}
     {{ return(alluvium.merged_select(alluvium.run_merge(target, source, incremental_predicates))) }}
   {%- endif -%}
-  {%- set columns = adapter.get_columns_in_relation(target) -%}
+  {%- set left_out = alluvium_left_out(source, target) -%}
+  {%- set columns = adapter.get_columns_in_relation(target) | rejectattr('name', 'in', left_out) | list -%}
   {%- set updates = get_merge_update_columns(config.get('merge_update_columns'), config.get('merge_exclude_columns'), columns) -%}
-  {%- set sql = dbt.spark__get_merge_sql(
-      target, source, adapter.identifiers(unique_key, columns), dest_columns, incremental_predicates) -%}
-  {#- dbt-spark writes a star for no column at all. Delta makes a star of names that hold a backtick into SQL it cannot read. -#}
-  {%- if not updates -%}
-    {%- set sql = modules.re.sub('when matched then update set\\s+[*]', '', sql) -%}
-  {%- endif -%}
-  {%- set names = columns | map(attribute='quoted') | list -%}
-  {{ return(alluvium_insert_listed(sql, names) if '`' in columns | map(attribute='name') | join else sql) }}
+  {%- set on = (incremental_predicates or []) | list -%}
+  {%- for key in adapter.identifiers(unique_key, columns) -%}
+    {%- do on.append('DBT_INTERNAL_SOURCE.' ~ key ~ ' = DBT_INTERNAL_DEST.' ~ key) -%}
+  {%- endfor -%}
+  {%- if not unique_key -%}{%- do on.append('false') -%}{%- endif -%}
+  {%- set sql %}
+merge into {{ target }} as DBT_INTERNAL_DEST
+using {{ source }} as DBT_INTERNAL_SOURCE
+on {{ on | join(' and ') }}
+{%- for name in updates %}
+{{ 'when matched then update set' if loop.first }}
+    {{ name }} = DBT_INTERNAL_SOURCE.{{ name }}{{ ',' if not loop.last }}
+{%- endfor %}
+when not matched then insert *
+  {%- endset -%}
+  {#- A star lets structs gain fields. Delta makes one of names that hold a backtick into SQL it cannot read. -#}
+  {%- set is_listed = left_out or '`' in columns | map(attribute='name') | join -%}
+  {{ return(alluvium_insert_listed(sql, columns | map(attribute='quoted') | list) if is_listed else sql) }}
 {% endmacro %}
 
 

@@ -1,0 +1,21 @@
+{#- dbt compares names as texts. To Spark a name in another case is the same column, which the table has; and a column
+    that the table fills itself is not missing. -#}
+{% macro alluvium__check_for_schema_changes(source_relation, target_relation) %}
+  {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
+  {%- set selected = adapter.get_columns_in_relation(source_relation) -%}
+  {%- set names = adapter.stored_names(selected | map(attribute='name') | list, target_columns) -%}
+  {%- set source_columns = [] -%}
+  {%- for column in selected -%}
+    {%- do source_columns.append(api.Column.create(names[loop.index0], column.dtype)) -%}
+  {%- endfor -%}
+  {%- set left_out = alluvium_left_out(source_relation, target_relation) -%}
+  {%- set changes = {
+      'source_columns': source_columns,
+      'target_columns': target_columns,
+      'source_not_in_target': diff_columns(source_columns, target_columns),
+      'target_not_in_source': diff_columns(target_columns, source_columns) | rejectattr('name', 'in', left_out) | list,
+      'new_target_types': diff_column_data_types(source_columns, target_columns),
+  } -%}
+  {{ return(dict(changes, schema_changed=(
+      changes.source_not_in_target + changes.target_not_in_source + changes.new_target_types) | length > 0)) }}
+{% endmacro %}
