@@ -98,9 +98,7 @@ def unknown(
 def identifiers(names: str | Sequence[str] | None, columns: Iterable[str]) -> list[str]:
     """Names in a setting as identifiers; what is none of `columns`, as a field of one, as it is."""
     known = list(columns)
-    return [
-        quoted(bare(name)) if among(bare(name), known) else name for name in as_list(names)
-    ]
+    return [quoted(bare(name)) if among(bare(name), known) else name for name in as_list(names)]
 
 
 def _is_known(name: str, known: Iterable[str]) -> bool:
