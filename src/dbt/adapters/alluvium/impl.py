@@ -293,7 +293,8 @@ class AlluviumAdapter(SparkAdapter):
     # Texts ---------------------------------------------------------------------------------
 
     @available
-    def quote(self, identifier: str) -> str:
+    @classmethod
+    def quote(cls, identifier: str) -> str:
         """A name, as it is stored, as an identifier."""
         return quoted(str(identifier))
 
