@@ -15,13 +15,14 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from alluvium.engine import EngineError, homes, jars, java, log_store, versions
@@ -175,8 +176,9 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
             builder = builder.config(key, value)
         log = settings.home / "logs" / "spark.log"
         try:
-            with _stderr_to(log):
-                session = builder.enableHiveSupport().getOrCreate()
+            builder = builder.enableHiveSupport()
+            _start_jvm(builder._options, log)
+            session = builder.getOrCreate()
         except Exception as error:
             raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
         if lock is not None:
@@ -347,19 +349,16 @@ def _lock(home: Path) -> IO[str]:
     return handle
 
 
-@contextlib.contextmanager
-def _stderr_to(path: Path) -> Iterator[None]:
-    """Let the JVM inherit a log file as its standard error: start-up chatter stays off dbt's."""
-    sys.stderr.flush()
-    saved = os.dup(2)
-    target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        os.dup2(target, 2)
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(target)
+def _start_jvm(conf: dict[str, Any], log: Path) -> None:
+    """Start the JVM with a log file as its output: what it prints is no line of dbt's console."""
+    with SparkContext._lock:
+        if SparkContext._gateway is None:
+            with log.open("ab") as file:
+                gateway = launch_gateway(  # type: ignore[no-untyped-call]
+                    SparkConf().setAll([(key, str(value)) for key, value in conf.items()]),
+                    {"stdout": file, "stderr": subprocess.STDOUT},
+                )
+            SparkContext._ensure_initialized(gateway=gateway)
 
 
 def as_text(conf: dict[str, Any]) -> dict[str, str]:

@@ -7,8 +7,10 @@ are exact whatever sample the fit saw; and as these are values, not features, no
 computed back (denormalised) and no rounding can narrow a range.
 """
 
+import io
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from typing import Any
 
 import numpy as np
@@ -52,7 +54,8 @@ def fit_sklearn(
     from sklearn.exceptions import ConvergenceWarning
 
     model = KMeans(n_clusters=k, n_init=4, random_state=SEED)
-    with warnings.catch_warnings():
+    # joblib prints a stack where it cannot count the cores: nobody is to read that for a merge.
+    with redirect_stderr(io.StringIO()), warnings.catch_warnings():
         # Features that differ by a rounding error may end in fewer clusters, which is fine.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(features.reshape(-1, 1), sample_weight=weights.astype(np.float64))

@@ -177,4 +177,16 @@ def test_what_is_in_the_way(home: Path, tmp_path: Path) -> None:
     nodes = json.loads((project.root / "target/catalog.json").read_text())["nodes"]
     assert {"model.way.tab", "model.way.gone", "model.way.events"} <= set(nodes)
     assert project.said("way.others is left out of the catalog: [DELTA_PATH_DOES_NOT_EXIST]")
+    # What a statement says can be shown, whether SQL knows a limit for it or not.
+    for sql, shown in {
+        "describe {{ ref('tab') }}": "_source_offset",
+        "-- all\nshow tables in way": "tab",
+        "explain select 41 + 1 as x": "Physical Plan",
+        "select 42 as x from range(9) limit 3;": "42",
+    }.items():
+        project.dbt("show", "--inline", sql, "--limit", "2")
+        assert project.said(shown), sql
+    refused = project.try_dbt("show", "--inline", "drop table way.tab")
+    assert "this statement is no query" in str(refused.exception) + "".join(project.lines)
+    assert session.catalog.tableExists("way.tab")
     session.sql("drop schema way cascade")

@@ -53,7 +53,7 @@ from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.figures import Figures, MergeResponse, written
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
 from dbt.adapters.alluvium.session import SessionHandle, spark_errors
-from dbt.adapters.alluvium.statements import statements
+from dbt.adapters.alluvium.statements import limited, statements
 
 if TYPE_CHECKING:
     import agate
@@ -322,6 +322,15 @@ class AlluviumAdapter(SparkAdapter):
         """Names, each as it is written among columns that have it in another case."""
         stored = {column.name.lower(): column.name for column in columns}
         return [stored.get(name.lower(), name) for name in names]
+
+    @available.parse(lambda sql, *a, **k: sql)
+    def limited(self, sql: str, limit: int | None) -> str:
+        """A statement that gives at most `limit` rows, for `dbt show`."""
+        try:
+            with spark_errors(sql):
+                return limited(self._handle.session, sql, limit)
+        except ValueError as error:
+            raise DbtRuntimeError(f"dbt show: {error}") from error
 
     def _last_statement(self, sql: str) -> str:
         return statements(self._handle.session, sql)[-1]

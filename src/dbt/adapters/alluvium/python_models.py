@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,10 @@ def _as_spark(session: SparkSession, returned: Any) -> DataFrame:
             return session.createDataFrame([], schema)
         return session.createDataFrame(returned)
     if type(returned).__module__.startswith("pyspark.pandas"):
-        return returned.to_spark()
+        with warnings.catch_warnings():
+            # The index is no column of a dbt model, whichever frame it returns.
+            warnings.filterwarnings("ignore", message="If `index_col` is not specified")
+            return returned.to_spark()
     raise TypeError(
         f"model() returned {type(returned).__name__}; accepted: a Spark, pandas or"
         " pandas-on-Spark DataFrame"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from py4j.java_gateway import get_field
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import jvm
 
 _PARSER = "org.apache.spark.sql.catalyst.parser"
 _ANTLR = "org.antlr.v4.runtime"
+_LOOKS = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:desc|describe|show|explain)\b", re.DOTALL | re.IGNORECASE
+)
 _END_OF_FILE = -1  # the type of the last token
 
 
@@ -76,3 +82,34 @@ def statements(session: SparkSession, sql: str) -> list[str]:
             found.append(sql[start:place].strip())
         start, first = place + 1, index + 1
     return found or [sql.strip()]
+
+
+def limited(session: SparkSession, sql: str, limit: int | None) -> str:
+    """A statement that gives at most `limit` rows of a query; what comes before it stays.
+
+    DESCRIBE, SHOW and EXPLAIN have no limit in SQL, so they are left as they are.
+
+    Raises:
+        ValueError: the statement is neither, and would do something.
+    """
+    *headers, last = statements(session, sql)
+    if limit is not None and not _LOOKS.match(last):
+        parser = session._jsparkSession.sessionState().sqlParser()
+        # A query that has a limit of its own cannot have a second one behind it.
+        ways = (f"{last}\nlimit {limit}", f"select * from (\n{last}\n)\nlimit {limit}")
+        found = [way for way in ways if _parses(parser.parseQuery, way)]
+        if not found and _parses(parser.parsePlan, last):
+            raise ValueError(
+                "this statement is no query, and would do something; accepted: a query, DESCRIBE, "
+                "SHOW, EXPLAIN"
+            )
+        last = found[0] if found else last  # Spark says what is wrong with it
+    return ";\n".join([*headers, last])
+
+
+def _parses(parse: Callable[[str], Any], sql: str) -> bool:
+    try:
+        parse(sql)
+    except ParseException:
+        return False
+    return True

@@ -5,5 +5,11 @@
     {%- do log(this.render() ~ ' is the table of the state too: nothing to clone', info=true) -%}
     {{ return({'relations': []}) }}
   {%- endif -%}
-  {{ return(materialization_clone_default()) }}
+  {%- set started = modules.datetime.datetime.now() -%}
+  {%- set relations = materialization_clone_default() -%}
+  {%- if relations.relations -%}
+    {%- set seconds = (modules.datetime.datetime.now() - started).total_seconds() -%}
+    {%- do log(model.name ~ ': cloned ' ~ defer_relation.render() ~ ' in %.1f s' | format(seconds), info=true) -%}
+  {%- endif -%}
+  {{ return(relations) }}
 {% endmaterialization %}
