@@ -2,8 +2,7 @@
     moment that a value stands for, NULL where it stands for none. It is the column of `bucket_by`, or the one that an
     alluvium target generates from it. -#}
 {% macro bucket_column(relation, layout) %}
-  {#- Each client writes an array in its own way: as JSON, or as Python or NumPy print it. -#}
-  {%- set partition = modules.re.findall('["\']([^"\']+)["\']', run_query('describe detail ' ~ relation.render()).rows[0]['partitionColumns'] | string) -%}
+  {%- set partition = alluvium.partition_columns(relation) -%}
   {%- set found = [] -%}
   {%- set generated = modules.re.sub('[^A-Za-z0-9_]', '_', layout.column) ~ '_' ~ layout.window -%}
   {%- for wanted in (layout.column, generated) -%}

@@ -1,29 +1,33 @@
 {#- Keep events that cannot be merged in the table `<merged table>__rejected`, each content once.
+    reason: SQL over the events that says why.
 
     This runs before the merge and finds what a killed run had kept, so nothing is lost or doubled. -#}
-{% macro keep_rejected(target, events, names) %}
+{% macro keep_rejected(target, events, names, reason="'null_key'") %}
   {%- set rejected = target.incorporate(path={'identifier': target.identifier ~ '__rejected'}) -%}
   {%- set columns = [] -%}
   {%- for name in names -%}{%- do columns.append(alluvium.quote_name(name)) -%}{%- endfor -%}
   {%- do run_query(
       'create table if not exists ' ~ rejected ~ ' (reason string, event string, event_hash string, rejected_at timestamp) using delta'
   ) -%}
-  {%- do alluvium.run_again(rejected.render(), alluvium.keep_rejected_sql(rejected, events, columns), 'merge') -%}
+  {%- do alluvium.run_again(rejected.render(), alluvium.keep_rejected_sql(rejected, events, columns, reason), 'merge') -%}
 {% endmacro %}
 
 
-{% macro keep_rejected_sql(rejected, events, columns) %}
+{% macro keep_rejected_sql(rejected, events, columns, reason="'null_key'") %}
 merge into {{ rejected }} as `kept`
 using (
     select distinct
+        reason,
         event,
         sha2(event, 256) as event_hash
     from (
-        select {{ alluvium.row_json(columns | join(', ')) | indent(8) }} as event
+        select
+            {{ reason }} as reason,
+            {{ alluvium.row_json(columns | join(', ')) | indent(12) }} as event
         from {{ events }}
     )
 ) as `found`
 on `kept`.event_hash = `found`.event_hash
 when not matched then insert (reason, event, event_hash, rejected_at)
-values ('null_key', `found`.event, `found`.event_hash, current_timestamp())
+values (`found`.reason, `found`.event, `found`.event_hash, current_timestamp())
 {%- endmacro %}

@@ -83,6 +83,7 @@
       {%- do mistakes.append('partition_by: the model does not select ' ~ column ~ alluvium.did_you_mean(column, selected)) -%}
     {%- endfor -%}
   {%- endif -%}
+  {%- do mistakes.extend(alluvium.unstorable_keys(settings, selected, selected)) -%}
   {#- Elsewhere Spark says what is wrong with SQL, once it runs. -#}
   {%- if target.type == 'alluvium' -%}
     {%- if settings.delete_when is not none -%}
@@ -111,6 +112,7 @@
       {%- endif -%}
     {%- endfor -%}
   {%- endfor -%}
+  {%- do mistakes.extend(alluvium.unstorable_keys(settings, types, source_types, alluvium.padded_columns(target))) -%}
   {%- if settings.soft and '_deleted' in source_types -%}
     {%- do mistakes.append('delete: soft keeps its own column _deleted, the model may not select one') -%}
   {%- endif -%}
@@ -125,4 +127,33 @@
     {%- endfor -%}
   {%- endif -%}
   {%- do alluvium.refuse_merge(node, mistakes) -%}
+{% endmacro %}
+
+
+{#- Mistakes where events can never find their rows: maps compare with nothing, and MERGE fails on a table with a column of CHAR.
+    padded: those columns of the table. -#}
+{% macro unstorable_keys(settings, types, source_types, padded=[]) %}
+  {%- set mistakes = [] -%}
+  {%- for key in settings.unique_key if modules.re.search('map<|variant', types.get(key | lower, '') ~ source_types.get(key | lower, '')) -%}
+    {%- do mistakes.append('unique_key: ' ~ key ~ ' is ' ~ types.get(key | lower, source_types.get(key | lower))
+        ~ ', which compares with nothing; accepted: a type that has an order') -%}
+  {%- endfor -%}
+  {%- for column in padded -%}
+    {%- do mistakes.append('the table has the column ' ~ column ~ ', and MERGE knows no CHAR; accepted: STRING or VARCHAR') -%}
+  {%- endfor -%}
+  {{ return(mistakes) }}
+{% endmacro %}
+
+
+{#- Columns of CHAR, each with its type. DESCRIBE calls them string, so nobody can tell on a stock target. -#}
+{% macro padded_columns(relation) %}
+  {{ return(adapter.dispatch('padded_columns', 'alluvium')(relation)) }}
+{% endmacro %}
+
+{% macro default__padded_columns(relation) %}
+  {{ return([]) }}
+{% endmacro %}
+
+{% macro alluvium__padded_columns(relation) %}
+  {{ return(adapter.padded_columns(relation.render())) }}
 {% endmacro %}

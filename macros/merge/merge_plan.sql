@@ -17,13 +17,23 @@
   {#- A row without bounds: every range would cost more than it saves. -#}
   {%- set priced_out = rows and not ranges -%}
   {%- set planned = alluvium.range_predicate(ranges, '__alluvium_value') if ranges else none -%}
-  {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls) -%}
+  {%- set keys = alluvium.stored_keys(target, settings, types, source_types) -%}
+  {%- if keys -%}
+    {%- set changed_key = alluvium.events_judged(alluvium.judged(source, keys, raw=true), fit=false) -%}
+    {%- set source = alluvium.judged(source, keys) -%}
+  {%- endif -%}
+  {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls, judged=keys | length > 0) -%}
   {%- set table_id = alluvium.table_id(target) -%}
   {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id) -%}
   {%- set progress = recorded if recorded is not none else -1 -%}
   {%- set through = profile.get('_batch_through') -%}
   {%- set after = profile.get('_batch_after') -%}
 
+  {%- set changed_keys = profile.changed_keys -%}
+  {%- if changed_keys -%}
+    {%- set source = alluvium.events_judged(source, fit=true) -%}
+    {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, []) -%}
+  {%- endif -%}
   {%- set null_keys = profile.null_keys if settings.null_keys != 'match' else 0 -%}
   {%- if null_keys -%}
     {#- NULL equals nothing: such an event finds no row and needs no range. -#}
@@ -44,6 +54,8 @@
   {{ return({
       'source': source,
       'without_key': without_key,
+      'changed_key': changed_key,
+      'changed_keys': changed_keys,
       'null_keys': null_keys,
       'settings': settings,
       'stored': stored | map(attribute='name') | list,
@@ -59,7 +71,7 @@
       'prune': alluvium.prune_predicate(settings, ranges, profile, types, box, combined),
       'table_id': table_id,
       'pending': (profile.events > 0 and (through is none or through > progress))
-                 or (null_keys > 0 and through is not none and through > progress),
+                 or (null_keys + changed_keys > 0 and through is not none and through > progress),
   }) }}
 {% endmacro %}
 

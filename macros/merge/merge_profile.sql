@@ -2,18 +2,18 @@
 
     types: type of every target column by lower-case name, in which bounds are compared; planned:
     predicate of the planned ranges on `__alluvium_value`, the range column in the target's type, or none; controls: which control columns the
-    source has. -#}
-{% macro merge_profile(source, settings, types, box, planned, controls) %}
-  {%- set result = run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls)) -%}
+    source has; judged: whether it says why an event is rejected. -#}
+{% macro merge_profile(source, settings, types, box, planned, controls, judged=false) %}
+  {%- set result = run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls, judged)) -%}
   {%- set profile = fromjson(result.rows[0][0]) -%}
-  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'null_keys', 'lacking', 'outside') -%}
+  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'null_keys', 'changed_keys', 'lacking', 'outside') -%}
     {%- do profile.update({figure: profile.get(figure) or 0}) -%}
   {%- endfor -%}
   {{ return(profile) }}
 {% endmacro %}
 
 
-{% macro merge_profile_sql(source, settings, types, box, planned, controls) %}
+{% macro merge_profile_sql(source, settings, types, box, planned, controls, judged=false) %}
   {%- set column = settings.ranges.column if settings.ranges else none -%}
   {%- set type = types.get(column | lower) if column else none -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
@@ -23,6 +23,9 @@ select to_json(named_struct(
     'events', sum(`events`),
     'key_count', count(*),
     'null_keys', sum(if({% for key in keys %}`k{{ loop.index0 }}` is null{{ ' or ' if not loop.last }}{% endfor %}, `events`, 0))
+    {%- if judged %},
+    'changed_keys', sum(`changed_keys`)
+    {%- endif %}
     {%- if settings.delete_when is not none %},
     'deletes', sum(if(`is_delete`, 1, 0)),
     'delete_events', sum(`delete_events`)
@@ -57,6 +60,9 @@ from (
         {{ alluvium.quote_name(key) }} as `k{{ loop.index0 }}`,
         {%- endfor %}
         count(*) as `events`
+        {%- if judged %},
+        count(`__alluvium_reason`) as `changed_keys`
+        {%- endif %}
         {%- if settings.delete_when is not none %},
         {{ 'max_by(`__alluvium_delete`, struct(' ~ order | join(', ') ~ '))' if order else 'bool_or(`__alluvium_delete`)' }} as `is_delete`,
         count_if(`__alluvium_delete`) as `delete_events`

@@ -24,8 +24,11 @@
     {%- do run_query('alter table ' ~ target.render() ~ ' add columns (`_deleted` boolean)') -%}
   {%- endif -%}
   {%- set figures = alluvium.merge_figures(plan) -%}
-  {%- if figures.rejected -%}
+  {%- if plan.null_keys and settings.null_keys == 'reject' -%}
     {%- do alluvium.keep_rejected(target, plan.without_key, plan.selected) -%}
+  {%- endif -%}
+  {%- if plan.changed_keys -%}
+    {%- do alluvium.keep_rejected(target, plan.changed_key, plan.selected, '`__alluvium_reason`') -%}
   {%- endif -%}
   {%- if plan.pending and settings.verify -%}
     {%- do alluvium.verify_merge(target, plan) -%}
@@ -74,7 +77,7 @@
       'on_match': plan.settings.on_match,
       'method': plan.method,
       'ranges': plan.range_count,
-      'rejected': plan.null_keys if plan.settings.null_keys == 'reject' else 0,
+      'rejected': plan.changed_keys + (plan.null_keys if plan.settings.null_keys == 'reject' else 0),
   }) }}
 {% endmacro %}
 

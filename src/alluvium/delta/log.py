@@ -19,6 +19,7 @@ from alluvium.ranges import Kept
 # Delta's name for the SQL of a generated column, in the column's metadata.
 GENERATION = "delta.generationExpression"
 # What else of a column's metadata says that Delta fills it: a default, an identity.
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 _MAKES = {GENERATION, "CURRENT_DEFAULT", "delta.identity.step"}
 # Whether a write may bring an identity: not where it is GENERATED ALWAYS.
 _MAY_BRING = "delta.identity.allowExplicitInsert"
@@ -92,6 +93,13 @@ def made_columns(session: SparkSession, table: str) -> dict[str, bool]:
 
 def partition_columns(session: SparkSession, table: str) -> list[str]:
     return list(snapshot_of(session, table).metadata().partitionSchema().fieldNames())
+
+
+def text_types(session: SparkSession, table: str) -> dict[str, str]:
+    """By name, the declared type of CHAR and VARCHAR columns, which DESCRIBE calls string."""
+    fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
+    found = {one["name"]: one["metadata"].get(_DECLARED) for one in fields}
+    return {name: declared for name, declared in found.items() if declared is not None}
 
 
 def bounded_columns(session: SparkSession, table: str) -> list[str]:

@@ -792,6 +792,20 @@ class AlluviumAdapter(SparkAdapter):
         """Columns that a Delta table fills itself, and whether no batch may bring them."""
         return log.made_columns(self._handle.session, table)
 
+    @available.parse_list
+    def partition_columns(self, table: str) -> list[str]:
+        return log.partition_columns(self._handle.session, table)
+
+    @available.parse_list
+    def padded_columns(self, table: str) -> list[str]:
+        types = log.text_types(self._handle.session, table)
+        return [f"{name} {kind}" for name, kind in types.items() if kind.startswith("char")]
+
+    @available.parse_list
+    def text_limits(self, table: str) -> dict[str, int]:
+        types = log.text_types(self._handle.session, table)
+        return {name.lower(): int(kind[8:-1]) for name, kind in types.items() if kind[0] == "v"}
+
     @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:
         return progress.copy(self._handle.session, source, target)

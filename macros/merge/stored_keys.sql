@@ -1,0 +1,116 @@
+{#- A table may store a key otherwise than its event wrote it: cast to the column's type, or `''` in a partition as NULL. Such an
+    event would find no row and be inserted each time it is seen. Here the batch's keys become what the table will store, and
+    an event whose key the table cannot hold as it is gets a reason.
+
+    Gives by key column (as `unique_key` writes it) `stored`, SQL of what the table stores, and `changed`, SQL that is true
+    where that is another key. Columns that are stored as they are have no entry. -#}
+{% macro stored_keys(target, settings, types, source_types) %}
+  {%- set found = {} -%}
+  {%- set names = [] -%}
+  {%- for key in settings.unique_key if types[key | lower] in ('string', 'binary') -%}{%- do names.append(key) -%}{%- endfor -%}
+  {%- set partitions = alluvium.partition_columns(target) | map('lower') | list if names else [] -%}
+  {%- set limits = alluvium.text_limits(target) if names else {} -%}
+  {%- for key in settings.unique_key -%}
+    {%- set one = alluvium.stored_key(
+        alluvium.quote(key), source_types[key | lower], types[key | lower], key | lower in partitions, limits.get(key | lower),
+        settings.null_keys == 'match') -%}
+    {%- if one -%}{%- do found.update({key: one}) -%}{%- endif -%}
+  {%- endfor -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
+{#- The entry of one key column; none where it is stored as it is. limit: characters at most, or none; null_matches: whether NULL
+    is a value like any other. -#}
+{% macro stored_key(value, given, type, in_partition, limit=none, null_matches=false) %}
+  {%- set stored = value -%}
+  {%- set changed = [] -%}
+  {%- if given != type and given != 'void' and '<' not in given ~ type -%}
+    {%- set stored = 'try_cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
+    {%- do changed.append('not coalesce(' ~ alluvium.survives_cast(value, stored, given, type) ~ ', false)') -%}
+  {%- endif -%}
+  {%- if limit is not none -%}
+    {%- do changed.append('length(' ~ stored ~ ') > ' ~ limit) -%}
+  {%- endif -%}
+  {%- if in_partition and type in ('string', 'binary') -%}
+    {%- set text = stored if type == 'string' else 'cast(' ~ stored ~ ' as string)' -%}
+    {#- The path of a partition is text, in which both of these mean NULL. -#}
+    {%- set as_null = text ~ " in ('', '__HIVE_DEFAULT_PARTITION__')" -%}
+    {%- do changed.append('not ' ~ alluvium.is_utf8(text)) -%}
+    {%- do changed.append('instr(' ~ text ~ ", cast(x'00' as string)) > 0") -%}
+    {%- if not null_matches -%}{%- do changed.append(as_null) -%}{%- endif -%}
+    {%- set stored = 'if(' ~ as_null ~ ', null, ' ~ stored ~ ')' -%}
+  {%- endif -%}
+  {{ return({'stored': stored, 'changed': value ~ ' is not null and (' ~ changed | join(' or ') ~ ')'} if changed else none) }}
+{% endmacro %}
+
+
+{#- SQL that is true where a cast value is still the same key: it comes back as it was, or, for a text, it means the same. -#}
+{% macro survives_cast(value, stored, given, type) %}
+  {%- if not given.startswith('string') -%}
+    {{ return('try_cast(' ~ stored ~ ' as ' ~ given ~ ') = ' ~ value) }}
+  {%- elif type == 'date' -%}
+    {{ return('try_cast(' ~ value ~ ' as timestamp) = cast(' ~ stored ~ ' as timestamp)') }}
+  {%- elif type in ('tinyint', 'smallint', 'int', 'bigint') or type.startswith('decimal') -%}
+    {{ return('try_cast(' ~ value ~ ' as double) = cast(' ~ stored ~ ' as double)') }}
+  {%- elif type.startswith('string') -%}
+    {{ return('true') }}
+  {%- endif -%}
+  {{ return(stored ~ ' is not null') }}
+{% endmacro %}
+
+
+{#- Subquery of the batch with `__alluvium_reason`: why an event is rejected, NULL where it is not. Keys are as the table stores
+    them, or, with `raw`, as the events have them. -#}
+{% macro judged(source, keys, raw=false) %}
+  {%- set names = [] -%}
+  {%- set columns = [] -%}
+  {%- set changed = [] -%}
+  {%- for key, one in keys.items() -%}
+    {%- do changed.append(one.changed) -%}
+    {%- do names.append(alluvium.quote(key)) -%}
+    {%- do columns.append(one.stored ~ ' as ' ~ alluvium.quote(key)) -%}
+  {%- endfor -%}
+  {%- set reason = "case when " ~ changed | join(' or ') ~ " then 'changed_key' end as `__alluvium_reason`" -%}
+  {%- if raw -%}
+    {{ return('(select *, ' ~ reason ~ ' from ' ~ source ~ ')') }}
+  {%- endif -%}
+  {{ return('(select * except (' ~ names | join(', ') ~ '), ' ~ columns | join(', ') ~ ', ' ~ reason ~ ' from ' ~ source ~ ')') }}
+{% endmacro %}
+
+
+{#- Subquery of the events that may be merged, or of those that have a reason against it. -#}
+{% macro events_judged(judged, fit) %}
+  {{ return('(select * from ' ~ judged ~ ' where `__alluvium_reason` is ' ~ ('' if fit else 'not ') ~ 'null)') }}
+{% endmacro %}
+
+
+{#- Names of the columns that the table is partitioned by. -#}
+{% macro partition_columns(relation) %}
+  {{ return(adapter.dispatch('partition_columns', 'alluvium')(relation)) }}
+{% endmacro %}
+
+{% macro default__partition_columns(relation) %}
+  {#- Each client writes an array in its own way: as JSON, or as Python or NumPy print it. -#}
+  {%- set columns = run_query('describe detail ' ~ relation.render()).rows[0]['partitionColumns'] | string -%}
+  {{ return(modules.re.findall('["\']([^"\']+)["\']', columns)) }}
+{% endmacro %}
+
+{% macro alluvium__partition_columns(relation) %}
+  {{ return(adapter.partition_columns(relation.render())) }}
+{% endmacro %}
+
+
+{#- By lower-case name, how many characters a column of VARCHAR may have. DESCRIBE calls such a column string, so nobody can
+    tell on a stock target, where Delta stops the merge. -#}
+{% macro text_limits(relation) %}
+  {{ return(adapter.dispatch('text_limits', 'alluvium')(relation)) }}
+{% endmacro %}
+
+{% macro default__text_limits(relation) %}
+  {{ return({}) }}
+{% endmacro %}
+
+{% macro alluvium__text_limits(relation) %}
+  {{ return(adapter.text_limits(relation.render())) }}
+{% endmacro %}

@@ -1,0 +1,149 @@
+"""Keys that a table stores otherwise than their events wrote them: a row a key, or a kept event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from functional.merge.conftest import merged
+from pyspark.sql import SparkSession
+from unit.macros.rendered import Macros
+
+pytestmark = pytest.mark.spark
+
+# By name: the table's declaration of the key, and whether a partition holds it; keys of the batch, as
+# Spark SQL; which of them are one row each, and which are kept aside.
+Case = tuple[str, bool, list[str], list[str], list[str]]
+NUL = "cast(x'610062' as string)"
+ODD = "cast(x'61ff' as string)"
+HIVE = "'__HIVE_DEFAULT_PARTITION__'"
+STAMP = "timestamp'2024-01-01 {}'".format
+CASES: dict[str, Case] = {
+    "text_in_partition": ("string", True, ["''", HIVE, ODD, NUL, "'a'", "'a '", "' '", "'null'", "'A'"],
+                          ["'a'", "'a '", "' '", "'null'", "'A'"], ["''", HIVE, ODD, NUL]),
+    "bytes_in_partition": ("binary", True, ["x''", "x'ff'", "x'00'", "x'61'"], ["x'61'"],
+                           ["x''", "x'ff'", "x'00'"]),
+    "varchar": ("varchar(3)", False, ["'ab'", "'ab '", "'abc  '", "'abcd'", "''"],
+                ["'ab'", "'ab '", "''"], ["'abc  '", "'abcd'"]),
+    "time_to_date": ("date", False, [STAMP("00:00:00"), STAMP("12:00:00"), STAMP("00:00:00.000001")],
+                     ["date'2024-01-01'"], [STAMP("12:00:00"), STAMP("00:00:00.000001")]),
+    "text_to_date": ("date", False, ["'2024-01-01'", "'2024-01-01T12:00'", "'soon'", "'2024-1-1'"],
+                     ["date'2024-01-01'"], ["'2024-01-01T12:00'", "'soon'"]),
+    "text_to_time": ("timestamp", False, ["'2024-01-01'", "'2024-01-01 00:00:00Z'", "'soon'"],
+                     [STAMP("00:00:00")], ["'soon'"]),
+    "text_to_number": ("int", False, ["'1'", "'01'", "'1.5'", "'x'", "'3000000000'"],
+                       ["1"], ["'1.5'", "'x'", "'3000000000'"]),
+    "scale": ("decimal(10,2)", False, ["1.2300BD", "1.2345BD", "9999999999.0000BD"],
+              ["1.23BD"], ["1.2345BD", "9999999999.0000BD"]),
+    "text_to_scale": ("decimal(10,2)", False, ["'1.230'", "'1.239'"], ["1.23BD"], ["'1.239'"]),
+    "real_to_whole": ("int", False, ["1.0D", "1.5D", "double('NaN')", "-0.0D", "0.0D"],
+                      ["1", "0"], ["1.5D", "double('NaN')"]),
+    "narrow": ("int", False, ["1L", "3000000000L"], ["1"], ["3000000000L"]),
+    "single": ("float", False, ["0.5D", "0.1D", "double('NaN')"], ["0.5F", "float('NaN')"], ["0.1D"]),
+    "number_to_text": ("string", False, ["1", "2"], ["'1'", "'2'"], []),
+    "time_to_text_in_partition": ("string", True, [STAMP("00:00:00")], ["'2024-01-01 00:00:00'"], []),
+    "collated": ("string collate utf8_lcase", False, ["'a'", "'A'", "'b'"], ["'a'", "'b'"], []),
+}  # fmt: skip
+LIMITS = {"varchar": 3}
+
+
+@pytest.fixture(scope="module")
+def macros() -> Macros:
+    return Macros()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_key_is_stored_as_it_is_judged(spark: SparkSession, macros: Macros, case: str) -> None:
+    declared, in_partition, keys, stored, kept = CASES[case]
+    kind = "string" if declared.startswith("varchar") else declared
+    rows = ", ".join(f"({key}, {place})" for place, key in enumerate(keys))
+    spark.sql(f"select * from values {rows} as t(k, place)").createOrReplaceTempView("judging")
+    given = dict(spark.table("judging").dtypes)["k"]
+    one = macros.stored_key("`k`", given, kind, in_partition, LIMITS.get(case))
+    judged = macros.judged("judging", {"k": one})
+    found = spark.sql(f"select place, `__alluvium_reason` from {judged}").collect()
+    places = sorted(row[0] for row in found if row[1])
+    assert places == sorted(keys.index(key) for key in kept)
+    assert {row[1] for row in found} <= {None, "changed_key"}
+    wanted = " union all ".join(f"select cast({key} as {kind}) as k" for key in stored)
+    fit = macros.events_judged(judged, fit=True)
+    both = spark.sql(
+        f"select * from (select distinct k, 1 as fit from {fit}) f full join ({wanted}) w on f.k = w.k"
+    ).collect()
+    assert len(both) == len(stored)
+    assert all(row["fit"] for row in both)
+
+
+MODELS = {
+    "text": ("text_in_partition", {}),
+    "matching": ("text_in_partition", {"null_keys": "match", "engine": "merge_into"}),
+    "dates": ("time_to_date", {}),
+    "short": ("varchar", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Any]) -> Any:
+    """Each batch is merged twice, the second time with a newer order."""
+    files = {}
+    for name, (case, meta) in MODELS.items():
+        rows = ", ".join(f"({key}, {place})" for place, key in enumerate(CASES[case][2]))
+        body = f"select k, place, {{{{ var('lsn') }}}} as lsn from values {rows} as t(k, place)"
+        files[f"models/{name}.sql"] = merged(
+            {"order_by": ["lsn", "place"]} | meta, body, unique_key="k",
+            **({"partition_by": "k"} if CASES[case][1] else {}),
+        )  # fmt: skip
+    files["models/padded.sql"] = merged(
+        {"order_by": "v"}, "select 'ab' as k, 2 as v", unique_key="k"
+    )
+    files["models/mapped.sql"] = merged(
+        {"order_by": "v"}, "select map(1, 2) as k, 2 as v", unique_key="k"
+    )
+    made = make_project("stored_keys", files)
+    made.session.sql("create schema stored_keys")
+    vectors = "using delta tblproperties ('delta.enableDeletionVectors'='true')"
+    for name, declared in (("dates", "date"), ("short", "varchar(3)")):
+        made.session.sql(
+            f"create table stored_keys.{name} (k {declared}, place int, lsn int) {vectors}"
+        )
+    made.session.sql(f"create table stored_keys.padded (k char(5), v int) {vectors}")
+    made.session.sql("insert into stored_keys.padded values ('ab', 1)")
+    for lsn in (1, 2):
+        made.try_dbt("run", "--vars", f"{{lsn: {lsn}}}")
+    return made
+
+
+@pytest.mark.parametrize("name", ["text", "dates", "short"])
+def test_a_row_for_each_key_or_a_kept_event(project: Any, name: str) -> None:
+    _, _, keys, stored, kept = CASES[MODELS[name][0]]
+    wanted = " union all ".join(f"select {key} as k" for key in stored)
+    shown = project.sql(
+        f"select t.lsn, w.k is not null as wanted from {{s}}.{name} t full join ({wanted}) w on t.k = w.k"
+    )
+    assert shown["lsn"].tolist() == [2] * len(stored)
+    assert shown["wanted"].all()
+    assert project.figures(name)["engine"] == "one_commit"
+    assert project.figures(name)["rejected"] == len(kept)
+    found = project.sql(
+        "select distinct reason, cast(get_json_object(event, '$.place') as int) as place"
+        f" from {{s}}.{name}__rejected"
+    )
+    assert set(found["reason"]) == {"changed_key"}
+    assert sorted(found["place"]) == sorted(keys.index(key) for key in kept)
+
+
+def test_a_null_that_matches_is_what_the_partition_makes_of_it(project: Any) -> None:
+    found = project.sql("select k, lsn from {s}.matching")
+    assert found["lsn"].tolist() == [2] * 6
+    assert found["k"].isna().sum() == 1
+    assert project.figures("matching")["rejected"] == 2
+
+
+def test_tables_that_no_event_can_find_its_row_in(project: Any) -> None:
+    assert project.said(
+        "the table has the column k char(5), and MERGE knows no CHAR; accepted: STRING"
+    )
+    assert project.said("unique_key: k is map<int,int>, which compares with nothing")
+    assert not project.session.catalog.tableExists("stored_keys.mapped")
+    assert project.sql("select v from {s}.padded")["v"].tolist() == [1]
