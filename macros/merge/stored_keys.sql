@@ -12,7 +12,7 @@
   {%- set limits = alluvium.text_limits(target) if names else {} -%}
   {%- for key in settings.unique_key -%}
     {%- set one = alluvium.stored_key(
-        alluvium.quote(key), source_types[key | lower], types[key | lower], key | lower in partitions, limits.get(key | lower),
+        alluvium.quote_name(key), source_types[key | lower], types[key | lower], key | lower in partitions, limits.get(key | lower),
         settings.null_keys == 'match') -%}
     {%- if one -%}{%- do found.update({key: one}) -%}{%- endif -%}
   {%- endfor -%}
@@ -68,8 +68,8 @@
   {%- set changed = [] -%}
   {%- for key, one in keys.items() -%}
     {%- do changed.append(one.changed) -%}
-    {%- do names.append(alluvium.quote(key)) -%}
-    {%- do columns.append(one.stored ~ ' as ' ~ alluvium.quote(key)) -%}
+    {%- do names.append(alluvium.quote_name(key)) -%}
+    {%- do columns.append(one.stored ~ ' as ' ~ alluvium.quote_name(key)) -%}
   {%- endfor -%}
   {%- set reason = "case when " ~ changed | join(' or ') ~ " then 'changed_key' end as `__alluvium_reason`" -%}
   {%- if raw -%}

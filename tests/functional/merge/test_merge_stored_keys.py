@@ -12,21 +12,23 @@ from unit.macros.rendered import Macros
 
 pytestmark = pytest.mark.spark
 
-# By name: the table's declaration of the key, and whether a partition holds it; keys of the batch, as
-# Spark SQL; which of them are one row each, and which are kept aside.
+# By name: the table's declaration of the key, and whether a partition holds it; keys of the batch,
+# as Spark SQL; which of them are one row each, and which are kept aside.
 Case = tuple[str, bool, list[str], list[str], list[str]]
 NUL = "cast(x'610062' as string)"
 ODD = "cast(x'61ff' as string)"
 HIVE = "'__HIVE_DEFAULT_PARTITION__'"
 STAMP = "timestamp'2024-01-01 {}'".format
 CASES: dict[str, Case] = {
-    "text_in_partition": ("string", True, ["''", HIVE, ODD, NUL, "'a'", "'a '", "' '", "'null'", "'A'"],
+    "text_in_partition": ("string", True,
+                          ["''", HIVE, ODD, NUL, "'a'", "'a '", "' '", "'null'", "'A'"],
                           ["'a'", "'a '", "' '", "'null'", "'A'"], ["''", HIVE, ODD, NUL]),
     "bytes_in_partition": ("binary", True, ["x''", "x'ff'", "x'00'", "x'61'"], ["x'61'"],
                            ["x''", "x'ff'", "x'00'"]),
     "varchar": ("varchar(3)", False, ["'ab'", "'ab '", "'abc  '", "'abcd'", "''"],
                 ["'ab'", "'ab '", "''"], ["'abc  '", "'abcd'"]),
-    "time_to_date": ("date", False, [STAMP("00:00:00"), STAMP("12:00:00"), STAMP("00:00:00.000001")],
+    "time_to_date": ("date", False,
+                     [STAMP("00:00:00"), STAMP("12:00:00"), STAMP("00:00:00.000001")],
                      ["date'2024-01-01'"], [STAMP("12:00:00"), STAMP("00:00:00.000001")]),
     "text_to_date": ("date", False, ["'2024-01-01'", "'2024-01-01T12:00'", "'soon'", "'2024-1-1'"],
                      ["date'2024-01-01'"], ["'2024-01-01T12:00'", "'soon'"]),
@@ -40,9 +42,11 @@ CASES: dict[str, Case] = {
     "real_to_whole": ("int", False, ["1.0D", "1.5D", "double('NaN')", "-0.0D", "0.0D"],
                       ["1", "0"], ["1.5D", "double('NaN')"]),
     "narrow": ("int", False, ["1L", "3000000000L"], ["1"], ["3000000000L"]),
-    "single": ("float", False, ["0.5D", "0.1D", "double('NaN')"], ["0.5F", "float('NaN')"], ["0.1D"]),
+    "single": ("float", False, ["0.5D", "0.1D", "double('NaN')"],
+               ["0.5F", "float('NaN')"], ["0.1D"]),
     "number_to_text": ("string", False, ["1", "2"], ["'1'", "'2'"], []),
-    "time_to_text_in_partition": ("string", True, [STAMP("00:00:00")], ["'2024-01-01 00:00:00'"], []),
+    "time_to_text_in_partition": ("string", True, [STAMP("00:00:00")],
+                                  ["'2024-01-01 00:00:00'"], []),
     "collated": ("string collate utf8_lcase", False, ["'a'", "'A'", "'b'"], ["'a'", "'b'"], []),
 }  # fmt: skip
 LIMITS = {"varchar": 3}
@@ -69,7 +73,8 @@ def test_a_key_is_stored_as_it_is_judged(spark: SparkSession, macros: Macros, ca
     wanted = " union all ".join(f"select cast({key} as {kind}) as k" for key in stored)
     fit = macros.events_judged(judged, fit=True)
     both = spark.sql(
-        f"select * from (select distinct k, 1 as fit from {fit}) f full join ({wanted}) w on f.k = w.k"
+        f"select * from (select distinct k, 1 as fit from {fit}) f"
+        f" full join ({wanted}) w on f.k = w.k"
     ).collect()
     assert len(both) == len(stored)
     assert all(row["fit"] for row in both)
@@ -109,8 +114,8 @@ def project(make_project: Callable[..., Any]) -> Any:
         )
     made.session.sql(f"create table stored_keys.padded (k char(5), v int) {vectors}")
     made.session.sql("insert into stored_keys.padded values ('ab', 1)")
-    for lsn in (1, 2):
-        made.try_dbt("run", "--vars", f"{{lsn: {lsn}}}")
+    made.try_dbt("run", "--vars", "{lsn: 1}")
+    made.try_dbt("run", "--vars", "{lsn: 2}")
     return made
 
 
@@ -119,7 +124,8 @@ def test_a_row_for_each_key_or_a_kept_event(project: Any, name: str) -> None:
     _, _, keys, stored, kept = CASES[MODELS[name][0]]
     wanted = " union all ".join(f"select {key} as k" for key in stored)
     shown = project.sql(
-        f"select t.lsn, w.k is not null as wanted from {{s}}.{name} t full join ({wanted}) w on t.k = w.k"
+        f"select t.lsn, w.k is not null as wanted from {{s}}.{name} t"
+        f" full join ({wanted}) w on t.k = w.k"
     )
     assert shown["lsn"].tolist() == [2] * len(stored)
     assert shown["wanted"].all()
