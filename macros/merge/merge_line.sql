@@ -2,7 +2,7 @@
 {% macro merge_line(name, figures) %}
   {%- set took = ' in %.1f s' | format(figures.seconds) -%}
   {%- set n = alluvium.thousands -%}
-  {%- set rejected = ', ' ~ n(figures.rejected) ~ ' rejected (NULL in the key)' if figures.rejected else '' -%}
+  {%- set rejected = ', ' ~ n(figures.rejected) ~ ' rejected (kept in ' ~ figures.rejected_table ~ ')' if figures.rejected else '' -%}
   {%- if not figures.affected and not figures.get('files_total') and figures.sql == '-- nothing new' -%}
     {{ return(name ~ ': nothing new' ~ rejected ~ took) }}
   {%- endif -%}
@@ -14,11 +14,14 @@
     {%- do parts.append(n(figures.files_kept) ~ ' of ' ~ n(figures.files_total) ~ ' files ('
         ~ '%.1f' | format(100 * figures.files_kept / figures.files_total) ~ ' %)') -%}
   {%- endif -%}
-  {%- set unchanged = figures.key_count - figures.affected -%}
+  {%- set unchanged = [figures.key_count - figures.affected, 0] | max -%}
   {%- if figures.on_match == 'ignore' -%}
     {%- set outcome = alluvium.counted(figures.affected, 'insert') ~ ', ' ~ n(unchanged) ~ ' known' -%}
+  {%- elif not figures.affected -%}
+    {%- set outcome = 'nothing changed (' ~ alluvium.counted(figures.events, 'older event') ~ ')' if figures.events else 'nothing changed' -%}
   {%- else -%}
-    {%- set outcome = alluvium.counted(figures.key_count - figures.deletes, 'upsert') ~ ', ' ~ alluvium.counted(figures.deletes, 'delete')
+    {%- set outcome = alluvium.counted(figures.key_count - figures.deletes, 'upsert')
+        ~ (', ' ~ alluvium.counted(figures.deletes, 'delete') if figures.deletes else '')
         ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
   {%- endif -%}
   {%- set conflicts = ', after ' ~ alluvium.counted(figures.conflicts, 'conflict') if figures.get('conflicts') else '' -%}

@@ -10,6 +10,7 @@
     {%- set figures = alluvium.execute_merge(target, attempt, [target, source, predicates, is_new]) -%}
   {%- endif -%}
   {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
+  {%- do figures.update({'rejected_table': target.identifier ~ '__rejected' if figures.rejected else none}) -%}
   {%- do log(alluvium.merge_line(alluvium.name_of(model), figures), info=true) -%}
   {{ return(figures) }}
 {% endmacro %}

@@ -142,6 +142,24 @@ FIGURES = {
             "18,204 events → 1 range (kmeans) → 12 of 512 files (2.3 %)"
             " → 1 insert, 18,203 known in 3.1 s",
         ),
+        (
+            {
+                "method": "none",
+                "files_total": 0,
+                "affected": 0,
+                "events": 71,
+                "key_count": 71,
+                "deletes": 2,
+                "rejected": 3,
+                "rejected_table": "flights__rejected",
+            },
+            "71 events → nothing changed (71 older events),"
+            " 3 rejected (kept in flights__rejected) in 3.1 s",
+        ),
+        (
+            {"method": "none", "files_total": 0, "deletes": 0},
+            "18,204 events → 18,204 upserts in 3.1 s",
+        ),
         ({"sql": "-- nothing new", "affected": 0, "files_total": 0}, "nothing new in 3.1 s"),
     ],
 )

@@ -42,13 +42,17 @@ class ModelResponse(AdapterResponse):
 class MergeResponse(ModelResponse):
     """What a merge of `meta.alluvium_merge` did; `rows_affected` is what changed in the table.
 
+    unchanged: keys whose newest event changed nothing.
+    rejected_table: what keeps the rejected events; None where there are none.
     refused: why `engine` is `merge_into`, where the model does not ask for it.
     """
 
     events: int | None = None
     upserts: int | None = None
     deletes: int | None = None
+    unchanged: int | None = None
     rejected: int | None = None
+    rejected_table: str | None = None
     ranges: int | None = None
     method: str | None = None
     engine: str | None = None
@@ -70,7 +74,9 @@ class MergeResponse(ModelResponse):
             events=figures["events"],
             upserts=changed if ignores else figures["key_count"] - figures["deletes"],
             deletes=figures["deletes"],
+            unchanged=max(figures["key_count"] - changed, 0),
             rejected=figures["rejected"],
+            rejected_table=figures.get("rejected_table"),
             ranges=figures["ranges"],
             method=figures["method"],
             engine=figures.get("engine"),
