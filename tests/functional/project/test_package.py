@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +162,48 @@ def test_each_command(project: Project, command: tuple[str, ...], said: str) -> 
     assert project.said(said)
     assert not project.said("hook")
     pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
+
+
+def test_a_bad_batch_is_undone(project: Project) -> None:
+    """The steps of docs/undo.md, as the page has them."""
+    page = (REPO / "docs/undo.md").read_text()
+    kinds = dict(re.findall(r"```(sql)\n(.*?)```", page, re.DOTALL))
+    project.write({"macros/sql.sql": kinds["sql"]})
+    steps = [shlex.split(step)[1:] for step in re.findall(r"```bash\n\s*(.*?)\n", page)]
+    assert [step[0] for step in steps] == ["show", "show", *["run-operation"] * 2, "build", "show"]
+    good = project.sql("select * from {s}.orders order by id")
+    event = {"id": 1, "version": 9_000_000, "created_at": "2024-01-01T00:00:00Z", "total": "-1.00"}
+    project.write({"landing/orders/bad.json": json.dumps(event) + "\n"})
+    project.dbt("build")
+    later = event | {"id": 100, "total": "5.00"}
+    project.write({"landing/orders/later.json": json.dumps(later) + "\n"})
+    project.dbt("build")
+    places: dict[str, Any] = {}
+    for number, step in enumerate(steps):
+        for name, value in places.items():
+            step = [word.replace(name, str(value)) for word in step]
+        if number == 3:
+            project.remove("landing/orders/bad.json")
+        if number == 4:
+            right = event | {"total": "1.00"}
+            project.write({"landing/orders/mended.json": json.dumps(right) + "\n"})
+        project.dbt(*step)
+        if number == 0:
+            batches = project.sql("select _batch_id, _source_partition from {s}.orders_events")
+            bad = batches[batches["_source_partition"] == "bad.json"]
+            places["<batch>"] = bad["_batch_id"].item()
+        elif number == 1:
+            history = project.sql("describe history {s}.orders")
+            merges = history[
+                history["userMetadata"].fillna("").str.contains(str(places["<batch>"]))
+            ]
+            places["<version>"] = merges["version"].min() - 1
+        elif number == 2:
+            now = project.sql("select * from {s}.orders order by id")
+            pd.testing.assert_frame_equal(now, good)
+    found = project.sql("select id, cast(total as string) t from {s}.orders where id in (1, 100)")
+    assert dict(found.itertuples(index=False)) == {1: "1.00", 100: "5.00"}
+    others = project.sql("select * from {s}.orders where id not in (1, 100) order by id")
+    pd.testing.assert_frame_equal(others, good[good["id"] != 1].reset_index(drop=True))
+    project.dbt("build")
+    assert project.said("orders_events: nothing new")
