@@ -168,7 +168,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     """The steps of docs/undo.md, as the page has them."""
     page = (REPO / "docs/undo.md").read_text()
     kinds = dict(re.findall(r"```(sql)\n(.*?)```", page, re.DOTALL))
-    project.write({"macros/sql.sql": kinds["sql"]})
+    project.write({"macros/execute_sql.sql": kinds["sql"]})
     steps = [shlex.split(step)[1:] for step in re.findall(r"```bash\n\s*(.*?)\n", page)]
     assert [step[0] for step in steps] == ["show", "show", *["run-operation"] * 2, "build", "show"]
     good = project.sql("select * from {s}.orders order by id")
