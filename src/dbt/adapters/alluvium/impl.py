@@ -155,9 +155,10 @@ class AlluviumAdapter(SparkAdapter):
         A schema may hold tables of other people. One without its folder must not cost the others.
         """
         try:
-            found = self.get_columns_in_relation(relation)
             with spark_errors():
+                # First: of a folder that is gone it tells the path, the table's types do not.
                 rows = self._handle.session.sql(f"describe extended {relation.render()}").collect()
+            found = self.get_columns_in_relation(relation)
         except DbtDatabaseError as error:
             reason = str(error.msg).splitlines()[0]
             _log.warning(f"{relation.render()} is left out of the catalog: {reason}")
