@@ -14,6 +14,7 @@
       'delete_when': given.get('delete_when'),
       'on_match': given.get('on_match') or 'update',
       'null_keys': given.get('null_keys') or 'reject',
+      'reject_by': alluvium.column_names(given.get('reject_by'))[0] if given.get('reject_by') else none,
       'engine': given.get('engine') or 'auto',
       'verify': given.get('verify') or false,
       'tombstone_time': given.get('tombstone_time'),

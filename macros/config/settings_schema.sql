@@ -39,6 +39,7 @@
               'on_match': alluvium.choice_schema(['update', 'ignore']),
               'delete': alluvium.choice_schema(['soft', 'hard']),
               'null_keys': alluvium.choice_schema(['reject', 'match', 'insert']),
+              'reject_by': text,
               'engine': alluvium.choice_schema(['auto', 'merge_into']),
               'verify': flag,
               'tombstone_time': text,

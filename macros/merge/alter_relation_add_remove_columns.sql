@@ -27,7 +27,8 @@
   {%- set add = add_columns or [] -%}
   {%- set remove = remove_columns or [] -%}
   {%- if model.resource_type == 'model' and alluvium.merge_settings(model) is not none -%}
-    {%- set add = add | rejectattr('name', 'in', ['_batch_through', '_batch_after']) | list -%}
+    {%- set controls = alluvium.control_columns(alluvium.merge_settings(model)) -%}
+    {%- set add = add | rejectattr('name', 'in', controls) | list -%}
     {%- set remove = remove | rejectattr('name', 'equalto', '_deleted') | list -%}
     {%- do alluvium.check_removed_columns(model, remove) -%}
   {%- endif -%}

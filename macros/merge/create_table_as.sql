@@ -55,7 +55,7 @@
 
 {% macro empty_merge_table(source) %}
   {%- set columns = [] -%}
-  {%- for name in alluvium.event_columns(adapter.get_columns_in_relation(source)) -%}
+  {%- for name in alluvium.event_columns(adapter.get_columns_in_relation(source), alluvium.control_columns(alluvium.merge_settings(model))) -%}
     {%- do columns.append(alluvium.quote_name(name)) -%}
   {%- endfor -%}
   {{ return('select ' ~ columns | join(', ') ~ ' from ' ~ source ~ ' where false') }}

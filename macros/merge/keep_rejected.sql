@@ -3,7 +3,7 @@
 
     This runs before the merge and finds what a killed run had kept, so nothing is lost or doubled. -#}
 {% macro keep_rejected(target, events, names, reason="'null_key'") %}
-  {%- set rejected = target.incorporate(path={'identifier': target.identifier ~ '__rejected'}) -%}
+  {%- set rejected = alluvium.rejected_relation(target) -%}
   {%- set columns = [] -%}
   {%- for name in names -%}{%- do columns.append(alluvium.quote_name(name)) -%}{%- endfor -%}
   {%- do run_query(
@@ -31,3 +31,9 @@ on `kept`.event_hash = `found`.event_hash
 when not matched then insert (reason, event, event_hash, rejected_at)
 values (`found`.reason, `found`.event, `found`.event_hash, current_timestamp())
 {%- endmacro %}
+
+
+{#- The table that keeps the rejected events of a merged table. -#}
+{% macro rejected_relation(target) %}
+  {{ return(target.incorporate(path={'identifier': target.identifier ~ '__rejected'})) }}
+{% endmacro %}

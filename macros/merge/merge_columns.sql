@@ -11,11 +11,11 @@
 {% endmacro %}
 
 
-{#- Names of a batch's columns, less what only steers its merge, as they are written: SQL does not find every one by its
+{#- Names of a batch's columns, less those without (in lower case) that only steer its merge, as they are written: SQL does not find every one by its
     lower case. -#}
-{% macro event_columns(columns) %}
+{% macro event_columns(columns, without=('_batch_through', '_batch_after')) %}
   {%- set names = [] -%}
-  {%- for column in columns if column.name | lower not in ('_batch_through', '_batch_after') -%}
+  {%- for column in columns if column.name | lower not in without -%}
     {%- do names.append(column.name) -%}
   {%- endfor -%}
   {{ return(names) }}
@@ -34,6 +34,12 @@
 
 {% macro alluvium__made_columns(relation) %}
   {{ return(adapter.made_columns(relation.render())) }}
+{% endmacro %}
+
+
+{#- Columns of a batch that are not stored, in lower case. -#}
+{% macro control_columns(settings) %}
+  {{ return(['_batch_through', '_batch_after'] + ([settings.reject_by | lower] if settings.reject_by is not none else [])) }}
 {% endmacro %}
 
 
@@ -60,6 +66,11 @@
       {%- do mistakes.append(setting ~ ': the model does not select ' ~ column ~ alluvium.did_you_mean(column, selected)) -%}
     {%- endfor -%}
   {%- endfor -%}
+  {%- if settings.reject_by is not none and settings.reject_by | lower not in selected -%}
+    {%- do mistakes.append('reject_by: the model does not select ' ~ settings.reject_by ~ alluvium.did_you_mean(settings.reject_by, selected)) -%}
+  {%- elif settings.reject_by is not none and settings.reject_by | lower in stored -%}
+    {%- do mistakes.append('reject_by: the table stores ' ~ settings.reject_by ~ '; accepted: a column that it does not store') -%}
+  {%- endif -%}
   {%- for setting in ('merge_update_columns', 'merge_exclude_columns') -%}
     {%- for column in alluvium.column_names(node.config.get(setting)) if column | lower not in selected and column | lower not in stored and column != '_deleted' -%}
       {%- do mistakes.append(setting ~ ': the model does not select ' ~ column ~ alluvium.did_you_mean(column, selected)) -%}

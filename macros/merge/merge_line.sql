@@ -25,8 +25,9 @@
         ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
   {%- endif -%}
   {%- set conflicts = ', after ' ~ alluvium.counted(figures.conflicts, 'conflict') if figures.get('conflicts') else '' -%}
+  {%- set newest = ', newest event ' ~ figures.newest_event[:19] ~ ' UTC' if figures.get('newest_event') else '' -%}
   {%- if figures.get('already_merged') -%}{%- set outcome = 'already merged' -%}{%- endif -%}
-  {%- do parts.append(outcome ~ rejected ~ took ~ conflicts) -%}
+  {%- do parts.append(outcome ~ rejected ~ took ~ conflicts ~ newest) -%}
   {{ return(name ~ ': ' ~ parts | join(' → ')) }}
 {% endmacro %}
 

@@ -18,19 +18,20 @@
   {%- set priced_out = rows and not ranges -%}
   {%- set planned = alluvium.range_predicate(ranges, '__alluvium_value') if ranges else none -%}
   {%- set keys = alluvium.stored_keys(target, settings, types, source_types) -%}
-  {%- if keys -%}
-    {%- set changed_key = alluvium.events_judged(alluvium.judged(source, keys, raw=true), fit=false) -%}
-    {%- set source = alluvium.judged(source, keys) -%}
+  {%- set judges = keys | length > 0 or settings.reject_by is not none -%}
+  {%- if judges -%}
+    {%- set rejected_events = alluvium.events_judged(alluvium.judged(source, keys, settings.reject_by, raw=true), fit=false) -%}
+    {%- set source = alluvium.judged(source, keys, settings.reject_by) -%}
   {%- endif -%}
-  {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls, judged=keys | length > 0) -%}
+  {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls, judged=judges) -%}
   {%- set table_id = alluvium.table_id(target) -%}
   {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id) -%}
   {%- set progress = recorded if recorded is not none else -1 -%}
   {%- set through = profile.get('_batch_through') -%}
   {%- set after = profile.get('_batch_after') -%}
 
-  {%- set changed_keys = profile.changed_keys -%}
-  {%- if changed_keys -%}
+  {%- set rejects = profile.rejects -%}
+  {%- if rejects -%}
     {%- set source = alluvium.events_judged(source, fit=true) -%}
     {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, []) -%}
   {%- endif -%}
@@ -40,6 +41,10 @@
     {%- set without_key = alluvium.events_by_key(source, settings.unique_key, whole=false) -%}
     {%- set source = alluvium.events_by_key(source, settings.unique_key, whole=true) -%}
     {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, []) -%}
+  {%- endif -%}
+  {%- if profile.tied -%}
+    {#- The newest events of a key tie, and only some of them delete it: their content says which one wins. -#}
+    {%- do profile.update({'deletes': run_query(alluvium.winning_deletes_sql(source, settings)).rows[0][0] | int}) -%}
   {%- endif -%}
   {%- do alluvium.check_batch(node, settings, profile, null_keys, after, progress) -%}
 
@@ -54,8 +59,8 @@
   {{ return({
       'source': source,
       'without_key': without_key,
-      'changed_key': changed_key,
-      'changed_keys': changed_keys,
+      'rejected_events': rejected_events,
+      'rejects': rejects,
       'null_keys': null_keys,
       'settings': settings,
       'stored': stored | map(attribute='name') | list,
@@ -71,7 +76,7 @@
       'prune': alluvium.prune_predicate(settings, ranges, profile, types, box, combined),
       'table_id': table_id,
       'pending': (profile.events > 0 and (through is none or through > progress))
-                 or (null_keys + changed_keys > 0 and through is not none and through > progress),
+                 or (null_keys + rejects > 0 and through is not none and through > progress),
   }) }}
 {% endmacro %}
 

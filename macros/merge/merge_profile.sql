@@ -6,7 +6,7 @@
 {% macro merge_profile(source, settings, types, box, planned, controls, judged=false) %}
   {%- set result = run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls, judged)) -%}
   {%- set profile = fromjson(result.rows[0][0]) -%}
-  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'null_keys', 'changed_keys', 'lacking', 'outside') -%}
+  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'null_keys', 'rejects', 'tied', 'lacking', 'outside') -%}
     {%- do profile.update({figure: profile.get(figure) or 0}) -%}
   {%- endfor -%}
   {{ return(profile) }}
@@ -19,16 +19,23 @@
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- set order = [] -%}
   {%- for item in settings.order_by -%}{%- do order.append(alluvium.quote_name(item)) -%}{%- endfor %}
+  {%- set dated = order and types.get(settings.order_by[0] | lower) == 'timestamp' %}
 select to_json(named_struct(
     'events', sum(`events`),
     'key_count', count(*),
     'null_keys', sum(if({% for key in keys %}`k{{ loop.index0 }}` is null{{ ' or ' if not loop.last }}{% endfor %}, `events`, 0))
     {%- if judged %},
-    'changed_keys', sum(`changed_keys`)
+    'rejects', sum(`rejects`)
+    {%- endif %}
+    {%- if dated %},
+    'newest_event', {{ alluvium.text_of('max(`newest_event`)', 'timestamp') }}
     {%- endif %}
     {%- if settings.delete_when is not none %},
     'deletes', sum(if(`is_delete`, 1, 0)),
     'delete_events', sum(`delete_events`)
+    {%- if order %},
+    'tied', sum(if(`tied`, 1, 0))
+    {%- endif %}
     {%- endif %}
     {%- for control in controls %},
     '{{ control }}', {{ 'max' if control == '_batch_through' else 'min' }}(`{{ control }}`)
@@ -61,11 +68,18 @@ from (
         {%- endfor %}
         count(*) as `events`
         {%- if judged %},
-        count(`__alluvium_reason`) as `changed_keys`
+        count(`__alluvium_reason`) as `rejects`
+        {%- endif %}
+        {%- if dated %},
+        max(cast({{ order[0] }} as timestamp)) as `newest_event`
         {%- endif %}
         {%- if settings.delete_when is not none %},
         {{ 'max_by(`__alluvium_delete`, struct(' ~ order | join(', ') ~ '))' if order else 'bool_or(`__alluvium_delete`)' }} as `is_delete`,
         count_if(`__alluvium_delete`) as `delete_events`
+        {%- if order %},
+        max(if(`__alluvium_delete`, struct({{ order | join(', ') }}), null))
+            <=> max(if(`__alluvium_delete`, null, struct({{ order | join(', ') }}))) as `tied`
+        {%- endif %}
         {%- endif %}
         {%- for control in controls %},
         {{ 'max' if control == '_batch_through' else 'min' }}(`{{ control }}`) as `{{ control }}`
@@ -96,6 +110,15 @@ from (
     )
     group by {% for key in settings.unique_key %}{{ alluvium.quote_name(key) }}{{ ', ' if not loop.last }}{% endfor %}
 )
+{%- endmacro %}
+
+
+{#- How many keys the newest event deletes, told apart by content where events tie, as the merge does it. -#}
+{% macro winning_deletes_sql(source, settings) %}
+select count_if(coalesce((
+    {{ settings.delete_when }}
+), false))
+from {{ alluvium.newest(source, settings.unique_key, settings.order_by, nulls_equal=true) }}
 {%- endmacro %}
 
 

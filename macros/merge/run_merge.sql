@@ -10,7 +10,7 @@
     {%- set figures = alluvium.execute_merge(target, attempt, [target, source, predicates, is_new]) -%}
   {%- endif -%}
   {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
-  {%- do figures.update({'rejected_table': target.identifier ~ '__rejected' if figures.rejected else none}) -%}
+  {%- do figures.update({'rejected_table': alluvium.rejected_relation(target).identifier if figures.rejected else none}) -%}
   {%- do log(alluvium.merge_line(alluvium.name_of(model), figures), info=true) -%}
   {{ return(figures) }}
 {% endmacro %}
@@ -28,8 +28,8 @@
   {%- if plan.null_keys and settings.null_keys == 'reject' -%}
     {%- do alluvium.keep_rejected(target, plan.without_key, plan.selected) -%}
   {%- endif -%}
-  {%- if plan.changed_keys -%}
-    {%- do alluvium.keep_rejected(target, plan.changed_key, plan.selected, '`__alluvium_reason`') -%}
+  {%- if plan.rejects -%}
+    {%- do alluvium.keep_rejected(target, plan.rejected_events, plan.selected, '`__alluvium_reason`') -%}
   {%- endif -%}
   {%- if plan.pending and settings.verify -%}
     {%- do alluvium.verify_merge(target, plan) -%}
@@ -75,10 +75,11 @@
       'events': plan.profile.events,
       'key_count': plan.profile.key_count,
       'deletes': plan.profile.deletes,
+      'newest_event': alluvium.canonical_text(plan.profile.get('newest_event'), 'timestamp'),
       'on_match': plan.settings.on_match,
       'method': plan.method,
       'ranges': plan.range_count,
-      'rejected': plan.changed_keys + (plan.null_keys if plan.settings.null_keys == 'reject' else 0),
+      'rejected': plan.rejects + (plan.null_keys if plan.settings.null_keys == 'reject' else 0),
   }) }}
 {% endmacro %}
 

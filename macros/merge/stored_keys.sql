@@ -61,8 +61,8 @@
 
 
 {#- Subquery of the batch with `__alluvium_reason`: why an event is rejected, NULL where it is not. Keys are as the table stores
-    them, or, with `raw`, as the events have them. -#}
-{% macro judged(source, keys, raw=false) %}
+    them, or, with `raw`, as the events have them. keys: as `stored_keys` gives them; reject_by: the setting. -#}
+{% macro judged(source, keys, reject_by=none, raw=false) %}
   {%- set names = [] -%}
   {%- set columns = [] -%}
   {%- set changed = [] -%}
@@ -71,8 +71,10 @@
     {%- do names.append(alluvium.quote_name(key)) -%}
     {%- do columns.append(one.stored ~ ' as ' ~ alluvium.quote_name(key)) -%}
   {%- endfor -%}
-  {%- set reason = "case when " ~ changed | join(' or ') ~ " then 'changed_key' end as `__alluvium_reason`" -%}
-  {%- if raw -%}
+  {%- set reason = 'case'
+      ~ (' when ' ~ alluvium.quote_name(reject_by) ~ " is not null then 'reject_by'" if reject_by is not none else '')
+      ~ (' when ' ~ changed | join(' or ') ~ " then 'changed_key'" if changed else '') ~ ' end as `__alluvium_reason`' -%}
+  {%- if raw or not keys -%}
     {{ return('(select *, ' ~ reason ~ ' from ' ~ source ~ ')') }}
   {%- endif -%}
   {{ return('(select * except (' ~ names | join(', ') ~ '), ' ~ columns | join(', ') ~ ', ' ~ reason ~ ' from ' ~ source ~ ')') }}

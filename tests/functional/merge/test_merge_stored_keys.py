@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -105,6 +106,16 @@ def project(make_project: Callable[..., Any]) -> Any:
     files["models/mapped.sql"] = merged(
         {"order_by": "v"}, "select map(1, 2) as k, 2 as v", unique_key="k"
     )
+    # The newest of a key tie, and its content says which one wins; the second run is older.
+    order = "{'order_by': 'at', 'delete_when': \"op = 'd'\", 'reject_by': '_wrong'}"
+    files["models/tied.sql"] = (
+        "{{ config(materialized='incremental', unique_key='k', on_schema_change='sync_all_columns',"
+        f" meta={{'alluvium_merge': {order}}}) }}}}\n"
+        "select k, at - {{ var('lsn') }} as at, op, _wrong from values (1, 9, 'd', null),"
+        " (1, 9, 'c', null), (2, 9, 'x', null), (2, 9, 'd', null), (3, 9, 'd', null),"
+        " (4, 9, 'c', null), (4, 9, 'z', 'no type'), (5, 9, 'z', 'no type')"
+        " as t(k, at, op, _wrong)"
+    )
     made = make_project("stored_keys", files)
     made.session.sql("create schema stored_keys")
     vectors = "using delta tblproperties ('delta.enableDeletionVectors'='true')"
@@ -115,6 +126,7 @@ def project(make_project: Callable[..., Any]) -> Any:
     made.session.sql(f"create table stored_keys.padded (k char(5), v int) {vectors}")
     made.session.sql("insert into stored_keys.padded values ('ab', 1)")
     made.try_dbt("run", "--vars", "{lsn: 1}")
+    made.first = made.figures("tied")
     made.try_dbt("run", "--vars", "{lsn: 2}")
     return made
 
@@ -153,3 +165,29 @@ def test_tables_that_no_event_can_find_its_row_in(project: Any) -> None:
     assert project.said("unique_key: k is map<int,int>, which compares with nothing")
     assert not project.session.catalog.tableExists("stored_keys.mapped")
     assert project.sql("select v from {s}.padded")["v"].tolist() == [1]
+
+
+def test_figures_count_the_events_that_won(project: Any) -> None:
+    rows = project.session.sql("select k, op, _deleted from stored_keys.tied").collect()
+    deleted = sum(row["_deleted"] for row in rows)
+    assert project.session.table("stored_keys.tied").columns == ["k", "at", "op", "_deleted"]
+    assert sorted(row["k"] for row in rows) == [1, 2, 3, 4]
+    assert deleted == 2  # by their JSON 'd' comes after 'c', and 'x' after 'd'
+    first = project.first
+    assert (first["deletes"], first["upserts"]) == (deleted, len(rows) - deleted)
+    assert (first["rows_affected"], first["unchanged"], first["rejected"]) == (4, 0, 2)
+    history = project.sql("describe history {s}.tied")
+    told = [json.loads(one)["alluvium_merge"] for one in history["userMetadata"] if one]
+    assert {one["deletes"] for one in told} == {deleted}
+
+
+def test_a_run_that_changed_nothing_says_so(project: Any) -> None:
+    assert project.said(
+        "tied: 6 events → nothing changed (6 older events), 2 rejected (kept in tied"
+    )
+    figures = project.figures("tied")
+    assert (figures["rows_affected"], figures["unchanged"], figures["rejected"]) == (0, 4, 2)
+    assert figures["rejected_table"] == "tied__rejected"
+    kept = project.session.table("stored_keys.tied__rejected").collect()
+    assert {row["reason"] for row in kept} == {"reject_by"}
+    assert all('"_wrong":"no type"' in row["event"] for row in kept)

@@ -68,7 +68,11 @@ unit_tests:
         rows:
           - {_value: '{"id": 1, "version": 2, "total": "3.50"}', _batch_id: 7}
           - {_value: no order, _batch_id: 6}
-    expect: {rows: [{id: 1, version: 2, total: 3.50, _batch_after: -1, _batch_through: 7}]}
+    expect:
+      rows:
+        - {id: 1, version: 2, total: 3.50, _corrupt: null, _batch_after: -1, _batch_through: 7}
+        - {id: null, version: null, _corrupt: no order, total: null, _batch_through: 7,
+           _batch_after: -1}
 """
 
 
@@ -149,6 +153,7 @@ def test_the_feed_of_the_readme(project: Project) -> None:
         (("seed", "--show"), "Random sample of table: "),
         (("build", "--empty"), "PASS=5"),
         (("build", "--sample", "1 day"), "PASS=5"),
+        (("source", "freshness"), "PASS freshness of landing.orders"),
         (("docs", "generate"), "Catalog written to "),
         (("clone", "--state", "before", "--target", "other"), "PASS=3"),
         (("retry",), "Nothing to do"),

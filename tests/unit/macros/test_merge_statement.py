@@ -160,6 +160,11 @@ FIGURES = {
             {"method": "none", "files_total": 0, "deletes": 0},
             "18,204 events → 18,204 upserts in 3.1 s",
         ),
+        (
+            {"method": "none", "files_total": 0, "newest_event": "2024-01-01 10:00:00.500000"},
+            "18,204 events → 17,911 upserts, 293 deletes in 3.1 s,"
+            " newest event 2024-01-01 10:00:00 UTC",
+        ),
         ({"sql": "-- nothing new", "affected": 0, "files_total": 0}, "nothing new in 3.1 s"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -43,6 +44,8 @@ class MergeResponse(ModelResponse):
     """What a merge of `meta.alluvium_merge` did; `rows_affected` is what changed in the table.
 
     unchanged: keys whose newest event changed nothing.
+    newest_event: time (UTC) of the batch's newest event, where `order_by` begins with a timestamp.
+    behind_seconds: how long ago that was.
     rejected_table: what keeps the rejected events; None where there are none.
     refused: why `engine` is `merge_into`, where the model does not ask for it.
     """
@@ -59,6 +62,8 @@ class MergeResponse(ModelResponse):
     refused: str | None = None
     files_kept: int | None = None
     files_total: int | None = None
+    newest_event: str | None = None
+    behind_seconds: float | None = None
 
     @classmethod
     def of(cls, figures: Mapping[str, Any]) -> MergeResponse:
@@ -83,6 +88,8 @@ class MergeResponse(ModelResponse):
             refused=figures.get("refused"),
             files_kept=figures.get("files_kept"),
             files_total=figures.get("files_total"),
+            newest_event=figures.get("newest_event"),
+            behind_seconds=_behind(figures.get("newest_event")),
         )
 
 
@@ -159,6 +166,13 @@ def written(session: SparkSession, table: str) -> dict[str, int | None]:
     """Files and bytes that the table's newest commit wrote; None where it does not say."""
     metrics = _last_commit(session, table)
     return {"files_written": _first(metrics, _FILES), "bytes_written": _first(metrics, _BYTES)}
+
+
+def _behind(newest: str | None) -> float | None:
+    if newest is None:
+        return None
+    moment = datetime.fromisoformat(newest).replace(tzinfo=UTC)
+    return round((datetime.now(UTC) - moment).total_seconds(), 3)
 
 
 def _last_commit(session: SparkSession, table: str) -> dict[str, str]:

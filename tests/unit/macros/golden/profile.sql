@@ -4,6 +4,7 @@ select to_json(named_struct(
     'null_keys', sum(if(`k0` is null or `k1` is null, `events`, 0)),
     'deletes', sum(if(`is_delete`, 1, 0)),
     'delete_events', sum(`delete_events`),
+    'tied', sum(if(`tied`, 1, 0)),
     '_batch_through', max(`_batch_through`),
     'lacking', sum(`lacking`),
     'lo', cast(unix_micros(min(`lo`)) as string),
@@ -25,6 +26,8 @@ from (
         count(*) as `events`,
         max_by(`__alluvium_delete`, struct(`lsn`, `ts_ms`)) as `is_delete`,
         count_if(`__alluvium_delete`) as `delete_events`,
+        max(if(`__alluvium_delete`, struct(`lsn`, `ts_ms`), null))
+            <=> max(if(`__alluvium_delete`, null, struct(`lsn`, `ts_ms`))) as `tied`,
         max(`_batch_through`) as `_batch_through`,
         count_if(`__alluvium_value` is null) as `lacking`,
         min(`__alluvium_value`) as `lo`,
