@@ -9,6 +9,11 @@
   {%- set controls = ['_batch_through', '_batch_after'] | select('in', source_types) | list -%}
   {%- do alluvium.check_merge_columns(target, node, settings, source_types, types) -%}
 
+  {%- set keys = alluvium.stored_keys(target, settings, types, source_types) -%}
+  {%- if keys and settings.null_keys == 'match' -%}
+    {#- Ranges are planned on the events: a key that the table stores as NULL would lie outside of them. -#}
+    {%- do settings.update({'ranges': none}) -%}
+  {%- endif -%}
   {%- set box = alluvium.bounded_keys(settings, types, source_types) -%}
   {%- set combined = alluvium.planned_predicate(target, source, settings, types, source_types, is_new) if settings.ranges else none -%}
   {%- do settings.update({'ranges': none if combined is not none else alluvium.usable_ranges(node, settings, types, source_types)}) -%}
@@ -17,7 +22,6 @@
   {#- A row without bounds: every range would cost more than it saves. -#}
   {%- set priced_out = rows and not ranges -%}
   {%- set planned = alluvium.range_predicate(ranges, '__alluvium_value') if ranges else none -%}
-  {%- set keys = alluvium.stored_keys(target, settings, types, source_types) -%}
   {%- set judges = keys | length > 0 or settings.reject_by is not none -%}
   {%- if judges -%}
     {%- set rejected_events = alluvium.events_judged(alluvium.judged(source, keys, settings.reject_by, raw=true), fit=false) -%}
