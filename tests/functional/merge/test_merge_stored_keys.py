@@ -182,9 +182,7 @@ def test_figures_count_the_events_that_won(project: Any) -> None:
 
 
 def test_a_run_that_changed_nothing_says_so(project: Any) -> None:
-    assert project.said(
-        "tied: 6 events → nothing changed (6 older events), 2 rejected (kept in tied"
-    )
+    assert project.said("→ nothing changed (6 older events), 2 rejected (kept in tied__rejected)")
     figures = project.figures("tied")
     assert (figures["rows_affected"], figures["unchanged"], figures["rejected"]) == (0, 4, 2)
     assert figures["rejected_table"] == "tied__rejected"
