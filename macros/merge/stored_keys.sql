@@ -25,6 +25,10 @@
 {% macro stored_key(value, given, type, in_partition, limit=none, null_matches=false) %}
   {%- set stored = value -%}
   {%- set changed = [] -%}
+  {%- if type.startswith('string') and not given.startswith('string') and given != 'binary' -%}
+    {#- Spark compares these as the event's type, to which '01' is 1: what it stores is found again. -#}
+    {{ return({'stored': value, 'changed': 'length(' ~ value ~ ') > ' ~ limit} if limit is not none else none) }}
+  {%- endif -%}
   {%- if given != type and given != 'void' and '<' not in given ~ type -%}
     {%- set stored = 'try_cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
     {%- do changed.append('not coalesce(' ~ alluvium.survives_cast(value, stored, given, type) ~ ', false)') -%}

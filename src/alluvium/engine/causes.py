@@ -49,6 +49,7 @@ _WRAPS = re.compile(
     r"|An exception was raised by the Python Proxy"
     r"|Multiple failures in stage materialization|(?:[\w$]+\.)+[A-Z][\w$]*(?:Exception|Error): "
 )
+_GO_ON = ("Reason: ", "Invalid column names: ")
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
 _TASK = re.compile(r"Lost task \S+ in stage .*? \(TID \d+\)(?: \(.*?\))?: ([\w.$]+): ?", re.DOTALL)
 _CAUSED_BY = re.compile(r"^Caused by: ([\w.$]+)(?:: |$)", re.MULTILINE)
@@ -164,9 +165,9 @@ def _sentence(one: Thrown) -> str:
     lines = [line.strip() for line in _SQL.sub("", "\n" + one.message).strip().splitlines()]
     text = lines[0] if lines else ""
     for line in lines[1:]:
-        # Delta breaks its sentences, and lists the values of a row below one.
+        # Delta breaks its sentences, and lists the values of a row, or the names, below one.
         goes_on = text[-1:] not in ".;)" and not re.search(r" pos \d+;?$", text)
-        if not line or not (goes_on or line.startswith("Reason: ")):
+        if not line or not (goes_on or line.startswith(_GO_ON)):
             break
         text = f"{text} {line}"
     text = " ".join(_PLACE.sub("", _STATE.sub("", text)).split())

@@ -45,9 +45,6 @@ CASES: dict[str, Case] = {
     "narrow": ("int", False, ["1L", "3000000000L"], ["1"], ["3000000000L"]),
     "single": ("float", False, ["0.5D", "0.1D", "double('NaN')"],
                ["0.5F", "float('NaN')"], ["0.1D"]),
-    "number_to_text": ("string", False, ["1", "2"], ["'1'", "'2'"], []),
-    "time_to_text_in_partition": ("string", True, [STAMP("00:00:00")],
-                                  ["'2024-01-01 00:00:00'"], []),
     "collated": ("string collate utf8_lcase", False, ["'a'", "'A'", "'b'"], ["'a'", "'b'"], []),
 }  # fmt: skip
 LIMITS = {"varchar": 3}
@@ -79,6 +76,12 @@ def test_a_key_is_stored_as_it_is_judged(spark: SparkSession, macros: Macros, ca
     ).collect()
     assert len(both) == len(stored)
     assert all(row["fit"] for row in both)
+
+
+@pytest.mark.parametrize("given", ["int", "double", "timestamp", "date"])
+def test_what_spark_compares_as_the_event_s_type_stays_as_it_is(macros: Macros, given: str) -> None:
+    assert macros.stored_key("`k`", given, "string", True) is None
+    assert "length(`k`) > 3" in macros.stored_key("`k`", given, "string", False, 3)["changed"]
 
 
 MODELS = {

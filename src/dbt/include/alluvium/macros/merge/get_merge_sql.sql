@@ -7,6 +7,14 @@
   {%- set left_out = alluvium_left_out(source, target) -%}
   {%- set columns = adapter.get_columns_in_relation(target) | rejectattr('name', 'in', left_out) | list -%}
   {%- set updates = get_merge_update_columns(config.get('merge_update_columns'), config.get('merge_exclude_columns'), columns) -%}
+  {%- set odd = [] -%}
+  {%- for column in columns if not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', column.name) -%}{%- do odd.append(column.name) -%}{%- endfor -%}
+  {%- if not left_out and not odd -%}
+    {%- set sql = dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
+    {#- dbt-spark writes a star for no column at all. -#}
+    {{ return(sql if updates else modules.re.sub('when matched then update set\\s+[*]', '', sql)) }}
+  {%- endif -%}
+  {#- dbt-spark writes names into SQL as they stand, and all columns. -#}
   {%- set on = (incremental_predicates or []) | list -%}
   {%- for key in adapter.identifiers(unique_key, columns) -%}
     {%- do on.append('DBT_INTERNAL_SOURCE.' ~ key ~ ' = DBT_INTERNAL_DEST.' ~ key) -%}
