@@ -26,7 +26,7 @@ from alluvium import stream
 # The package's attribute of this name is the function.
 append = importlib.import_module("alluvium.stream.append")
 pytestmark = pytest.mark.spark
-HISTORIES = int(os.environ.get("HISTORIES", "10"))
+HISTORIES = int(os.environ.get("HISTORIES", "3"))
 NAMES = ("a.gz", "x/b.gz", "c.gz")
 Place = tuple[str, int]
 
