@@ -71,8 +71,8 @@ unit_tests:
     expect:
       rows:
         - {id: 1, version: 2, total: 3.50, _corrupt: null, _batch_after: -1, _batch_through: 7}
-        - {id: null, version: null, _corrupt: no order, total: null, _batch_through: 7,
-           _batch_after: -1}
+        - {id: null, version: null, total: null, _corrupt: no order, _batch_after: -1,
+           _batch_through: 7}
 """
 
 
@@ -177,7 +177,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     steps = [shlex.split(step)[1:] for step in re.findall(r"```bash\n\s*(.*?)\n", page)]
     assert [step[0] for step in steps] == ["show", "show", *["run-operation"] * 2, "build", "show"]
     good = project.sql("select * from {s}.orders order by id")
-    event = {"id": 1, "version": 9_000_000, "created_at": "2024-01-01T00:00:00Z", "total": "-1.00"}
+    event = {"id": 1, "version": 9_000_000, "created_at": "2024-02-02T01:00:00Z", "total": "-1.00"}
     project.write({"landing/orders/bad.json": json.dumps(event) + "\n"})
     project.dbt("build")
     later = event | {"id": 100, "total": "5.00"}
