@@ -11,8 +11,8 @@
 {% endmacro %}
 
 
-{#- Names of a batch's columns, less those without (in lower case) that only steer its merge, as they are written: SQL does not find every one by its
-    lower case. -#}
+{#- Names of a batch's columns as they are written: SQL does not find every one by its lower case.
+    without: names, in lower case, of columns that only steer its merge. -#}
 {% macro event_columns(columns, without=('_batch_through', '_batch_after')) %}
   {%- set names = [] -%}
   {%- for column in columns if column.name | lower not in without -%}

@@ -18,8 +18,9 @@ from alluvium.ranges import Kept
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
 GENERATION = "delta.generationExpression"
+# The same for the declared type of a text with a bound, which is a string to Spark.
+BOUNDED_TEXT = "__CHAR_VARCHAR_TYPE_STRING"
 # What else of a column's metadata says that Delta fills it: a default, an identity.
-_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 _MAKES = {GENERATION, "CURRENT_DEFAULT", "delta.identity.step"}
 # Whether a write may bring an identity: not where it is GENERATED ALWAYS.
 _MAY_BRING = "delta.identity.allowExplicitInsert"
@@ -76,18 +77,15 @@ def version(session: SparkSession, table: str) -> int:
 
 def generated_columns(session: SparkSession, table: str) -> dict[str, str]:
     """By name, what Delta computes columns from: SQL on other columns."""
-    fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
-    found = {one["name"]: one["metadata"].get(GENERATION) for one in fields}
-    return {name: sql for name, sql in found.items() if sql is not None}
+    return _noted(session, table, GENERATION)
 
 
 def made_columns(session: SparkSession, table: str) -> dict[str, bool]:
     """By name, the columns that Delta fills where a write leaves them out, and whether it must."""
-    fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
     return {
-        one["name"]: one["metadata"].get(_MAY_BRING) is False
-        for one in fields
-        if _MAKES & one["metadata"].keys()
+        name: metadata.get(_MAY_BRING) is False
+        for name, metadata in _metadata_of_columns(session, table).items()
+        if _MAKES & metadata.keys()
     }
 
 
@@ -97,9 +95,18 @@ def partition_columns(session: SparkSession, table: str) -> list[str]:
 
 def text_types(session: SparkSession, table: str) -> dict[str, str]:
     """By name, the declared type of CHAR and VARCHAR columns, which DESCRIBE calls string."""
+    return _noted(session, table, BOUNDED_TEXT)
+
+
+def _noted(session: SparkSession, table: str, key: str) -> dict[str, str]:
+    """By name, what the metadata of columns has under a key."""
+    columns = _metadata_of_columns(session, table).items()
+    return {name: metadata[key] for name, metadata in columns if metadata.get(key) is not None}
+
+
+def _metadata_of_columns(session: SparkSession, table: str) -> dict[str, dict[str, Any]]:
     fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
-    found = {one["name"]: one["metadata"].get(_DECLARED) for one in fields}
-    return {name: declared for name, declared in found.items() if declared is not None}
+    return {field["name"]: field["metadata"] for field in fields}
 
 
 def bounded_columns(session: SparkSession, table: str) -> list[str]:

@@ -10,11 +10,10 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from alluvium.delta.log import BOUNDED_TEXT
 from alluvium.names import quoted
 
 _UNBOUNDED = 2**31 - 1
-# Where Spark keeps the type of a text with a bound, which is a string to it.
-_BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -80,7 +79,8 @@ def columns(fields: Iterable[StructField], *, keeps_bounds: bool) -> list[Alluvi
     return [
         AlluviumColumn(
             column=field.name,
-            dtype=(field.metadata.get(_BOUNDED) if keeps_bounds else None) or _type(field.dataType),
+            dtype=(field.metadata.get(BOUNDED_TEXT) if keeps_bounds else None)
+            or _type(field.dataType),
             column_index=place,
             comment=field.metadata.get("comment") or None,
         )
@@ -89,7 +89,7 @@ def columns(fields: Iterable[StructField], *, keeps_bounds: bool) -> list[Alluvi
 
 
 def has_bounds(fields: Iterable[StructField]) -> bool:
-    return any(_BOUNDED in field.metadata for field in fields)
+    return any(BOUNDED_TEXT in field.metadata for field in fields)
 
 
 def _type(type_: DataType) -> str:

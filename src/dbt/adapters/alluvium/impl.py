@@ -805,7 +805,11 @@ class AlluviumAdapter(SparkAdapter):
     @available.parse_list
     def text_limits(self, table: str) -> dict[str, int]:
         types = log.text_types(self._handle.session, table)
-        return {name.lower(): int(kind[8:-1]) for name, kind in types.items() if kind[0] == "v"}
+        return {
+            name.lower(): int(kind[8:-1])
+            for name, kind in types.items()
+            if kind.startswith("varchar")
+        }
 
     @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:

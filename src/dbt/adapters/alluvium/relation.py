@@ -47,17 +47,16 @@ class AlluviumRelation(SparkRelation):
         if "limit" in kwargs and keeps_tombstones(relation_config):
             kwargs["live_only"] = True
         relation: AlluviumRelation = super().create_from(quoting, relation_config, **kwargs)  # type: ignore[assignment]
-        # What stands for a source in a unit test has the source's columns.
-        if isinstance(relation_config, (SourceDefinition, UnitTestSourceDefinition)):
-            view = (
-                streams.declare(relation_config)
-                if isinstance(relation_config, SourceDefinition)
-                else streams.declared(relation_config)
-            )
-            if view is not None:
-                relation = relation.incorporate(path={"identifier": view})
-                return relation.include(database=False, schema=False).quote(identifier=True)
-        return relation
+        view = None
+        if isinstance(relation_config, SourceDefinition):
+            view = streams.declare(relation_config)
+        elif isinstance(relation_config, UnitTestSourceDefinition):
+            # What stands for a source in a unit test has the source's columns.
+            view = streams.declared(relation_config)
+        if view is None:
+            return relation
+        relation = relation.incorporate(path={"identifier": view})
+        return relation.include(database=False, schema=False).quote(identifier=True)
 
     @property
     def stored(self) -> AlluviumRelation:
