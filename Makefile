@@ -87,6 +87,10 @@ bench-sorted-runs: machine $(VENV)/.bench jars ## how a task merges sorted files
 bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE beside the one-commit merge
 	$(BIN)/python benchmarks/merge_cost.py
 
+.PHONY: bench-versions
+bench-versions: machine $(VENV)/.bench jars ## merge, hook and build beside an earlier version; ARGS="--before <commit or folder>"
+	$(BIN)/python benchmarks/versions.py $(ARGS)
+
 .PHONY: bench-merge
 bench-merge: machine $(VENV)/.bench .venv-iceberg/.done jars ## merges beside dbt-spark, delta-rs and Iceberg; ARGS=--full for 100 million rows
 	$(BIN)/python benchmarks/merge.py $(ARGS)

@@ -67,7 +67,8 @@ class Bench:
     folder: Path
 
     @classmethod
-    def start(cls, folder: Path) -> Bench:
+    def start(cls, folder: Path, checkout: Path = REPOSITORY) -> Bench:
+        """Start Spark in `folder`, with the projects and the macros of a checkout's package."""
         home = make_home(folder / "home")
         outputs = {
             "alluvium": {
@@ -84,7 +85,7 @@ class Bench:
         package = folder / "packages" / "alluvium"
         package.mkdir(parents=True)
         (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
-        (package / "macros").symlink_to(REPOSITORY / "macros")
+        (package / "macros").symlink_to(checkout / "macros")
         for name in ("alluvium", "stock"):
             project = yaml.safe_load((HERE / f"{name}_project/dbt_project.yml").read_text())
             project["packages-install-path"] = str(
@@ -93,7 +94,8 @@ class Bench:
             root = folder / f"{name}_project"
             root.mkdir()
             (root / "dbt_project.yml").write_text(yaml.safe_dump(project))
-            (root / "models").symlink_to(HERE / f"{name}_project/models")
+            for part in HERE.glob(f"{name}_project/*/"):
+                (root / part.name).symlink_to(part)
         session = engine.new_session(engine.Settings(home=home, conf=CONF))
         for schema in ("ours", "stock"):
             session.sql(f"create schema {schema}")
@@ -153,15 +155,23 @@ class Alluvium:
         model = ", ranges model" if self.planner else ""
         return f"alluvium, {self.method}{model}{', MERGE INTO' * (self.engine != 'auto')}"
 
+    def variables(self, key: str, column: str) -> dict[str, str]:
+        given = {"key": key, "column": column, "method": self.method, "engine": self.engine}
+        return given | ({"planner": "batch_ranges"} if self.planner else {})
+
+    def settled(self, bench: Bench) -> float:
+        """Seconds of the model that is nothing but a hook with nothing to do."""
+        (result,) = bench.dbt("alluvium", self.variables("key", "key"), ["settled"])
+        started, ended = _times(result)
+        return (ended - started).total_seconds()
+
     def merge(
         self, bench: Bench, table: Table, copy: Path, batch: Batch, key: str, column: str
     ) -> Done:
         bench.place("ours", copy, batch)
-        variables = {"key": key, "column": column, "method": self.method, "engine": self.engine}
-        if self.planner:
-            variables["planner"] = "batch_ranges"
         models = ["batch", *["batch_ranges"] * self.planner, "items"]
-        seconds, path, planning = _seconds(results := bench.dbt("alluvium", variables, models))
+        results = bench.dbt("alluvium", self.variables(key, column), models)
+        seconds, path, planning = _seconds(results)
         response = results[-1].adapter_response
         commit = log.last_commit(bench.session, f"delta.`{copy}`")
         figures = json.loads(commit.get("userMetadata") or "{}").get("alluvium_merge", {})
