@@ -2,9 +2,13 @@
 {% macro merge_line(name, figures) %}
   {%- set took = ' in %.1f s' | format(figures.seconds) -%}
   {%- set n = alluvium.thousands -%}
+  {%- set newest = figures.get('freshness') or ('newest event ' ~ figures.newest_event[:19] ~ ' UTC' if figures.get('newest_event') else '') -%}
+  {%- set newest = ', ' ~ newest if newest else '' -%}
   {%- set rejected = ', ' ~ n(figures.rejected) ~ ' rejected (kept in ' ~ figures.rejected_table ~ ')' if figures.rejected else '' -%}
   {%- if not figures.affected and not figures.get('files_total') and figures.sql == '-- nothing new' -%}
-    {{ return(name ~ ': nothing new' ~ rejected ~ took) }}
+    {#- Its batch was empty. Only where bronze was looked at it is known to wait for nothing. -#}
+    {%- set state = 'up to date' if figures.get('waiting_batches') == 0 else 'nothing new' -%}
+    {{ return(name ~ ': ' ~ state ~ rejected ~ took ~ newest) }}
   {%- endif -%}
   {%- set parts = [alluvium.counted(figures.events, 'event')] -%}
   {%- if figures.method != 'none' -%}
@@ -25,7 +29,6 @@
         ~ (', ' ~ n(unchanged) ~ ' of them without effect' if unchanged else '') -%}
   {%- endif -%}
   {%- set conflicts = ', after ' ~ alluvium.counted(figures.conflicts, 'conflict') if figures.get('conflicts') else '' -%}
-  {%- set newest = ', newest event ' ~ figures.newest_event[:19] ~ ' UTC' if figures.get('newest_event') else '' -%}
   {%- if figures.get('already_merged') -%}{%- set outcome = 'already merged' -%}{%- endif -%}
   {%- do parts.append(outcome ~ rejected ~ took ~ conflicts ~ newest) -%}
   {{ return(name ~ ': ' ~ parts | join(' → ')) }}

@@ -11,8 +11,23 @@
   {%- endif -%}
   {%- do figures.update({'seconds': (modules.datetime.datetime.now() - started).total_seconds()}) -%}
   {%- do figures.update({'rejected_table': alluvium.rejected_relation(target).identifier if figures.rejected else none}) -%}
+  {%- do figures.update(alluvium.bronze_freshness(target, figures.newest_event)) -%}
   {%- do log(alluvium.merge_line(alluvium.name_of(model), figures), info=true) -%}
   {{ return(figures) }}
+{% endmacro %}
+
+
+{#- How far the merge has come beside the streaming table that its events come from. Stock targets do not look. -#}
+{% macro bronze_freshness(target, newest_event) %}
+  {{ return(adapter.dispatch('bronze_freshness', 'alluvium')(target, newest_event)) }}
+{% endmacro %}
+
+{% macro default__bronze_freshness(target, newest_event) %}
+  {{ return({}) }}
+{% endmacro %}
+
+{% macro alluvium__bronze_freshness(target, newest_event) %}
+  {{ return(adapter.freshness(target.render(), model.unique_id, newest_event)) }}
 {% endmacro %}
 
 

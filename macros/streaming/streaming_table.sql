@@ -26,8 +26,8 @@
   {%- endif -%}
 
   {%- if appends and not urls -%}
-    {%- do store_result('main', response='OK nothing new') -%}
-    {%- do log(model.name ~ ': nothing new', info=true) -%}
+    {%- do store_result('main', response='OK up to date') -%}
+    {%- do log(model.name ~ ': up to date', info=true) -%}
   {%- else -%}
     {%- set batch_id = run_query(alluvium.stream_batch_id_sql(existing_relation)).rows[0][0] | int -%}
     {%- call statement('stream') -%}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from alluvium.compaction.bucket import Group
-from alluvium.compaction.wording import counted
+from alluvium.wording import counted
 
 # Merges that fail one after the other, of them for one reason, before a run gives up: what stops so
 # many stops all. Where each names its file no two reasons are equal.

@@ -8,7 +8,7 @@ from itertools import groupby
 from alluvium.compaction.bucket import Group
 from alluvium.compaction.plan import Plan
 from alluvium.compaction.run import Compacted
-from alluvium.compaction.wording import counted
+from alluvium.wording import counted
 
 # Merges of one bucket and reason that are listed one by one.
 _LISTED = 5

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import yaml
 
 from alluvium.compaction.suggestion import EQUALITY, JOINED, OTHER, RANGE, Suggestion
-from alluvium.compaction.wording import counted
+from alluvium.wording import counted
 
 _WAYS = (EQUALITY, RANGE, OTHER, JOINED)
 # Statements that are named.

@@ -109,6 +109,12 @@ def _metadata_of_columns(session: SparkSession, table: str) -> dict[str, dict[st
     return {field["name"]: field["metadata"] for field in fields}
 
 
+def physical_name(session: SparkSession, table: str, column: str) -> str:
+    """The name under which the files and the log have a column: its first one, or an id."""
+    metadata = _metadata_of_columns(session, table).get(column, {})
+    return str(metadata.get("delta.columnMapping.physicalName", column))
+
+
 def bounded_columns(session: SparkSession, table: str) -> list[str]:
     """Names of the columns of whose values the log keeps bounds, by which files are skipped."""
     snapshot = snapshot_of(session, table)

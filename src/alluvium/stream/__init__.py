@@ -1,13 +1,13 @@
 """Append-only bronze tables from files or Kafka, exactly once (``streaming_table``)."""
 
 from alluvium.stream.append import (
-    Figures,
     StreamError,
     Target,
     append,
     create_empty,
     highest_batch,
 )
+from alluvium.stream.figures import Figures
 from alluvium.stream.sources import check_schema
 from alluvium.stream.spec import Feed, SpecError, StreamSpec, parse_spec
 from alluvium.stream.views import register_batch_view

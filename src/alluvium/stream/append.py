@@ -25,13 +25,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
 from alluvium.compaction.generated import GeneratedColumn
-from alluvium.delta import bucket_column
+from alluvium.delta import arrivals, bucket_column
 from alluvium.delta.order import in_order
 from alluvium.engine.causes import reason
 from alluvium.names import quoted
 from alluvium.stream import checkpoint as checkpoints
 from alluvium.stream import ledger
 from alluvium.stream.checkpoint import Checkpoint
+from alluvium.stream.figures import Figures
 from alluvium.stream.files import Files
 from alluvium.stream.intake import Intake
 from alluvium.stream.sources import (
@@ -76,49 +77,6 @@ class Target:
     tblproperties: Mapping[str, str] = field(default_factory=dict)
     bucket: GeneratedColumn | None = None
     sort_by: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What one run did.
-
-    Attributes:
-        rows: Events appended.
-        files: Files read (0 for sources without files).
-        bytes: Their size as stored.
-        output_files: Data files written.
-        batch_id: Highest ``_batch_id`` this run committed; None where it committed nothing.
-        seconds: Wall-clock time.
-        waiting: Events left for a later run under ``min_rows``.
-        absent: The landing folder, where it does not exist.
-        warnings: What is wrong with the source though the run succeeds.
-    """
-
-    rows: int = 0
-    files: int = 0
-    bytes: int = 0
-    output_files: int = 0
-    batch_id: int | None = None
-    seconds: float = 0.0
-    waiting: int = 0
-    absent: str | None = None
-    warnings: tuple[str, ...] = ()
-
-    def line(self, model: str) -> str:
-        """One sentence for the console."""
-        if self.waiting:
-            return f"{model}: {_count(self.waiting, 'event')} wait for more in {self.seconds:.1f} s"
-        if self.absent is not None:
-            return f"{model}: no such folder: {self.absent}"
-        if self.batch_id is None:
-            return f"{model}: nothing new in {self.seconds:.1f} s"
-        events = _count(self.rows, "event")
-        files = f" from {_count(self.files, 'file')}" if self.files else ""
-        return f"{model}: {events}{files} → batch {self.batch_id} in {self.seconds:.1f} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def create_empty(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> None:
@@ -215,7 +173,9 @@ def append(
         run.figures(),
         seconds=time.monotonic() - started,
         waiting=waiting or 0,
+        min_rows=feed.spec.min_rows,
         absent=absent,
+        newest=arrivals.newest(session, target.name),
         warnings=tuple(warnings),
     )
 
@@ -439,7 +399,7 @@ class _Run:
         options = {
             "txnAppId": self.place.app_id,
             "txnVersion": str(epoch),
-            "userMetadata": json.dumps({"alluvium_stream": note}),
+            "userMetadata": json.dumps({arrivals.NOTE: note}),
         }
         session.conf.unset(_LAST_COMMIT)
         if replaces:

@@ -116,8 +116,7 @@ class TestProcess:
         (folder / "models" / "slow.py").write_text(SLOW_MODEL)
         process = start(folder, "run", "--no-use-colors", "--select", "slow")
         try:
-            wait_for(folder / "logs" / "dbt.log", "START python table model")
-            time.sleep(15)  # the job is running by then
+            wait_for(folder / "logs" / "dbt.log", "slow: running for 10 seconds, 0 of ")
             os.kill(process.pid, signal.SIGINT)
             out, _ = process.communicate(timeout=60)
         finally:

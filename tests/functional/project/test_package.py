@@ -211,4 +211,4 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     others = project.sql("select * from {s}.orders where id not in (1, 100) order by id")
     pd.testing.assert_frame_equal(others, good[good["id"] != 1].reset_index(drop=True))
     project.dbt("build")
-    assert project.said("orders_events: nothing new")
+    assert project.said("orders_events: up to date")

@@ -8,12 +8,14 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
 from functional.stream.bronze import VIEW, Bronze
 
 from alluvium import stream
+from alluvium.delta import arrivals
 from alluvium.stream import checkpoint
 from alluvium.stream.files import Files
 from alluvium.stream.sources import open_source
@@ -78,7 +80,7 @@ def test_runs_checkpoints_and_full_refresh(make_bronze: Make) -> None:
     assert bronze.run().batch_id == 1
     # Nothing new is no commit.
     versions = bronze.versions()
-    assert bronze.run().line("t").startswith("t: nothing new")
+    assert bronze.run().line("t").startswith("t: up to date")
     assert bronze.versions() == versions
     # A file whose time lies far back is new all the same.
     bronze.land("2.txt", b"c\n")
@@ -157,7 +159,8 @@ def test_min_rows_and_max_wait(make_bronze: Make) -> None:
     bronze = make_bronze(block={"min_rows": 3, "max_wait": "1 hour"})
     bronze.land("1.txt", b"a\nb\n")
     landed = (bronze.landing / "1.txt").stat().st_mtime
-    assert bronze.run(now=lambda: landed + 60).waiting == 2
+    line = bronze.run(now=lambda: landed + 60).line("t")
+    assert line.startswith("t: waiting for min_rows (2 of 3 events) in ")
     assert bronze.run(now=lambda: landed + 3601).rows == 2
     bronze.land("2.txt", b"c\n")
     assert bronze.run().waiting == 1
@@ -168,6 +171,27 @@ def test_min_rows_and_max_wait(make_bronze: Make) -> None:
     bronze.check()
 
 
+def check_freshness(bronze: Bronze) -> None:
+    """What the log tells of what is merged up to a batch is what the rows tell."""
+    session = bronze.session
+    rows = session.table(bronze.name).toPandas()
+    times = rows.groupby("_batch_id")["_source_timestamp"].max()
+    for through in range(5):
+        waits = rows[rows["_batch_id"] > through]
+        found = arrivals.freshness(session, bronze.name, through)
+        assert found is not None
+        assert local(found.newest) == times.iloc[-1]
+        assert local(found.merged) == (times[times.index <= through].tolist() or [None])[-1]
+        assert (found.batches, found.events) == (waits["_batch_id"].nunique(), len(waits))
+        assert local(found.since) == (None if waits.empty else waits["_source_timestamp"].min())
+    assert arrivals.newest(session, bronze.name) == found.newest
+
+
+def local(time: datetime | None) -> datetime | None:
+    """A time as the session shows it, which has UTC."""
+    return None if time is None else time.replace(tzinfo=None)
+
+
 def test_triggers_and_buckets(make_bronze: Make) -> None:
     sql = f"select *, cast(_value as int) % 2 as bucket from `{VIEW}`"
     bronze = make_bronze(
@@ -175,8 +199,10 @@ def test_triggers_and_buckets(make_bronze: Make) -> None:
     )
     for i in range(5):
         bronze.land(f"{i}.txt", b"1\n2\n3\n4\n")
+        os.utime(bronze.landing / f"{i}.txt", (1_700_000_000 + i, 1_700_000_000 + i))
     figures = bronze.run()
     assert (figures.rows, figures.batch_id) == (20, 3)
+    check_freshness(bronze)
     assert figures.output_files == 6
     assert bronze.batches() == [1, 2, 3]
     detail = bronze.session.sql(f"describe detail {bronze.name}").collect()[0]

@@ -95,7 +95,7 @@ def lines(first: int, last: int) -> list[str]:
 
 def test_events_of_a_broker(bronze: Bronze) -> None:
     bronze.write(min_rows=10, max_wait="1 day")
-    assert "events: nothing new" in bronze.run()  # no topic yet
+    assert "events: up to date" in bronze.run()  # no topic yet
     bronze.write()
     bronze.broker.send("orders", [*lines(0, 98), "null\tnull\tno key", "null\ttombstone\tnull"])
     assert "events: 100 events" in bronze.run()
@@ -107,7 +107,7 @@ def test_events_of_a_broker(bronze: Bronze) -> None:
     assert (by_key["tombstone"]["_value"], by_key["tombstone"]["_headers"]) == (None, None)
 
     version = bronze.table.version()
-    assert "events: nothing new" in bronze.run()
+    assert "events: up to date" in bronze.run()
     assert bronze.table.version() == version
 
     bronze.write(min_rows=10, max_wait="1 day")

@@ -166,6 +166,16 @@ FIGURES = {
             " newest event 2024-01-01 10:00:00 UTC",
         ),
         ({"sql": "-- nothing new", "affected": 0, "files_total": 0}, "nothing new in 3.1 s"),
+        (
+            {
+                "sql": "-- nothing new",
+                "affected": 0,
+                "files_total": 0,
+                "waiting_batches": 0,
+                "freshness": "newest arrival 2024-01-01 10:00:00 UTC (2 days ago)",
+            },
+            "up to date in 3.1 s, newest arrival 2024-01-01 10:00:00 UTC (2 days ago)",
+        ),
     ],
 )
 def test_line(macros: Any, changes: dict[str, Any], line: str) -> None:

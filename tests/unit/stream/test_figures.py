@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from alluvium.stream import Figures
 
 
@@ -9,5 +11,10 @@ def test_lines() -> None:
     done = Figures(rows=12_345, files=24, batch_id=7, seconds=1.94)
     assert done.line("ev") == "ev: 12,345 events from 24 files → batch 7 in 1.9 s"
     assert Figures(rows=5, batch_id=1, seconds=2).line("ev") == "ev: 5 events → batch 1 in 2.0 s"
-    assert Figures(seconds=0.44).line("ev") == "ev: nothing new in 0.4 s"
-    assert "3 events wait" in Figures(waiting=3).line("ev")
+    assert Figures(seconds=0.44).line("ev") == "ev: up to date in 0.4 s"
+    held = Figures(waiting=3, min_rows=1000, seconds=1).line("ev")
+    assert held == "ev: waiting for min_rows (3 of 1,000 events) in 1.0 s"
+    assert Figures(absent="/x", seconds=1).line("ev") == "ev: no such folder: /x in 1.0 s"
+    fresh = Figures(seconds=1, newest=datetime.now(UTC) - timedelta(hours=3.5)).line("ev")
+    assert fresh.startswith("ev: up to date in 1.0 s, newest arrival 20")
+    assert fresh.endswith(" UTC (3 hours ago)")

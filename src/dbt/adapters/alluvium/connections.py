@@ -22,7 +22,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from alluvium.engine import pools
 from alluvium.engine import session as engine
-from dbt.adapters.alluvium import clock, streams
+from dbt.adapters.alluvium import clock, streams, told
 from dbt.adapters.alluvium.session import SessionHandle
 
 logger = AdapterLogger("Alluvium")
@@ -66,7 +66,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
         try:
             session = engine.new_session(cls.settings(connection.credentials))
             for notice in engine.notices():
-                logger.warning(notice)
+                told.warn(notice)
             pools.leave(session)  # the thread's last node may have had a tier
         except Exception as error:
             connection.handle = None

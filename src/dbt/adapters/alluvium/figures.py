@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -15,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
 from alluvium.windows.write import Written
+from dbt.adapters.alluvium.freshness import behind
 
 _NAME = r"(?P<table>(?:`(?:[^`]|``)+`|[\w$]+)(?:\.(?:`(?:[^`]|``)+`|[\w$]+))*)"
 _WRITES = re.compile(
@@ -45,7 +45,11 @@ class MergeResponse(ModelResponse):
 
     unchanged: keys whose newest event changed nothing.
     newest_event: time (UTC) of the batch's newest event, where `order_by` begins with a timestamp.
-    behind_seconds: how long ago that was.
+    newest_arrival: time (UTC) of the newest event in the streaming table that it is merged from.
+    merged_arrival: the same of the newest batch that is merged.
+    behind_seconds: how long ago `newest_event` was, or else `merged_arrival`.
+    waiting_batches, waiting_events: of the streaming table, that are not merged.
+    waiting_since: time (UTC) of the oldest event that waits.
     rejected_table: what keeps the rejected events; None where there are none.
     refused: why `engine` is `merge_into`, where the model does not ask for it.
     """
@@ -63,7 +67,12 @@ class MergeResponse(ModelResponse):
     files_kept: int | None = None
     files_total: int | None = None
     newest_event: str | None = None
+    newest_arrival: str | None = None
+    merged_arrival: str | None = None
     behind_seconds: float | None = None
+    waiting_batches: int | None = None
+    waiting_events: int | None = None
+    waiting_since: str | None = None
 
     @classmethod
     def of(cls, figures: Mapping[str, Any]) -> MergeResponse:
@@ -89,7 +98,12 @@ class MergeResponse(ModelResponse):
             files_kept=figures.get("files_kept"),
             files_total=figures.get("files_total"),
             newest_event=figures.get("newest_event"),
-            behind_seconds=_behind(figures.get("newest_event")),
+            newest_arrival=figures.get("newest_arrival"),
+            merged_arrival=figures.get("merged_arrival"),
+            behind_seconds=behind(figures.get("newest_event") or figures.get("merged_arrival")),
+            waiting_batches=figures.get("waiting_batches"),
+            waiting_events=figures.get("waiting_events"),
+            waiting_since=figures.get("waiting_since"),
         )
 
 
@@ -166,13 +180,6 @@ def written(session: SparkSession, table: str) -> dict[str, int | None]:
     """Files and bytes that the table's newest commit wrote; None where it does not say."""
     metrics = _last_commit(session, table)
     return {"files_written": _first(metrics, _FILES), "bytes_written": _first(metrics, _BYTES)}
-
-
-def _behind(newest: str | None) -> float | None:
-    if newest is None:
-        return None
-    moment = datetime.fromisoformat(newest).replace(tzinfo=UTC)
-    return round((datetime.now(UTC) - moment).total_seconds(), 3)
 
 
 def _last_commit(session: SparkSession, table: str) -> dict[str, str]:

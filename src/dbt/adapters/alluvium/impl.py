@@ -14,7 +14,6 @@ from dbt.adapters.base.impl import log_code_execution
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
@@ -34,6 +33,7 @@ from alluvium.ranges import UnfitError
 from alluvium.windows.window import Window
 from dbt.adapters.alluvium import (
     catalog,
+    freshness,
     layouts,
     lost_tables,
     named,
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_log = AdapterLogger("Alluvium")
 _VECTORS = "delta.enableDeletionVectors"
 _HOOK_OF_THE_PACKAGE = "operation.alluvium.alluvium-on-run-start-0"
 _STAGED_KEY = re.compile(r"dbt_unique_key(_\d+)?", re.IGNORECASE)
@@ -143,7 +142,7 @@ class AlluviumAdapter(SparkAdapter):
         home = Path(self.config.credentials.home)
         registered = list(lost_tables.register_own(session, home, known, missing))
         for sentence in registered:
-            _log.warning(sentence)
+            told.warn(sentence)
         return bool(registered)
 
     def valid_incremental_strategies(self) -> list[str]:
@@ -161,7 +160,7 @@ class AlluviumAdapter(SparkAdapter):
             found = self.get_columns_in_relation(relation)
         except DbtDatabaseError as error:
             reason = str(error.msg).splitlines()[0]
-            _log.warning(f"{relation.render()} is left out of the catalog: {reason}")
+            told.warn(f"{relation.render()} is left out of the catalog: {reason}")
             return []
         return catalog.columns(relation, found, [tuple(row) for row in rows])
 
@@ -379,7 +378,7 @@ class AlluviumAdapter(SparkAdapter):
             self.execute_macro("validate", project="alluvium")
             return
         for line in settings.near_misses(nodes):
-            _log.warning(line)
+            told.warn(line)
         found = settings.mistakes(nodes)
         if found:
             raise DbtRuntimeError(
@@ -590,7 +589,7 @@ class AlluviumAdapter(SparkAdapter):
             figures = streams.append(
                 self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
             )
-        return streams.as_dict(figures, str(relation.identifier))
+        return streams.as_dict(figures, str(relation.identifier), empty)
 
     @available.parse_none
     def stream_response(self, figures: dict[str, Any]) -> AdapterResponse:
@@ -780,6 +779,23 @@ class AlluviumAdapter(SparkAdapter):
     def merge_progress(self, table: str, model_id: str) -> int | None:
         return progress.read(self._handle.session, table, model_id)
 
+    @available.parse(lambda *a, **k: {})
+    def freshness(
+        self, table: str, model_id: str, newest_event: str | None = None
+    ) -> dict[str, Any]:
+        """How far a merged model has come beside the streaming table that it is merged from.
+
+        Empty where that is not one table, or its log does not say.
+        """
+        bronze = freshness.bronze_of(self.node_of(model_id), self.node_of)
+        if bronze is None:
+            return {}
+        relation = self.Relation.create_from(self.config, bronze)
+        through = progress.read(self._handle.session, table, model_id)
+        return freshness.figures(
+            self._handle.session, relation.render(), bronze.name, through, newest_event
+        )
+
     @available.parse(lambda *_, **__: False)
     def once_had_batch(self, relation: BaseRelation, batch: int) -> bool:
         return streams.once_had_batch(self._handle.session, relation, batch)
@@ -894,7 +910,7 @@ class AlluviumAdapter(SparkAdapter):
             try:
                 return plan(session, lambda: self._handle.table(source), request)
             except UnfitError as error:
-                _log.warning(f"{error}. The merge goes on without ranges.")
+                told.warn(f"{error}. The merge goes on without ranges.")
                 return nothing
 
     @available.parse_none

@@ -21,6 +21,7 @@ from alluvium.delta import bucket_column
 from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.schema import shown
+from dbt.adapters.alluvium import told
 
 META = "alluvium_layout"
 _log = AdapterLogger("Alluvium")
@@ -168,7 +169,7 @@ def compact(
             plan, fragments = run.preview(session, table, layout, model)
             return list(report.plan_lines(model, plan, fragments.num_rows)), ""
         done, failed = (
-            run.compact(session, table, layout, model, say=_log.info, may_pause=is_hook),
+            run.compact(session, table, layout, model, say=told.say, may_pause=is_hook),
             "",
         )
     except LayoutError as error:

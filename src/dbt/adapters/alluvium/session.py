@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from alluvium.delta import jvm, staged
 from alluvium.merge import batch
-from dbt.adapters.alluvium import live, streams, told
+from dbt.adapters.alluvium import heartbeat, live, streams, told
 from dbt.adapters.alluvium.figures import Figures, ModelResponse
 from dbt.adapters.alluvium.statements import statements
 
@@ -62,6 +62,7 @@ class SessionHandle:
         # reads the table, or the one that was verified.
         self.merge_at: int | None = None
         self._group = f"{name} {id(self):x}"
+        heartbeat.begin(self._group, name, session.sparkContext)
         with self._guard:
             self._open.add(id(self))
 
@@ -119,6 +120,7 @@ class SessionHandle:
 
     def close(self) -> None:
         """Let go of what nodes have cached; sessions share it, so the last to close does."""
+        heartbeat.end(self._group)
         for relation in list(self._kept):  # what a failed merge left
             self.release(relation)
         with self._guard:

@@ -26,6 +26,7 @@ from alluvium.stream.files import Files
 from alluvium.stream.spec import KEYS
 from dbt.adapters.alluvium import layouts, told
 from dbt.adapters.alluvium.figures import ModelResponse
+from dbt.adapters.alluvium.freshness import as_text, behind
 
 META = "alluvium_stream"
 _READERS = ("streaming_table", "table", "incremental", "snapshot", "ephemeral (read by these)")
@@ -42,12 +43,19 @@ _home = Path()
 
 @dataclass
 class StreamResponse(ModelResponse):
-    """What a streaming table took in; `rows_affected` is the events appended."""
+    """What a streaming table took in; `rows_affected` is the events appended.
+
+    waiting: events that wait for `min_rows`.
+    newest_arrival: time (UTC) of the newest event in the table, by its `_source_timestamp`.
+    behind_seconds: how long ago that was.
+    """
 
     source_files: int | None = None
     source_bytes: int | None = None
     batch_id: int | None = None
     waiting: int | None = None
+    newest_arrival: str | None = None
+    behind_seconds: float | None = None
 
     @classmethod
     def of(cls, figures: Mapping[str, Any]) -> StreamResponse:
@@ -61,6 +69,8 @@ class StreamResponse(ModelResponse):
             source_bytes=figures["bytes"],
             batch_id=figures["batch_id"],
             waiting=figures["waiting"],
+            newest_arrival=figures["newest"],
+            behind_seconds=behind(figures["newest"]),
         )
 
 
@@ -243,9 +253,10 @@ def holds_delta(session: SparkSession, folder: str | None) -> bool:
     return folder is not None and Files(session).exists(f"{folder}/_delta_log")
 
 
-def as_dict(figures: stream.Figures, model: str) -> dict[str, Any]:
+def as_dict(figures: stream.Figures, model: str, empty: bool) -> dict[str, Any]:
     """Figures for macros, with the line for the console."""
-    return {**asdict(figures), "line": figures.line(model)}
+    line = f"{model}: its source was not read (--empty)" if empty else figures.line(model)
+    return {**asdict(figures), "newest": as_text(figures.newest), "line": line}
 
 
 def _block(source: Any) -> Any:

@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.events.base_types import EventLevel
 from dbt_common.events.contextvars import get_node_info
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
+from dbt_common.ui import warning_tag
 from pyspark.errors import ParseException
 
 from alluvium.engine.causes import Cause, explain, full_text
@@ -39,6 +43,16 @@ def running(node: Any) -> Iterator[None]:
         yield
     finally:
         _node.reset(before)
+
+
+def say(line: str) -> None:
+    """Tell a line of ours on the console, as macros do."""
+    fire_event(Note(msg=line))
+
+
+def warn(line: str) -> None:
+    """Tell what is wrong though the run goes on; `--warn-error` makes no error of it."""
+    fire_event(Note(msg=warning_tag(line)), level=EventLevel.WARN)
 
 
 def log(error: BaseException) -> None:

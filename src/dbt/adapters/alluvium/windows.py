@@ -7,16 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.windows import write
 from alluvium.windows.window import Window, window
+from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import Figures, WindowResponse
-
-_log = AdapterLogger("Alluvium")
 
 
 def of_batch(rows: DataFrame, node: Mapping[str, Any]) -> Window:
@@ -69,7 +67,7 @@ def overwrite(
     sql = write.statement(table, batch, columns, window, adds=not replaces)
     kept = 0 if replaces else write.standing(session, table, window)
     if kept:
-        _log.info(
+        told.say(
             f"{model}: {kept:,} rows stand in {window.text}; --empty and --sample replace none,"
             " so this batch was not written"
         )

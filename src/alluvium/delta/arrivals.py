@@ -1,0 +1,131 @@
+"""When the events of a streaming table came, told by its log alone: no job reads the table.
+
+Each commit of a streaming table notes its batch, and its data files have the bounds of
+`_source_timestamp`. The newest commits say how fresh the table is, and what of it is not merged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+
+TIME = "_source_timestamp"
+# Key of a streaming table's note in its commits' metadata.
+NOTE = "alluvium_stream"
+# Commits without a batch are those of maintenance: few. A table of another writer has no others.
+_WITHOUT_BATCH = 100
+# Behind these the events before are no longer the table's.
+_REPLACES = ("CREATE OR REPLACE", "REPLACE TABLE", "RESTORE", "TRUNCATE", "CLONE")
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One batch of a streaming table.
+
+    Attributes:
+        batch: its `_batch_id`.
+        events: how many came.
+        oldest, newest: bounds of `_source_timestamp`, in UTC; None where the log does not say.
+    """
+
+    batch: int
+    events: int
+    oldest: datetime | None
+    newest: datetime | None
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How far a streaming table has come, and how far what is merged from it.
+
+    Attributes:
+        newest: time (UTC) of the newest batch's newest event; None where the log does not say.
+        merged: the same of the newest batch that is merged.
+        batches, events: that wait to be merged.
+        since: time (UTC) of the oldest event that waits.
+    """
+
+    newest: datetime | None = None
+    merged: datetime | None = None
+    batches: int = 0
+    events: int = 0
+    since: datetime | None = None
+
+
+def newest(session: SparkSession, table: str) -> datetime | None:
+    """Time (UTC) of the newest event of a streaming table's newest batch, if its log says it."""
+    return next((arrival.newest for arrival in _arrivals(session, table)), None)
+
+
+def freshness(session: SparkSession, table: str, through: int) -> Freshness | None:
+    """What of a streaming table is merged up to the batch `through`; None where nothing tells.
+
+    Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
+    """
+    waiting: list[Arrival] = []
+    merged: Arrival | None = None
+    for arrival in _arrivals(session, table):
+        if arrival.batch <= through:
+            merged = arrival
+            break
+        waiting.append(arrival)
+    latest = waiting[0] if waiting else merged
+    if latest is None:
+        return None
+    return Freshness(
+        newest=latest.newest,
+        merged=None if merged is None else merged.newest,
+        batches=len(waiting),
+        events=sum(one.events for one in waiting),
+        since=min((one.oldest for one in waiting if one.oldest is not None), default=None),
+    )
+
+
+def _arrivals(session: SparkSession, table: str) -> Iterator[Arrival]:
+    """The batches of a streaming table, newest first, as far back as its log tells them."""
+    snapshot = log.snapshot_of(session, table)
+    column = log.physical_name(session, table, TIME)
+    table_log = snapshot.deltaLog()
+    without = 0
+    for number in range(int(snapshot.version()), -1, -1):
+        try:
+            lines = log.commit_of(session, table_log, number).mkString("\n").splitlines()
+        except Py4JJavaError:
+            return  # cleaned up
+        info = log.commit_info(lines[0]) if lines else {}
+        batch = _batch(info)
+        without = without + 1 if batch is None else 0
+        if batch is not None:
+            adds = [one for line in lines if (one := json.loads(line).get("add"))]
+            stats = [json.loads(one.get("stats") or "{}") for one in adds]
+            yield Arrival(
+                batch,
+                int((info.get("operationMetrics") or {}).get("numOutputRows", 0)),
+                min(_bounds(stats, "minValues", column), default=None),
+                max(_bounds(stats, "maxValues", column), default=None),
+            )
+        if str(info.get("operation")).upper().startswith(_REPLACES) or without == _WITHOUT_BATCH:
+            return
+
+
+def _batch(info: Mapping[str, Any]) -> int | None:
+    """The batch that a streaming table notes in its commit."""
+    try:
+        return int(json.loads(info.get("userMetadata") or "{}")[NOTE]["batch_id"])
+    except (KeyError, TypeError, ValueError):
+        return None  # the commit of another writer, or a note of theirs
+
+
+def _bounds(stats: Iterable[Mapping[str, Any]], kind: str, column: str) -> Iterator[datetime]:
+    for one in stats:
+        text = (one.get(kind) or {}).get(column)
+        if text is not None:
+            yield datetime.fromisoformat(text).astimezone(UTC)

@@ -1,0 +1,57 @@
+"""What a run of a streaming table did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from alluvium.wording import counted, newest
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one run did.
+
+    Attributes:
+        rows: Events appended.
+        files: Files read (0 for sources without files).
+        bytes: Their size as stored.
+        output_files: Data files written.
+        batch_id: Highest ``_batch_id`` this run committed; None where it committed nothing.
+        seconds: Wall-clock time.
+        waiting: Events left for a later run under ``min_rows``.
+        min_rows: How many new events a run waits for.
+        absent: The landing folder, where it does not exist.
+        newest: Time (UTC) of the newest event of the table's newest batch, by its
+            ``_source_timestamp``; None where the log does not say.
+        warnings: What is wrong with the source though the run succeeds.
+    """
+
+    rows: int = 0
+    files: int = 0
+    bytes: int = 0
+    output_files: int = 0
+    batch_id: int | None = None
+    seconds: float = 0.0
+    waiting: int = 0
+    min_rows: int = 1
+    absent: str | None = None
+    newest: datetime | None = None
+    warnings: tuple[str, ...] = ()
+
+    def line(self, model: str) -> str:
+        """One sentence for the console."""
+        return f"{model}: {self._done()} in {self.seconds:.1f} s{self._freshness()}"
+
+    def _done(self) -> str:
+        if self.waiting:
+            return f"waiting for min_rows ({self.waiting:,} of {counted(self.min_rows, 'event')})"
+        if self.absent is not None:
+            return f"no such folder: {self.absent}"
+        if self.batch_id is None:
+            return "up to date"
+        files = f" from {counted(self.files, 'file')}" if self.files else ""
+        return f"{counted(self.rows, 'event')}{files} → batch {self.batch_id}"
+
+    def _freshness(self) -> str:
+        return "" if self.newest is None else f", {newest(self.newest, 'arrival')}"

@@ -1,0 +1,29 @@
+"""Numbers and times in what is said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def counted(number: int, noun: str) -> str:
+    ending = "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{'' if number == 1 else ending}"
+
+
+def moment(time: datetime) -> str:
+    """A time to the second, such as `2025-01-31 23:59:00 UTC`."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def span(seconds: float) -> str:
+    """About how long, such as `40 seconds`, `3 hours` or `12 days`."""
+    for unit, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= 2 * unit:
+            return counted(int(seconds // unit), noun)
+    return counted(max(int(seconds), 0), "second")
+
+
+def newest(time: datetime, noun: str = "event", now: datetime | None = None) -> str:
+    """How fresh something is, such as `newest event 2025-01-31 23:59:00 UTC (3 days ago)`."""
+    ago = ((now or datetime.now(UTC)) - time).total_seconds()
+    return f"newest {noun} {moment(time)} ({span(ago)} ago)"

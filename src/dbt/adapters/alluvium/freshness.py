@@ -1,0 +1,96 @@
+"""How fresh a merged model is beside the streaming table that it is merged from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import arrivals
+from alluvium.wording import counted, moment, newest
+
+_STREAMING = "streaming_table"
+
+
+def bronze_of(node: Any, node_of: Callable[[str], Any]) -> Any:
+    """The one streaming table that a merged model is built from; None for none and for several.
+
+    node: the model, None if dbt does not know it.
+    node_of: a node by its unique id, None if it is none. Other merged models are not looked past:
+    what waits there is told by them.
+    """
+    if node is None:
+        return None
+    found = {one.unique_id: one for one in _streaming_tables(node, node_of, {node.unique_id})}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _streaming_tables(node: Any, node_of: Callable[[str], Any], seen: set[str]) -> Iterator[Any]:
+    for parent_id in node.depends_on.nodes:
+        parent = node_of(parent_id)
+        if parent is None or parent_id in seen:
+            continue
+        seen.add(parent_id)
+        if parent.config.materialized == _STREAMING:
+            yield parent
+        elif "alluvium_merge" not in (parent.config.meta or {}):
+            yield from _streaming_tables(parent, node_of, seen)
+
+
+def figures(
+    session: SparkSession, table: str, name: str, through: int | None, newest_event: str | None
+) -> dict[str, Any]:
+    """What the response and the console's line say; empty where the log tells nothing.
+
+    Args:
+        session: Session whose catalog has the streaming table.
+        table: Its rendered name.
+        name: Its name for the line.
+        through: The newest batch that is merged; None before the first.
+        newest_event: UTC time of the batch's newest event by `order_by`, where that begins with a
+            timestamp.
+    """
+    if through is None:
+        return {}
+    try:
+        fresh = arrivals.freshness(session, table, through)
+    except (PySparkException, Py4JJavaError):
+        return {}  # It was dropped since, or another writer's: the merge is done all the same.
+    if fresh is None:
+        return {}
+    said = []
+    if newest_event is not None:
+        said.append(newest(datetime.fromisoformat(newest_event).replace(tzinfo=UTC)))
+    elif fresh.merged is not None:
+        said.append(newest(fresh.merged, "arrival"))
+    if fresh.batches:
+        since = "" if fresh.since is None else f" since {moment(fresh.since)}"
+        said.append(
+            f"{counted(fresh.batches, 'batch')} ({counted(fresh.events, 'event')}) of {name}"
+            f" {'waits' if fresh.batches == 1 else 'wait'}{since}"
+        )
+    return {
+        "newest_arrival": as_text(fresh.newest),
+        "merged_arrival": as_text(fresh.merged),
+        "waiting_batches": fresh.batches,
+        "waiting_events": fresh.events,
+        "waiting_since": as_text(fresh.since),
+        "freshness": ", ".join(said),
+    }
+
+
+def behind(time: str | None) -> float | None:
+    """Seconds since a UTC time."""
+    if time is None:
+        return None
+    moment = datetime.fromisoformat(time).replace(tzinfo=UTC)
+    return round((datetime.now(UTC) - moment).total_seconds(), 3)
+
+
+def as_text(time: datetime | None) -> str | None:
+    """A time in UTC as the responses have it."""
+    return None if time is None else time.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
