@@ -116,7 +116,7 @@ class TestProcess:
         (folder / "models" / "slow.py").write_text(SLOW_MODEL)
         process = start(folder, "run", "--no-use-colors", "--select", "slow")
         try:
-            wait_for(folder / "logs" / "dbt.log", "slow: running for 10 seconds, 0 of ")
+            wait_for(folder / "logs" / "dbt.log", "slow: running for 1")
             os.kill(process.pid, signal.SIGINT)
             out, _ = process.communicate(timeout=60)
         finally:
