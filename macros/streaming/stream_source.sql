@@ -76,7 +76,7 @@
 {% endmacro %}
 
 
-{#- Text as a SQL literal. -#}
+{#- Text as a SQL literal, of which a session that replaces variables finds none. -#}
 {% macro text_literal(value) %}
-  {{ return("'" ~ value | replace('\\', '\\\\') | replace("'", "\\'") ~ "'") }}
+  {{ return("'" ~ value | replace('\\', '\\\\') | replace("'", "\\'") | replace('${', "$' '{") ~ "'") }}
 {% endmacro %}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +20,7 @@ from typing import Any
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
@@ -28,7 +28,7 @@ from alluvium.compaction.generated import GeneratedColumn
 from alluvium.delta import arrivals, bucket_column
 from alluvium.delta.order import in_order
 from alluvium.engine.causes import reason
-from alluvium.names import quoted
+from alluvium.names import among, quoted
 from alluvium.stream import checkpoint as checkpoints
 from alluvium.stream import ledger
 from alluvium.stream.checkpoint import Checkpoint
@@ -86,6 +86,7 @@ def create_empty(session: SparkSession, feed: Feed, sql: str, view: str, target:
         StreamError: The query or the target is not what a streaming table accepts.
     """
     columns = _columns(session, feed, sql, view, target)
+    target = _spelt(target, columns)
     if not session.catalog.tableExists(target.name):
         _create(session, target, columns)
 
@@ -139,6 +140,7 @@ def append(
     source = open_source(feed)
     existed = session.catalog.tableExists(target.name)
     columns = _columns(session, feed, sql, view, target)
+    target = _spelt(target, columns)
     if not existed:
         _create(session, target, columns)
     elif not full_refresh:
@@ -212,13 +214,13 @@ def _columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Tar
     if BATCH_ID in result.columns:
         raise StreamError(f"{target.name}: the query returns {BATCH_ID}, which is added to it")
     made = None if target.bucket is None else target.bucket.name
-    missing = [c for c in target.partition_by if c not in result.columns and c != made]
+    missing = [c for c in target.partition_by if not among(c, result.columns) and c != made]
     if missing:
         raise StreamError(
             f"{target.name}: partition_by names {', '.join(missing)}; "
             f"the query returns {', '.join(result.columns)}"
         )
-    missing = [c for c in target.sort_by if c.lower() not in _lower((*result.columns, BATCH_ID))]
+    missing = [c for c in target.sort_by if not among(c, (*result.columns, BATCH_ID))]
     if missing:
         raise StreamError(
             f"{target.name}: sort_by names {', '.join(missing)}; "
@@ -232,8 +234,10 @@ def _columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Tar
     return StructType([*result.schema.fields]).add(BATCH_ID, LongType())
 
 
-def _lower(names: Iterable[str]) -> list[str]:
-    return [name.lower() for name in names]
+def _spelt(target: Target, columns: StructType) -> Target:
+    """The target with its partition's columns in the case of the query's."""
+    names = {name.lower(): name for name in columns.names}
+    return replace(target, partition_by=tuple(names.get(c.lower(), c) for c in target.partition_by))
 
 
 def _check_schema(session: SparkSession, target: Target, columns: StructType) -> None:
@@ -421,8 +425,11 @@ class _Run:
     def _few_files(self, rows: DataFrame, trigger: Trigger) -> DataFrame:
         parts = max(1, -(-trigger.raw_bytes // BYTES_PER_FILE))
         if parts > 1 and self.target.partition_by:
-            return rows.repartition(parts, *self.target.partition_by)
+            return rows.repartition(parts, *self._partition_columns())
         return rows.coalesce(parts)
+
+    def _partition_columns(self) -> list[Column]:
+        return [F.col(quoted(name)) for name in self.target.partition_by]
 
     def _replace(self, rows: DataFrame, options: Mapping[str, str]) -> None:
         writer = rows.writeTo(self.target.name).using("delta").options(**options)
@@ -431,7 +438,7 @@ class _Run:
         if self.target.location is not None:
             writer = writer.tableProperty("location", self.target.location)
         if self.target.partition_by:
-            writer = writer.partitionedBy(*(F.col(c) for c in self.target.partition_by))
+            writer = writer.partitionedBy(*self._partition_columns())
         writer.createOrReplace()
         self.replaced = True
 

@@ -6,7 +6,8 @@ The names are those that Spark documents for its readers and for ``from_json`` a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
+
+from alluvium.names import nearest
 
 LINE_FORMATS = ("text", "json", "csv")
 FILE_FORMATS = (*LINE_FORMATS, "parquet", "orc")
@@ -270,10 +271,11 @@ def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
 def _did_you_mean(lower: str, names: tuple[str, ...]) -> str:
     candidates = {name.lower(): name for name in names}
     if f"{_KAFKA_CLIENT}*" in names:
-        candidates["kafka.bootstrap.servers"] = "kafka.bootstrap.servers"
-    close = get_close_matches(lower, candidates, n=1, cutoff=0.7)
+        for name in ("bootstrap.servers", "kafka.bootstrap.servers"):
+            candidates[name] = "kafka.bootstrap.servers"
+    close = nearest(lower, candidates)
     if close:
-        return f"did you mean {candidates[close[0]]}?"
+        return f"did you mean {candidates[close]}?"
     return f"accepted: {', '.join(names)}"
 
 

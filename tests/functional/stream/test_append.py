@@ -193,9 +193,9 @@ def local(time: datetime | None) -> datetime | None:
 
 
 def test_triggers_and_buckets(make_bronze: Make) -> None:
-    sql = f"select *, cast(_value as int) % 2 as bucket from `{VIEW}`"
+    sql = f"select *, cast(_value as int) % 2 as `Bucket.1` from `{VIEW}`"
     bronze = make_bronze(
-        block={"max_files_per_trigger": 2}, sql=sql, target={"partition_by": ("bucket",)}
+        block={"max_files_per_trigger": 2}, sql=sql, target={"partition_by": ("bucket.1",)}
     )
     for i in range(5):
         bronze.land(f"{i}.txt", b"1\n2\n3\n4\n")
@@ -206,7 +206,7 @@ def test_triggers_and_buckets(make_bronze: Make) -> None:
     assert figures.output_files == 6
     assert bronze.batches() == [1, 2, 3]
     detail = bronze.session.sql(f"describe detail {bronze.name}").collect()[0]
-    assert detail["partitionColumns"] == ["bucket"]
+    assert detail["partitionColumns"] == ["Bucket.1"]
 
 
 def test_external_table(make_bronze: Make) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from alluvium.names import literal
 from alluvium.stream.options import HEADER, LINE_FORMATS, LISTING_OPTIONS, accepted
 
 UID = "source.root.landing.flights"
@@ -166,3 +167,8 @@ def test_sql_of_databricks(macros: Any, golden: Callable[[str, str], None]) -> N
     )
     events = macros.stream_events(macros.databricks_stream_lines(feed), feed)
     golden("stream_databricks", macros.databricks_stream_select(f"select * from ({events})"))
+
+
+@pytest.mark.parametrize("text", ["", "it's", "a\\'b", "Dear ${name}", "x' '{y}", "\n\t%$"])
+def test_a_literal_is_the_adapters(macros: Any, text: str) -> None:
+    assert macros.text_literal(text) == literal(text)

@@ -218,7 +218,7 @@ class AlluviumAdapter(SparkAdapter):
         elif config.get("on_schema_change") in ("append_new_columns", "sync_all_columns"):
             session.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
         if layouts.META in meta and config.model.resource_type == "model":
-            partition_by = layouts.as_list(config.get("partition_by"))
+            partition_by = layouts.partition_columns(config.get("partition_by"))
             layout = layouts.declared(config.model.name, meta[layouts.META])
             column = layouts.generated(layout, partition_by)
             if column is not None and column.name not in partition_by:

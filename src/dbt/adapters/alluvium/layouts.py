@@ -20,8 +20,10 @@ from alluvium.compaction.layout import Layout, parse_layout
 from alluvium.delta import bucket_column
 from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
+from alluvium.names import bare
 from alluvium.schema import shown
 from dbt.adapters.alluvium import told
+from dbt.adapters.alluvium.named import partitions
 
 META = "alluvium_layout"
 _log = AdapterLogger("Alluvium")
@@ -46,7 +48,7 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
         except LayoutError as error:
             found += [f"{error.model}: meta.{META}.{mistake}" for mistake in error.mistakes]
             continue
-        partition_by = as_list(config.get("partition_by"))
+        partition_by = partition_columns(config.get("partition_by"))
         properties = config.get("tblproperties") or {}
         if str(properties.get("delta.enableRowTracking")).lower() == "true":
             found.append(
@@ -62,9 +64,9 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def as_list(names: str | Sequence[str] | None) -> list[str]:
-    """`partition_by` as dbt takes it: one column or several."""
-    return [names] if isinstance(names, str) else list(names or [])
+def partition_columns(partition_by: str | Sequence[str] | None) -> list[str]:
+    """The columns of `partition_by`, as they are stored."""
+    return [bare(name) for name in partitions(partition_by)]
 
 
 def declared(model: str, block: Any) -> Layout | None:
@@ -76,14 +78,14 @@ def declared(model: str, block: Any) -> Layout | None:
 def layout_of(model: str, block: Any, partition_by: str | Sequence[str] | None) -> Layout | None:
     """What it means for a table that is partitioned so: with the time in the row key."""
     layout = declared(model, block)
-    return None if layout is None else with_time(layout, as_list(partition_by))
+    return None if layout is None else with_time(layout, partition_columns(partition_by))
 
 
 def generated(
     layout: Layout | None, partition_by: str | Sequence[str] | None
 ) -> GeneratedColumn | None:
     """The column that Delta generates for the buckets of a model; None for none."""
-    return None if layout is None else generated_column(layout, as_list(partition_by))
+    return None if layout is None else generated_column(layout, partition_columns(partition_by))
 
 
 def batch_query(
@@ -100,7 +102,7 @@ def batch_query(
     sort_by = layout.sort_by if layout is not None and in_order else ()
     if not computed and not sort_by:
         return None
-    return generated_sql(batch, computed, as_list(partition_by), sort_by)
+    return generated_sql(batch, computed, partition_columns(partition_by), sort_by)
 
 
 def check(
@@ -126,7 +128,7 @@ def check(
             mistakes.append(str(error))
 
     if table is None:
-        allow(check_row_key, layout.sort_by, fields, as_list(partition_by))
+        allow(check_row_key, layout.sort_by, fields, partition_columns(partition_by))
     else:
         files = TableFiles(session, table)
         allow(files.check_row_key, layout.sort_by, fields)

@@ -36,7 +36,7 @@ def lists(config: Mapping[str, Any]) -> dict[str, list[str] | None]:
     if excluded:
         found["merge_exclude_columns"] = [bare(name) for name in excluded]
     if config.get("partition_by") is not None:
-        found["partition_by"] = partitions(config) or None
+        found["partition_by"] = partitions(config["partition_by"]) or None
     return found
 
 
@@ -45,9 +45,8 @@ def predicates(config: Mapping[str, Any]) -> list[str]:
     return as_list(config.get("predicates") or config.get("incremental_predicates"))
 
 
-def partitions(config: Mapping[str, Any]) -> list[str]:
+def partitions(given: str | Sequence[str] | None) -> list[str]:
     """The names in `partition_by`, as they are written."""
-    given = config.get("partition_by")
     if isinstance(given, str) and "".join(m[0] for m in _SEVERAL.finditer(given)) == given:
         return _SEVERAL.findall(given)
     return as_list(given)
@@ -66,7 +65,7 @@ def columns(
     names = {key: as_list(config.get(key)) for key in _OF_A_MERGE if strategy == "merge"}
     # Iceberg partitions by what it makes of columns.
     if is_new and config.get("file_format", "delta") in (None, "delta"):
-        names["partition_by"] = partitions(config)
+        names["partition_by"] = partitions(config.get("partition_by"))
     return {key: found for key, found in names.items() if found}
 
 

@@ -160,7 +160,7 @@ def target(
     location = None
     if location_root is not None:
         location = f"{location_root.rstrip('/')}/{relation.identifier}"
-    columns = layouts.as_list(partition_by)
+    columns = layouts.partition_columns(partition_by)
     return stream.Target(
         name=relation.render(),
         checkpoint=checkpoint_of(

@@ -62,15 +62,17 @@ def log(error: BaseException) -> None:
 
 def message(error: BaseException, sql: str = "", start: int = 0) -> str:
     """An error in a few lines; `sql` and `start` as `spark_errors` has them."""
-    return placed(explain(error).text, error, sql, start)
+    cause = explain(error)
+    return _with_places(cause.text, error, cause, sql, start)
 
 
 def placed(text: str, error: BaseException | None, sql: str = "", start: int = 0) -> str:
     """What is said of an error, with the places that it names."""
-    if error is None:
-        return text
+    return text if error is None else _with_places(text, error, explain(error), sql, start)
+
+
+def _with_places(text: str, error: BaseException, cause: Cause, sql: str, start: int) -> str:
     log(error)
-    cause = explain(error)
     lines = [text, *(f"at {frame}" for frame in cause.frames)]
     where = _where(cause, sql, start)
     if where:
