@@ -91,6 +91,10 @@ bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE
 bench-versions: machine $(VENV)/.bench jars ## merge, hook and build beside an earlier version; ARGS="--before <commit or folder>"
 	$(BIN)/python benchmarks/versions.py $(ARGS)
 
+.PHONY: bench-landing
+bench-landing: machine $(VENV)/.bench jars ## a streaming table over 100,000 landed files; ARGS="--before <commit or folder>"
+	$(BIN)/python benchmarks/landing.py $(ARGS)
+
 .PHONY: bench-merge
 bench-merge: machine $(VENV)/.bench .venv-iceberg/.done jars ## merges beside dbt-spark, delta-rs and Iceberg; ARGS=--full for 100 million rows
 	$(BIN)/python benchmarks/merge.py $(ARGS)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
@@ -60,6 +59,22 @@ class Freshness:
     since: datetime | None = None
 
 
+def noted(**note: int) -> str:
+    """The user metadata of a streaming table's commit."""
+    return json.dumps({NOTE: note})
+
+
+def stream_note(commit: Mapping[str, Any] | None) -> dict[str, int] | None:
+    """What a stream noted in the `commitInfo` of its commit; None for a commit of another."""
+    try:
+        found = json.loads((commit or {}).get("userMetadata") or "{}")
+    except ValueError:
+        return None
+    note = found.get(NOTE) if isinstance(found, dict) else None
+    # Another writer may note what it likes.
+    return note if isinstance(note, dict) and isinstance(note.get("batch_id"), int) else None
+
+
 def newest(session: SparkSession, table: str) -> datetime | None:
     """Time (UTC) of the newest event of a streaming table's newest batch, if its log says it."""
     return next((arrival.newest for arrival in _arrivals(session, table)), None)
@@ -91,37 +106,25 @@ def freshness(session: SparkSession, table: str, through: int) -> Freshness | No
 
 def _arrivals(session: SparkSession, table: str) -> Iterator[Arrival]:
     """The batches of a streaming table, newest first, as far back as its log tells them."""
-    snapshot = log.snapshot_of(session, table)
     column = log.physical_name(session, table, TIME)
-    table_log = snapshot.deltaLog()
     without = 0
-    for number in range(int(snapshot.version()), -1, -1):
-        try:
-            lines = log.commit_of(session, table_log, number).mkString("\n").splitlines()
-        except Py4JJavaError:
-            return  # cleaned up
-        info = log.commit_info(lines[0]) if lines else {}
-        batch = _batch(info)
-        without = without + 1 if batch is None else 0
-        if batch is not None:
+    for lines in log.newest_first(session, table):
+        if lines is None:
+            return
+        info = log.commit_info(lines[0])
+        note = stream_note(info)
+        without = without + 1 if note is None else 0
+        if note is not None:
             adds = [one for line in lines if (one := json.loads(line).get("add"))]
             stats = [json.loads(one.get("stats") or "{}") for one in adds]
             yield Arrival(
-                batch,
+                int(note["batch_id"]),
                 int((info.get("operationMetrics") or {}).get("numOutputRows", 0)),
                 min(_bounds(stats, "minValues", column), default=None),
                 max(_bounds(stats, "maxValues", column), default=None),
             )
         if str(info.get("operation")).upper().startswith(_REPLACES) or without == _WITHOUT_BATCH:
             return
-
-
-def _batch(info: Mapping[str, Any]) -> int | None:
-    """The batch that a streaming table notes in its commit."""
-    try:
-        return int(json.loads(info.get("userMetadata") or "{}")[NOTE]["batch_id"])
-    except (KeyError, TypeError, ValueError):
-        return None  # the commit of another writer, or a note of theirs
 
 
 def _bounds(stats: Iterable[Mapping[str, Any]], kind: str, column: str) -> Iterator[datetime]:

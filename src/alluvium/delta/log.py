@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
@@ -169,6 +170,24 @@ def commit_of(session: SparkSession, table_log: Any, version: int) -> Any:
 def commit_info(first: str) -> dict[str, Any]:
     """`commitInfo` of a commit, its first action: Delta's conflict detection reads it there too."""
     return dict(json.loads(first).get("commitInfo") or {})
+
+
+def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator[list[str] | None]:
+    """The actions, JSON texts, of each commit, newest first, down to the one behind `after`.
+
+    Reads a file of the log for each; ends with None where the log has the next one no more.
+    """
+    table_log = delta_log(session, table)
+    for version in range(int(snapshot_of(session, table).version()), after, -1):
+        try:
+            lines = commit_of(session, table_log, version)
+        except Py4JJavaError as error:
+            if "FileNotFound" not in str(error.java_exception):
+                raise
+            yield None
+            return
+        # By this sign alone: the texts may hold others that end a line.
+        yield lines.mkString("\n").split("\n")
 
 
 def commits(session: SparkSession, table: str) -> DataFrame:

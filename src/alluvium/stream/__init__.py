@@ -1,7 +1,6 @@
 """Append-only bronze tables from files or Kafka, exactly once (``streaming_table``)."""
 
 from alluvium.stream.append import (
-    StreamError,
     Target,
     append,
     create_empty,
@@ -9,7 +8,7 @@ from alluvium.stream.append import (
 )
 from alluvium.stream.figures import Figures
 from alluvium.stream.sources import check_schema
-from alluvium.stream.spec import Feed, SpecError, StreamSpec, parse_spec
+from alluvium.stream.spec import Feed, SpecError, StreamError, StreamSpec, parse_spec
 from alluvium.stream.views import register_batch_view
 
 __all__ = [

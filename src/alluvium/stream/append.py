@@ -8,7 +8,6 @@ offsets and the same epoch, so Delta skips it where it had committed.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
 from alluvium.compaction.generated import GeneratedColumn
-from alluvium.delta import arrivals, bucket_column
+from alluvium.delta import arrivals, bucket_column, log
 from alluvium.delta.order import in_order
 from alluvium.engine.causes import reason
 from alluvium.names import among, quoted
@@ -36,22 +35,19 @@ from alluvium.stream.figures import Figures
 from alluvium.stream.files import Files
 from alluvium.stream.intake import Intake
 from alluvium.stream.sources import (
+    PLACE,
     KafkaSource,
     Trigger,
     no_events,
     open_source,
     register_view,
 )
-from alluvium.stream.spec import Feed
+from alluvium.stream.spec import Feed, StreamError
 
 BATCH_ID = "_batch_id"
 # One output file per this many bytes of a trigger's events before compression.
 BYTES_PER_FILE = 512 * 1024 * 1024
 _LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
-
-
-class StreamError(RuntimeError):
-    """A streaming table cannot be built as described; the message says what is accepted."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,6 @@ def append(
     place = _place(session, files, target, existed, full_refresh, now)
 
     run = _Run(feed, sql, view, target, place)
-    settled = place.settled()
     waiting = None
     absent: str | None = None
     warnings: list[str] = []
@@ -163,13 +158,11 @@ def append(
         if waiting is None:
             _take(session, intake, run)
         absent, warnings = intake.absent, intake.warnings()
-        settled = intake.place.settled()
-    if place.replaces and not run.replaced and _last_epoch(files, place) < 0:
+        run.place = replace(run.place, version=intake.version)
+    if run.place.replaces and _last_epoch(files, place) < 0:
         # Nothing at the source: the refreshed table is empty.
         run.replace_by_nothing(session)
-    if run.replaced:
-        settled = replace(settled, table_id=_table_id(session, target))
-    if settled != place:
+    if (settled := run.place.settled()) != place:
         checkpoints.save(files, settled)
     return replace(
         run.figures(),
@@ -262,10 +255,10 @@ def _check_schema(session: SparkSession, target: Target, columns: StructType) ->
 
 
 def _table_id(session: SparkSession, target: Target) -> str:
-    detail = session.sql(f"describe detail {target.name}").select("id", "format").first()
-    if detail is None or detail["format"] != "delta":
+    snapshot = log.snapshot_of(session, target.name)
+    if snapshot.version() < 0:
         raise StreamError(f"{target.name} exists and is not a Delta table")
-    return str(detail["id"])
+    return str(snapshot.metadata().id())
 
 
 def highest_batch(session: SparkSession, table: str) -> int:
@@ -278,9 +271,11 @@ def highest_batch(session: SparkSession, table: str) -> int:
     found = 0
     if BATCH_ID in session.table(table).columns:
         found = session.table(table).agg(F.max(BATCH_ID)).collect()[0][0] or 0
-    history = session.sql(f"describe history {table}").select("userMetadata")
-    for row in history.where("userMetadata like '%alluvium_stream%'").limit(1).collect():
-        found = max(found, json.loads(row[0])["alluvium_stream"]["batch_id"])
+    for actions in log.newest_first(session, table):
+        if (
+            note := arrivals.stream_note(log.commit_info(actions[0]) if actions else None)
+        ) is not None:
+            return max(int(found), int(note["batch_id"]))
     return int(found)
 
 
@@ -298,10 +293,17 @@ def _place(
     place = checkpoints.load(files, root)
     ours = place is not None and place.table_id == table_id
     epoch = -1 if place is None else _last_epoch(files, place)
-    started = epoch >= 0 or (place is not None and ledger.exists(files, place.location))
+    # Of Kafka: where the topics begin for it, though no event came yet.
+    started = place is not None and (
+        ledger.exists(files, place.location) or files.exists(f"{place.location}/sources")
+    )
+    if place is not None and place.replaces:
+        # Its first commit was made and not noted: the table may be any one since, by RESTORE.
+        ours = ours and place.app_id not in log.state(session, target.name)[1]
     if place is not None and ours and started and not full_refresh:
         return place
-    highest = highest_batch(session, target.name)
+    is_new = not existed and log.version(session, target.name) == 0
+    highest = 0 if is_new else highest_batch(session, target.name)
     replaces = full_refresh and existed
     known = existed and not full_refresh and highest > 0
     if place is not None and ours and not full_refresh:
@@ -314,7 +316,7 @@ def _place(
         # No epoch says how far an earlier table came. It rose by less than one a millisecond.
         base = max(highest, 0 if place is None else place.base, int(now() * 1000))
     new = checkpoints.begin(root, base, table_id, replaces=replaces, skips_known=known)
-    absent = {"_source_partition", "_source_offset"} - set(session.table(target.name).columns)
+    absent = set(PLACE) - set(session.table(target.name).columns)
     if new.skips_known and absent:
         raise StreamError(
             f"{target.name}: its checkpoint {root} is lost, and without its columns "
@@ -372,7 +374,6 @@ class _Run:
         self.target = target
         self.place = place
         self._done: list[Figures] = []
-        self.replaced = False
 
     def figures(self) -> Figures:
         """The run's sums."""
@@ -388,26 +389,29 @@ class _Run:
         """The first commit of a full refresh whose source is empty."""
         no_events(session, self._feed).createOrReplaceTempView(quoted(self.view))
         empty = session.sql(self.sql).withColumn(BATCH_ID, F.lit(None).cast("bigint"))
-        self._replace(self._with_bucket(empty), {})
+        self._replace(session, self._with_bucket(empty), {})
 
     def write(self, session: SparkSession, trigger: Trigger, epoch: int) -> int | None:
         """Commit the events of a micro-batch; the version, or None where it had committed."""
+        now = checkpoints.load(Files(session), self.place.root)
+        if now is None or now.id != self.place.id:
+            raise _not_alone(self)
         batch_id = self.place.batch_id(epoch)
-        replaces = self.place.replaces and epoch == 0
+        replaces = self.place.replaces
         register_view(session, trigger.events, self.view)
         rows = session.sql(self.sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
         rows = self._few_files(self._with_bucket(rows), trigger)
         # To the sort of a compaction each file is a run then; nothing relies on it.
         rows = in_order(rows, self.target.partition_by, self.target.sort_by)
-        note = {"batch_id": batch_id, "files": trigger.files, "bytes": trigger.bytes}
+        note = arrivals.noted(batch_id=batch_id, files=trigger.files, bytes=trigger.bytes)
         options = {
             "txnAppId": self.place.app_id,
             "txnVersion": str(epoch),
-            "userMetadata": json.dumps({arrivals.NOTE: note}),
+            "userMetadata": note,
         }
         session.conf.unset(_LAST_COMMIT)
         if replaces:
-            self._replace(rows, options)
+            self._replace(session, rows, options)
         else:
             writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
             writer.options(**options).saveAsTable(self.target.name)
@@ -431,7 +435,7 @@ class _Run:
     def _partition_columns(self) -> list[Column]:
         return [F.col(quoted(name)) for name in self.target.partition_by]
 
-    def _replace(self, rows: DataFrame, options: Mapping[str, str]) -> None:
+    def _replace(self, session: SparkSession, rows: DataFrame, options: Mapping[str, str]) -> None:
         writer = rows.writeTo(self.target.name).using("delta").options(**options)
         for key, value in self.target.tblproperties.items():
             writer = writer.tableProperty(key, value)
@@ -440,22 +444,31 @@ class _Run:
         if self.target.partition_by:
             writer = writer.partitionedBy(*self._partition_columns())
         writer.createOrReplace()
-        self.replaced = True
+        # At once: if a later commit fails, the next run goes on behind this one.
+        table_id = _table_id(session, self.target)
+        self.place = replace(self.place, replaces=False, table_id=table_id)
+        checkpoints.save(Files(session), self.place)
 
     def _metrics(self, session: SparkSession, version: int) -> tuple[int, int]:
-        history = session.sql(f"describe history {self.target.name} limit 20")
-        for row in history.where(F.col("version") == version).collect():
-            metrics = row["operationMetrics"]
-            return int(metrics.get("numOutputRows", 0)), int(metrics.get("numFiles", 0))
-        return 0, 0
+        table_log = log.delta_log(session, self.target.name)
+        commit = log.commit_info(log.commit_of(session, table_log, version).head())
+        metrics = commit.get("operationMetrics") or {}
+        return int(metrics.get("numOutputRows", 0)), int(metrics.get("numFiles", 0))
 
 
 def _take(session: SparkSession, intake: Intake, run: _Run) -> None:
     """Read the files of a landing folder that the table lacks."""
     # A copy of the session, for the caller's view of the source has all of its events.
     own = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+
+    def write(trigger: Trigger, epoch: int) -> int:
+        version = run.write(own, trigger, epoch)
+        if version is None:
+            raise _not_alone(run)
+        return version
+
     try:
-        intake.take(own, run.sql, run.view, partial(run.write, own))
+        intake.take(own, run.sql, run.view, write)
     except Py4JJavaError as error:
         raise _failed(run, error) from error
 
@@ -463,19 +476,24 @@ def _take(session: SparkSession, intake: Intake, run: _Run) -> None:
 def _stream(session: SparkSession, source: KafkaSource, run: _Run) -> None:
     """Run Kafka's micro-batches until all that was there at the start is in."""
     errors: list[Exception] = []
+    planned = checkpoints.last_epoch(Files(session), run.place)
 
     def micro_batch(batch: DataFrame, epoch: int) -> None:
         own = batch.sparkSession
         try:
             known = own.table(run.target.name) if run.place.skips_known else None
-            run.write(own, source.trigger(batch, known), epoch)
+            version = run.write(own, source.trigger(batch, known), epoch)
+            if version is None and epoch > planned:
+                raise _behind(run)
         except Exception as error:
             errors.append(_failed(run, error) if isinstance(error, Py4JJavaError) else error)
             raise
 
     # Without new events there is nothing to do: no state, no watermark.
     session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
-    writer = source.stream(session).writeStream.foreachBatch(micro_batch)
+    writer = source.stream(session, again=run.place.skips_known).writeStream.foreachBatch(
+        micro_batch
+    )
     writer = writer.option("checkpointLocation", run.place.location)
     with _unlogged_callback():
         query = writer.trigger(availableNow=True).start()
@@ -486,6 +504,20 @@ def _stream(session: SparkSession, source: KafkaSource, run: _Run) -> None:
             raise failed from failed.__cause__ or error
         finally:
             query.stop()
+
+
+def _not_alone(run: _Run) -> StreamError:
+    return StreamError(
+        f"{run.target.name}: another process filled it at the same time; run a streaming table in "
+        "one process at a time. This run wrote nothing more: run it again"
+    )
+
+
+def _behind(run: _Run) -> StreamError:
+    return StreamError(
+        f"{run.target.name}: its checkpoint {run.place.root} is older than the table. Delete that "
+        "folder: the next run then reads what the table lacks"
+    )
 
 
 def _failed(run: _Run, error: Py4JJavaError) -> StreamError:

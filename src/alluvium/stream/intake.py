@@ -9,8 +9,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
-from alluvium.names import quoted
+from alluvium.delta import arrivals, log
 from alluvium.stream import ledger as ledgers
 from alluvium.stream import spark_log
 from alluvium.stream.checkpoint import Checkpoint
@@ -24,10 +23,9 @@ from alluvium.stream.landing import (
     unread,
 )
 from alluvium.stream.ledger import Ledger
-from alluvium.stream.sources import FileSource, Trigger, register_view
-from alluvium.stream.spec import SpecError
+from alluvium.stream.sources import PLACE, FileSource, Trigger, lacking, register_view
+from alluvium.stream.spec import SpecError, StreamError
 
-PLACE = ("_source_partition", "_source_offset")
 # Commits that bring no events which an earlier one did not: of a compaction, of deletes.
 _BRING_NOTHING = (
     "ADD COLUMNS",
@@ -40,6 +38,8 @@ _BRING_NOTHING = (
     "VACUUM END",
     "VACUUM START",
 )
+# So many commits are read one by one; after more of them the table is asked.
+_COMMITS = 100
 # So many names can prune the table's files by their bounds.
 _PRUNING = 1000
 _SHOWN = 5
@@ -66,9 +66,9 @@ class Intake:
         self._look_at_table()
 
     @property
-    def place(self) -> Checkpoint:
-        """The checkpoint, which knows up to which version of the table the ledger has its files."""
-        return replace(self._place, version=self._version)
+    def version(self) -> int | None:
+        """Of the table, up to which the ledger has its files."""
+        return self._version
 
     @property
     def absent(self) -> str | None:
@@ -100,7 +100,7 @@ class Intake:
         session: SparkSession,
         sql: str,
         view: str,
-        write: Callable[[Trigger, int], int | None],
+        write: Callable[[Trigger, int], int],
     ) -> None:
         """Write the events of all files that wait.
 
@@ -109,7 +109,7 @@ class Intake:
             sql: The query over them.
             view: Name of the view.
             write: Makes one commit of a trigger's events, under the number of its epoch. Returns
-                the version of the table that it made.
+                the version of the table that it made, and raises if another run made it.
         """
         self._pass_over_held(session, sql, view)
         spec = self._source.feed.spec
@@ -140,7 +140,7 @@ class Intake:
             stamps = {file.name: file.stamp for file in self._landed}
             ledger.note(self._files, {name: stamps.get(name) for name in names}, set())
             spark_log.delete(self._files, place)
-        elif ledger.planned:
+        elif ledger.planned is not None:
             if self._committed() >= ledger.epoch:
                 ledger.finish(self._files)
             else:
@@ -160,23 +160,42 @@ class Intake:
         return {row[0] for row in names if row[0] is not None}
 
     def _look_at_table(self) -> None:
-        """Note what the table got since this checkpoint last looked: a RESTORE may bring events."""
-        if not self.unread or self._place.replaces or not self._has_places:
+        """Note what the table got since this checkpoint last looked: a RESTORE may bring events.
+
+        A checkpoint out of a backup is behind the table. What it does not know is compared.
+        """
+        if not self.unread or self._place.replaces:
             return
         version = log.version(self._session, self._table)
-        if version != self._version and self._may_have_more(version):
+        if version == self._version:
+            return
+        committed = self._committed()
+        is_behind = committed >= self._ledger.epoch
+        if is_behind and not self._has_places:
+            raise StreamError(
+                f"{self._table}: its checkpoint {self._place.root} is older than the table, and "
+                f"without its columns {', '.join(PLACE)} it cannot tell what it holds; run with "
+                "--full-refresh"
+            )
+        if is_behind:
+            self._ledger.epoch = committed + 1
+        if is_behind or (self._has_places and self._may_have_more(version)):
             self._ledger.note(self._files, {}, self._held())
         self._version = version
 
     def _may_have_more(self, version: int) -> bool:
         """Whether a commit since the last look may have brought events that are not of ours."""
-        if self._version is None:
+        known = self._version
+        if known is None or not 0 < version - known <= _COMMITS:
             return True
-        commits = version - self._version
-        history = self._session.sql(f"describe history {self._table} limit {commits}")
-        ours = F.coalesce(F.col("userMetadata"), F.lit("")).contains('"alluvium_stream"')
-        known = history.where(ours | F.col("operation").isin(*_BRING_NOTHING)).count()
-        return int(known) != commits
+        for actions in log.newest_first(self._session, self._table, after=known):
+            commit = None if actions is None else log.commit_info(actions[0])
+            if commit is None:
+                return True
+            ours = arrivals.stream_note(commit) is not None
+            if not ours and commit.get("operation") not in _BRING_NOTHING:
+                return True
+        return False
 
     def _pass_over_held(self, session: SparkSession, sql: str, view: str) -> None:
         """Note the waiting files of which the table holds all that the query selects."""
@@ -196,10 +215,10 @@ class Intake:
 
     def _lacking(self, events: DataFrame, held: set[str]) -> DataFrame:
         """The events whose places the table does not hold."""
-        places = events.sparkSession.table(self._table).select(*PLACE)
+        table = events.sparkSession.table(self._table)
         if len(held) <= _PRUNING:
-            places = places.where(F.col(PLACE[0]).isin(*held))
-        return events.join(places, list(PLACE), "left_anti").select(*map(quoted, events.columns))
+            table = table.where(F.col(PLACE[0]).isin(*held))
+        return lacking(events, table)
 
     def _check_archive(self) -> None:
         archive = self._source.feed.options.get("sourceArchiveDir")

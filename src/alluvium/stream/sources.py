@@ -35,6 +35,8 @@ EVENT_DDL = (
     "_key string, _value string, _headers array<struct<key:string,value:binary>>, "
     "_source_partition string, _source_offset bigint, _source_timestamp timestamp"
 )
+# The columns that name an event's place.
+PLACE = ("_source_partition", "_source_offset")
 _HEADERS = "array<struct<key:string,value:binary>>"
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 # The raw line that names a file's columns, among the headers of each of its events.
@@ -481,6 +483,19 @@ def path_of(url: Column) -> Column:
     return F.regexp_replace(decoded, _SCHEME, "")
 
 
+def lacking(events: DataFrame, table: DataFrame) -> DataFrame:
+    """The events whose places a table does not hold."""
+    places = table.select(*PLACE)
+    return events.join(places, list(PLACE), "left_anti").select(*map(quoted, events.columns))
+
+
+def _not_at_the_end(starting: str) -> str:
+    """Kafka's `startingOffsets`, at the start where they are at the end."""
+    if starting.lower() == "latest":
+        return "earliest"
+    return re.sub(r":\s*-1\b", ": -2", starting)
+
+
 def _path_in(path: str) -> str:
     """The same of a path as Spark writes it, which is not encoded."""
     return re.sub(_SCHEME, "", path)
@@ -492,23 +507,29 @@ class KafkaSource:
     def __init__(self, feed: Feed):
         self.feed = feed
 
-    def stream(self, session: SparkSession) -> DataFrame:
-        """The streaming frame whose micro-batches `trigger` turns into events."""
-        return session.readStream.format("kafka").options(**self._options()).load()
+    def stream(self, session: SparkSession, *, again: bool = False) -> DataFrame:
+        """The streaming frame whose micro-batches `trigger` turns into events.
+
+        again: from the start once more, of what a table may have read already.
+        """
+        options = self._options(earliest=again)
+        return session.readStream.format("kafka").options(**options).load()
 
     def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger:
         """Events of a micro-batch that ``known`` (a bronze table) lacks."""
         events = self._events(batch)
         if known is not None:
-            # Offsets of a partition are taken in order: whatever lies below the highest is in.
-            reached = known.groupBy("_source_partition").agg(
-                F.max("_source_offset").alias("reached")
-            )
-            events = (
-                events.join(reached, "_source_partition", "left")
-                .where("reached is null or _source_offset > reached")
-                .select(*events.columns)
-            )
+            if self._options() != self._options(earliest=True):
+                # The first run began somewhere; what it left out comes before all that is held.
+                first = known.groupBy(PLACE[0]).agg(F.min(PLACE[1]).alias("first"))
+                events = (
+                    events.join(first, PLACE[0], "left")
+                    .where(f"first is null or {PLACE[1]} >= first")
+                    .select(*events.columns)
+                )
+            # The offsets of a micro-batch are few of the table's, and prune its files.
+            ends = events.agg(F.min(PLACE[1]), F.max(PLACE[1])).collect()[0]
+            events = lacking(events, known.where(F.col(PLACE[1]).between(*ends)))
         return Trigger(events, 0, 0, 0)
 
     def batch(self, session: SparkSession) -> DataFrame:
@@ -522,6 +543,8 @@ class KafkaSource:
         if planned:
             text = files.read(f"{checkpoint}/offsets/{max(planned)}") or ""
             start["startingOffsets"] = text.strip().splitlines()[-1]
+        elif self._options() != self._options(earliest=True):
+            return None
         events = self._read(session, **start)
         try:
             events.isEmpty()
@@ -533,16 +556,24 @@ class KafkaSource:
         return events
 
     def _read(self, session: SparkSession, **start: str) -> DataFrame:
-        options = {**self._options(), **start}
+        options = {**self._options(earliest=True), **start}
         options.pop("maxOffsetsPerTrigger", None)
         return self._events(session.read.format("kafka").options(**options).load())
 
-    def _options(self) -> dict[str, str]:
+    def _options(self, *, earliest: bool = False) -> dict[str, str]:
+        """Of the reader.
+
+        earliest: where it would begin at the end, it begins at the start. A batch cannot begin at
+            the end, and a second start there would leave out what came since the first one.
+        """
         # A topic that is named is an error where it is absent; one that matches may come later.
         topics = "|".join(re.escape(topic) for topic in self.feed.spec.topics)
         defaults = {"startingOffsets": "earliest"}
         ours = {"subscribePattern": topics, "includeHeaders": "true"}
-        return {**defaults, **self.feed.options, **ours}
+        options = {**defaults, **self.feed.options, **ours}
+        if earliest:
+            options["startingOffsets"] = _not_at_the_end(options["startingOffsets"])
+        return options
 
     def _events(self, rows: DataFrame) -> DataFrame:
         partition = F.concat_ws("-", F.col("topic"), F.col("partition").cast("string"))

@@ -38,6 +38,10 @@ class SpecError(ValueError):
         super().__init__(f"source {source}: meta.alluvium_stream is wrong:{lines}")
 
 
+class StreamError(RuntimeError):
+    """A streaming table cannot be built as described; the message says what is accepted."""
+
+
 @dataclass(frozen=True)
 class EnvVar:
     """A value that the run reads from the environment, so that no file ever holds it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib
 import json
 import os
 import shutil
@@ -20,6 +21,8 @@ from alluvium.stream import checkpoint
 from alluvium.stream.files import Files
 from alluvium.stream.sources import open_source
 
+# The package's attribute of this name is the function.
+append = importlib.import_module("alluvium.stream.append")
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]
 
@@ -306,7 +309,7 @@ def test_parquet_rows(make_bronze: Make) -> None:
 
 def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
     bronze = make_bronze()
-    block = {
+    block: dict[str, Any] = {
         "format": "kafka",
         "topic": "a-b",
         "options": {"kafka.bootstrap.servers": "localhost:1"},
@@ -317,6 +320,7 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
         "timestamp, timestampType int, headers array<struct<key:string,value:binary>>"
     )
     rows = [
+        (b"k", b"v", "a-b", 0, 3, None, 0, None),
         (b"k", b"v", "a-b", 0, 5, None, 0, [("h", b"1")]),
         (None, None, "a-b", 0, 6, None, 0, None),
         (b"\xff", b"\xfe", "a-b", 1, 0, None, 0, [("h", b"2")]),
@@ -329,13 +333,20 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
     assert (None, None, None, "a-b-0", 6) in found
     raw = [("h", bytearray(b"2")), ("_key", bytearray(b"\xff")), ("_value", bytearray(b"\xfe"))]
     assert ("\ufffd", "\ufffd", raw, "a-b-1", 0) in found
+    # Without a checkpoint a place that is not held is read, whatever lies above it is.
     known = bronze.session.createDataFrame(
-        [("a-b-0", 5), ("a-b-0", 3)], "_source_partition string, _source_offset bigint"
+        [("a-b-0", 4), ("a-b-0", 6)], "_source_partition string, _source_offset bigint"
     )
-    later = source.trigger(batch, known)
-    assert later is not None
-    left = {(r["_source_partition"], r["_source_offset"]) for r in later.events.collect()}
-    assert left == {("a-b-0", 6), ("a-b-1", 0)}
+
+    def lacking() -> set[tuple[str, int]]:
+        source = open_source(stream.parse_spec("k.t", block).resolve(bronze.root, None))
+        events = source.trigger(batch, known).events.collect()
+        return {(row["_source_partition"], row["_source_offset"]) for row in events}
+
+    assert lacking() == {("a-b-0", 3), ("a-b-0", 5), ("a-b-1", 0)}
+    # Where the first run began at the end, what lies below all that is held was left out.
+    block["options"]["startingOffsets"] = "latest"
+    assert lacking() == {("a-b-0", 5), ("a-b-1", 0)}
 
 
 @pytest.mark.parametrize(("committed", "idle"), [("commits/0", True), ("commits/1", False)])
@@ -414,6 +425,70 @@ def test_other_content_under_a_name_is_told_once(make_bronze: Make) -> None:
     assert (figures.rows, len(figures.warnings)) == (0, 1)
     assert "1.txt: written again since it was read" in figures.warnings[0]
     assert bronze.run().warnings == ()
+
+
+def test_a_full_refresh_that_stopped_half_way(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"max_files_per_trigger": 1})
+    for number in (1, 2):
+        bronze.land(f"{number}.gz", gzip.compress(b"a\nb\n"))
+    bronze.run()
+    before = bronze.versions() - 1
+    whole = (bronze.landing / "2.gz").read_bytes()
+    bronze.land("2.gz", whole[:-4])
+    with pytest.raises(stream.StreamError, match=r"2\.gz"):
+        bronze.run(full_refresh=True)
+    assert len(bronze.rows()) == 2
+    # The table of before has what the refresh was going to read.
+    bronze.session.sql(f"restore table {bronze.name} to version as of {before}")
+    bronze.land("2.gz", whole)
+    assert bronze.run().batch_id is None
+    bronze.check()
+
+
+def test_a_checkpoint_that_is_behind_the_table(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    bronze.land("1.txt", b"a\n")
+    bronze.run()
+    shutil.copytree(bronze.checkpoint, bronze.root / "backup")
+    bronze.land("2.txt", b"b\n")
+    bronze.run()
+    bronze.lose_checkpoint()
+    (bronze.root / "backup").rename(bronze.checkpoint)
+    bronze.land("3.txt", b"c\n")
+    figures = bronze.run()
+    assert (figures.rows, figures.batch_id) == (1, 3)
+    bronze.check()
+    # One that is damaged says so, and what to do.
+    [ledger] = bronze.checkpoint.glob("*/files/*.all")
+    ledger.write_text(ledger.read_text()[:-3])
+    with pytest.raises(stream.StreamError, match="Delete the folder") as error:
+        bronze.run()
+    shutil.rmtree(str(error.value).split("folder ")[1].split(":")[0])
+    assert bronze.run().batch_id is None
+    bronze.check()
+
+
+def test_another_process_fills_the_table_meanwhile(
+    make_bronze: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bronze = make_bronze(block={"max_files_per_trigger": 1})
+    bronze.land("1.txt", b"a\n")
+    bronze.run()
+    own = append._Run.write
+    for meanwhile in ({}, {"full_refresh": True}):
+        bronze.land(f"{len(meanwhile)}2.txt", b"b\n")
+
+        def write(*args: Any, others: dict[str, Any] = meanwhile) -> Any:
+            monkeypatch.setattr(append._Run, "write", own)
+            bronze.land(f"{len(others)}3.txt", b"c\n")
+            bronze.run(**others)
+            return own(*args)
+
+        monkeypatch.setattr(append._Run, "write", write)
+        with pytest.raises(stream.StreamError, match="another process"):
+            bronze.run()
+        bronze.run()
+        bronze.check()
 
 
 @pytest.mark.parametrize("wanted", ["delete", "archive"])

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from deltalake import DeltaTable
+from functional.delta_rs import by_query
 from functional.runner import DBT, add_jars
 from functional.stream.kafka_broker import PARTITIONS, Broker, broker
 from pyspark import __version__ as spark_version
@@ -58,12 +59,12 @@ class Bronze:
         (self.root / "models").mkdir(exist_ok=True)
         for name, content in files.items():
             (self.root / name).write_text(yaml.safe_dump(content))
+
+    def run(self, *args: str, hook: str = "") -> str:
         (self.root / "models/events.sql").write_text(
-            "{{ config(materialized='streaming_table') }}"
+            f"{{{{ config(materialized='streaming_table', pre_hook={[hook] if hook else []}) }}}}"
             " select * from {{ source('raw', 'events') }}"
         )
-
-    def run(self, *args: str) -> str:
         done = subprocess.run(
             [*DBT, "run", "--no-use-colors", "--profiles-dir", ".", *args],
             cwd=self.root,
@@ -75,8 +76,12 @@ class Bronze:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def lose_checkpoint(self) -> None:
+        [checkpoint] = (self.root / "home/checkpoints").iterdir()
+        shutil.rmtree(checkpoint)
+
     def rows(self) -> list[dict[str, Any]]:
-        return self.table.to_pyarrow_table().to_pylist()
+        return by_query(self.table).to_pylist()
 
     @property
     def table(self) -> DeltaTable:
@@ -122,18 +127,39 @@ def test_events_of_a_broker(bronze: Bronze) -> None:
     assert "events: 5 events" in bronze.run()
     check(bronze, 127)
 
-    # Without its checkpoint it reads the topics again, and takes what it lacks.
-    [checkpoint] = (bronze.root / "home/checkpoints").iterdir()
-    shutil.rmtree(checkpoint)
+    # Rows that were deleted stay away while the checkpoint knows them.
     bronze.write()
     bronze.broker.send("orders", lines(120, 124))
-    assert "events: 4 events" in bronze.run()
-    check(bronze, 131)
+    assert "events: 4 events" in bronze.run(
+        hook="delete from {{ this }} where _source_offset = 2 and _source_partition like 'orders%'"
+    )
+    assert len(bronze.rows()) == 131 - PARTITIONS
+    # Without it the topics are read again, and it takes exactly what it lacks.
+    bronze.lose_checkpoint()
+    bronze.broker.send("orders", lines(124, 126))
+    assert f"events: {PARTITIONS + 2} events" in bronze.run()
+    check(bronze, 133)
 
     newest = max(row["_batch_id"] for row in bronze.rows())
     bronze.run("--full-refresh")
-    check(bronze, 131)
+    check(bronze, 133)
     assert min(row["_batch_id"] for row in bronze.rows()) > newest
+
+
+def test_from_the_end_of_a_topic_on(bronze: Bronze) -> None:
+    def send(*numbers: int) -> None:
+        bronze.broker.send("orders", [f"n:{n}\tone\t{n}" for n in numbers])
+
+    # One key is one partition: of the others nothing is known.
+    bronze.write(options=STREAM["options"] | {"startingOffsets": "latest"})
+    send(1, 2, 3)
+    assert "events: nothing new" in bronze.run()
+    send(4, 5, 6)
+    assert "events: 3 events" in bronze.run()
+    bronze.lose_checkpoint()
+    send(7)
+    assert "events: 2 events" in bronze.run(hook="delete from {{ this }} where _value = '5'")
+    assert sorted(row["_value"] for row in bronze.rows()) == ["4", "5", "6", "7"]
 
 
 def check(bronze: Bronze, count: int) -> None:
