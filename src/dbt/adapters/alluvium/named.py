@@ -36,7 +36,7 @@ def lists(config: Mapping[str, Any]) -> dict[str, list[str] | None]:
     if excluded:
         found["merge_exclude_columns"] = [bare(name) for name in excluded]
     if config.get("partition_by") is not None:
-        found["partition_by"] = partitions(config["partition_by"]) or None
+        found["partition_by"] = partitions(config.get("partition_by")) or None
     return found
 
 
