@@ -25,6 +25,7 @@ import pytest
 from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from functional.stream.bronze import VIEW, Bronze
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -368,7 +369,7 @@ class History:
         figures, error = None, ""
         try:
             figures = self.bronze.run(full_refresh=full_refresh)
-        except (KilledError, stream.StreamError) as caught:
+        except (KilledError, stream.StreamError, PySparkException) as caught:
             error = str(caught)
         if figures is None:
             assert broken or (dies and "killed" in error), error
