@@ -88,6 +88,7 @@ class Promise:
         held: What bronze holds.
         refreshing: A full refresh has begun and replaced nothing yet.
         stuck: Nothing tells what a bronze without places holds.
+        died: The last run was killed.
         table_id: Of bronze.
     """
 
@@ -98,6 +99,7 @@ class Promise:
     held: dict[Place, str] = field(default_factory=dict)
     refreshing: bool = False
     stuck: bool = False
+    died: bool = False
     table_id: str = ""
 
     def new(self) -> dict[str, File]:
@@ -377,10 +379,13 @@ class History:
             assert not broken - promise.unsure
         self._settle(done=figures is not None)
         if figures is None:
+            promise.died = True
             return
+        # A run that dies as it notes what it tells has not told it, or it is told once more.
+        died, promise.died = promise.died, False
         for name, file in promise.landed.items():
             told = any(name in warning for warning in figures.warnings)
-            if known.get(name) and not promise.refreshing:
+            if known.get(name) and not promise.refreshing and not died:
                 assert told == (known[name] != file.stamp and file.stamp[0] > 0), figures
         promise.refreshing = False
 
