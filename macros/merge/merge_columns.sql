@@ -22,18 +22,29 @@
 {% endmacro %}
 
 
-{#- Columns that the table fills itself where a batch leaves them out (generated, identity, default), and of each whether
-    no batch may bring it. Nobody can tell on a stock target. -#}
-{% macro made_columns(relation) %}
-  {{ return(adapter.dispatch('made_columns', 'alluvium')(relation)) }}
+{#- One look at a merged table: its `columns`, `partitions`, the names of those that it is partitioned by, and `id`, which every
+    (re)creation renews. Then what nobody can tell on a stock target. `made`: columns that the table fills itself where a batch
+    leaves them out (generated, identity, default), and of each whether no batch may bring it. `padded`: columns of CHAR, each
+    with its type; DESCRIBE calls them string. `limits`: by lower-case name, how many characters a column of VARCHAR may have;
+    there Delta stops the merge. -#}
+{% macro stored_table(relation) %}
+  {{ return(adapter.dispatch('stored_table', 'alluvium')(relation)) }}
 {% endmacro %}
 
-{% macro default__made_columns(relation) %}
-  {{ return({}) }}
+{% macro default__stored_table(relation) %}
+  {{ return(dict(alluvium.table_detail(relation), columns=adapter.get_columns_in_relation(relation), made={}, padded=[], limits={})) }}
 {% endmacro %}
 
-{% macro alluvium__made_columns(relation) %}
-  {{ return(adapter.made_columns(relation.render())) }}
+{% macro alluvium__stored_table(relation) %}
+  {{ return(adapter.stored_table(relation.render())) }}
+{% endmacro %}
+
+
+{#- The table's `id`, and `partitions`. -#}
+{% macro table_detail(relation) %}
+  {%- set row = run_query('describe detail ' ~ relation.render()).rows[0] -%}
+  {#- Each client writes an array in its own way: as JSON, or as Python or NumPy print it. -#}
+  {{ return({'id': row['id'], 'partitions': modules.re.findall('["\']([^"\']+)["\']', row['partitionColumns'] | string)}) }}
 {% endmacro %}
 
 
@@ -80,9 +91,10 @@
 {% endmacro %}
 
 
-{#- Raises where the settings of a merged model do not fit its batch, before anything is written for it.
+{#- Raises where the settings of a merged model do not fit its batch, before its table is made or changed for it: the plan of
+    the merge, which looks for the same and more, comes after that.
 
-    table: its table; none where it is yet to be made. -#}
+    table: the one that is to change; none where it is yet to be made. -#}
 {% macro check_settings_of_batch(node, source, table=none) %}
   {%- set settings = alluvium.merge_settings(node) -%}
   {%- set selected = alluvium.column_types(source) -%}
@@ -95,17 +107,8 @@
     {%- endfor -%}
   {%- endif -%}
   {%- do mistakes.extend(alluvium.unstorable_keys(settings, selected, selected)) -%}
-  {#- Elsewhere Spark says what is wrong with SQL, once it runs. -#}
-  {%- if target.type == 'alluvium' -%}
-    {%- if settings.delete_when is not none -%}
-      {%- do mistakes.extend(adapter.condition_mistakes('delete_when', settings.delete_when, source.render())) -%}
-    {%- endif -%}
-    {#- A change of the schema comes after this. -#}
-    {%- if table is none or (node.config.get('on_schema_change') or 'ignore') == 'ignore' -%}
-      {%- set predicates = node.config.get('predicates') or node.config.get('incremental_predicates') -%}
-      {%- do mistakes.extend(adapter.predicate_mistakes(predicates, source.render(), table)) -%}
-    {%- endif -%}
-  {%- endif -%}
+  {%- do mistakes.extend(alluvium.delete_mistakes(settings, source)) -%}
+  {%- if table is none -%}{%- do mistakes.extend(alluvium.predicate_mistakes(node, source)) -%}{%- endif -%}
   {%- do alluvium.refuse_merge(node, mistakes) -%}
   {#- A rebuild empties the table before it merges: by then it is too late to find that the batch is not whole. -#}
   {%- if table is none and '_batch_after' in selected and alluvium.batch_models(node) -%}
@@ -114,7 +117,8 @@
 {% endmacro %}
 
 
-{% macro check_merge_columns(target, node, settings, source_types, types) %}
+{#- Raises where the merge of `source` into `relation` cannot be as the settings say. table: what `stored_table` says of it. -#}
+{% macro check_merge_columns(node, source, relation, settings, source_types, types, table) %}
   {%- set mistakes = alluvium.unknown_columns(node, settings, source_types, types) -%}
   {%- for setting, columns in alluvium.needed_columns(settings).items() -%}
     {%- for column in columns if column | lower in source_types -%}
@@ -123,21 +127,35 @@
       {%- endif -%}
     {%- endfor -%}
   {%- endfor -%}
-  {%- do mistakes.extend(alluvium.unstorable_keys(settings, types, source_types, alluvium.padded_columns(target))) -%}
+  {%- do mistakes.extend(alluvium.unstorable_keys(settings, types, source_types, table.padded)) -%}
   {%- if settings.soft and '_deleted' in source_types -%}
     {%- do mistakes.append('delete: soft keeps its own column _deleted, the model may not select one') -%}
   {%- endif -%}
-  {%- set made = alluvium.made_columns(target) -%}
-  {%- for column, always in made.items() if always and column | lower in source_types -%}
+  {%- for column, always in table.made.items() if always and column | lower in source_types -%}
     {%- do mistakes.append('the table numbers ' ~ column ~ ' itself (generated always as identity), so the model may not select it') -%}
   {%- endfor -%}
   {%- if (node.config.get('on_schema_change') or 'ignore') == 'ignore' -%}
     {%- set missing = types | reject('in', source_types) | reject('eq', '_deleted') | list -%}
-    {%- for column in missing if column not in made | map('lower') -%}
+    {%- for column in missing if column not in table.made | map('lower') -%}
       {%- do mistakes.append('the model no longer selects ' ~ column ~ ', which the table has; set on_schema_change or rebuild it') -%}
     {%- endfor -%}
   {%- endif -%}
+  {%- do mistakes.extend(alluvium.delete_mistakes(settings, source)) -%}
+  {%- do mistakes.extend(alluvium.predicate_mistakes(node, source, relation)) -%}
   {%- do alluvium.refuse_merge(node, mistakes) -%}
+{% endmacro %}
+
+
+{#- What is wrong with the SQL of the settings. Elsewhere Spark says it, once the SQL runs. -#}
+{% macro delete_mistakes(settings, source) %}
+  {%- if settings.delete_when is none or target.type != 'alluvium' -%}{{ return([]) }}{%- endif -%}
+  {{ return(adapter.condition_mistakes('delete_when', settings.delete_when, source.render())) }}
+{% endmacro %}
+
+{#- table: the merged one; none where it is yet to be made. -#}
+{% macro predicate_mistakes(node, source, table=none) %}
+  {%- if target.type != 'alluvium' -%}{{ return([]) }}{%- endif -%}
+  {{ return(adapter.predicate_mistakes(node.config.get('predicates') or node.config.get('incremental_predicates'), source.render(), table)) }}
 {% endmacro %}
 
 
@@ -153,18 +171,4 @@
     {%- do mistakes.append('the table has the column ' ~ column ~ ', and MERGE knows no CHAR; accepted: STRING or VARCHAR') -%}
   {%- endfor -%}
   {{ return(mistakes) }}
-{% endmacro %}
-
-
-{#- Columns of CHAR, each with its type. DESCRIBE calls them string, so nobody can tell on a stock target. -#}
-{% macro padded_columns(relation) %}
-  {{ return(adapter.dispatch('padded_columns', 'alluvium')(relation)) }}
-{% endmacro %}
-
-{% macro default__padded_columns(relation) %}
-  {{ return([]) }}
-{% endmacro %}
-
-{% macro alluvium__padded_columns(relation) %}
-  {{ return(adapter.padded_columns(relation.render())) }}
 {% endmacro %}

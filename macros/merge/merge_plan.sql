@@ -2,14 +2,14 @@
     predicate on the target. Runs queries, changes nothing. Raises where the batch is unfit. -#}
 {% macro merge_plan(target, source, node, is_new=false) %}
   {%- set settings = alluvium.merge_settings(node) -%}
-  {%- set stored = adapter.get_columns_in_relation(target) -%}
+  {%- set table = alluvium.stored_table(target) -%}
   {%- set selected = adapter.get_columns_in_relation(source) -%}
-  {%- set types = alluvium.types_of(stored) -%}
+  {%- set types = alluvium.types_of(table.columns) -%}
   {%- set source_types = alluvium.types_of(selected) -%}
   {%- set controls = ['_batch_through', '_batch_after'] | select('in', source_types) | list -%}
-  {%- do alluvium.check_merge_columns(target, node, settings, source_types, types) -%}
+  {%- do alluvium.check_merge_columns(node, source, target, settings, source_types, types, table) -%}
 
-  {%- set keys = alluvium.stored_keys(target, settings, types, source_types) -%}
+  {%- set keys = alluvium.stored_keys(table, settings, types, source_types) -%}
   {%- if keys and settings.null_keys == 'match' -%}
     {#- Ranges are planned on the events: a key that the table stores as NULL would lie outside of them. -#}
     {%- do settings.update({'ranges': none}) -%}
@@ -28,8 +28,7 @@
     {%- set source = alluvium.judged(source, keys, settings.reject_by) -%}
   {%- endif -%}
   {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls, judged=judges) -%}
-  {%- set table_id = alluvium.table_id(target) -%}
-  {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id) -%}
+  {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id, table.id) -%}
   {%- set progress = recorded if recorded is not none else -1 -%}
   {%- set through = profile.get('_batch_through') -%}
   {%- set after = profile.get('_batch_after') -%}
@@ -37,14 +36,11 @@
   {%- set rejects = profile.rejects -%}
   {%- if rejects -%}
     {%- set source = alluvium.events_judged(source, fit=true) -%}
-    {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, []) -%}
   {%- endif -%}
-  {%- set null_keys = profile.null_keys if settings.null_keys != 'match' else 0 -%}
+  {%- set null_keys = profile.null_keys -%}
   {%- if null_keys -%}
-    {#- NULL equals nothing: such an event finds no row and needs no range. -#}
     {%- set without_key = alluvium.events_by_key(source, settings.unique_key, whole=false) -%}
     {%- set source = alluvium.events_by_key(source, settings.unique_key, whole=true) -%}
-    {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, []) -%}
   {%- endif -%}
   {%- if profile.tied -%}
     {#- The newest events of a key tie, and only some of them delete it: their content says which one wins. -#}
@@ -67,7 +63,7 @@
       'rejects': rejects,
       'null_keys': null_keys,
       'settings': settings,
-      'stored': stored | map(attribute='name') | list,
+      'stored': table.columns | map(attribute='name') | list,
       'selected': alluvium.event_columns(selected),
       'types': types,
       'source_types': source_types,
@@ -78,7 +74,7 @@
       'range_count': combined.ranges if combined is not none else ranges | length,
       'method': combined.method if combined is not none else (ranges[0].get('method') if ranges else 'none'),
       'prune': alluvium.prune_predicate(settings, ranges, profile, types, box, combined),
-      'table_id': table_id,
+      'table_id': table.id,
       'pending': (profile.events > 0 and (through is none or through > progress))
                  or (null_keys + rejects > 0 and through is not none and through > progress),
   }) }}

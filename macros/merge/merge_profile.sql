@@ -1,13 +1,22 @@
-{#- One look at the batch: figures for the plan, the checks and the console, as a mapping.
+{#- One look at the batch: figures for the plan, the checks and the console, as a mapping. They are those of the events that
+    the merge takes; of the others it says how many they are (`rejects`, `null_keys`), and the control columns are those of all.
 
     types: type of every target column by lower-case name, in which bounds are compared; planned:
     predicate of the planned ranges on `__alluvium_value`, the range column in the target's type, or none; controls: which control columns the
     source has; judged: whether it says why an event is rejected. -#}
 {% macro merge_profile(source, settings, types, box, planned, controls, judged=false) %}
-  {%- set result = run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls, judged)) -%}
-  {%- set profile = fromjson(result.rows[0][0]) -%}
-  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'null_keys', 'rejects', 'tied', 'lacking', 'outside') -%}
+  {%- set found = {'merged': {}, 'null_key': {}, 'rejected': {}} -%}
+  {%- for row in run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls, judged)).rows -%}
+    {%- do found.update({row[0]: fromjson(row[1])}) -%}
+  {%- endfor -%}
+  {%- set profile = found.merged -%}
+  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'tied', 'lacking', 'outside') -%}
     {%- do profile.update({figure: profile.get(figure) or 0}) -%}
+  {%- endfor -%}
+  {%- do profile.update({'null_keys': found.null_key.get('events') or 0, 'rejects': found.rejected.get('events') or 0}) -%}
+  {%- for control in controls -%}
+    {%- set values = found.values() | map(attribute=control) | select('number') | list -%}
+    {%- do profile.update({control: (values | max if control == '_batch_through' else values | min) if values else none}) -%}
   {%- endfor -%}
   {{ return(profile) }}
 {% endmacro %}
@@ -19,14 +28,16 @@
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- set order = [] -%}
   {%- for item in settings.order_by -%}{%- do order.append(alluvium.quote_name(item)) -%}{%- endfor %}
-  {%- set dated = order and types.get(settings.order_by[0] | lower) == 'timestamp' %}
-select to_json(named_struct(
+  {%- set dated = order and types.get(settings.order_by[0] | lower) == 'timestamp' -%}
+  {#- NULL equals nothing: such an event finds no row. -#}
+  {%- set absent = [] -%}
+  {%- for key in keys if settings.null_keys != 'match' -%}{%- do absent.append('`k' ~ loop.index0 ~ '` is null') -%}{%- endfor -%}
+  {%- set others = ["when `is_rejected` then 'rejected' "] if judged else [] -%}
+  {%- if absent -%}{%- do others.append('when ' ~ absent | join(' or ') ~ " then 'null_key' ") -%}{%- endif -%}
+  {%- set fate = 'case ' ~ others | join ~ "else 'merged' end" if others else "'merged'" %}
+select {{ fate }} as `fate`, to_json(named_struct(
     'events', sum(`events`),
-    'key_count', count(*),
-    'null_keys', sum(if({% for key in keys %}`k{{ loop.index0 }}` is null{{ ' or ' if not loop.last }}{% endfor %}, `events`, 0))
-    {%- if judged %},
-    'rejects', sum(`rejects`)
-    {%- endif %}
+    'key_count', count(*)
     {%- if dated %},
     'newest_event', {{ alluvium.text_of('max(`newest_event`)', 'timestamp') }}
     {%- endif %}
@@ -66,10 +77,10 @@ from (
         {%- for key in settings.unique_key %}
         {{ alluvium.quote_name(key) }} as `k{{ loop.index0 }}`,
         {%- endfor %}
-        count(*) as `events`
-        {%- if judged %},
-        count(`__alluvium_reason`) as `rejects`
+        {%- if judged %}
+        `__alluvium_reason` is not null as `is_rejected`,
         {%- endif %}
+        count(*) as `events`
         {%- if dated %},
         max(cast({{ order[0] }} as timestamp)) as `newest_event`
         {%- endif %}
@@ -109,7 +120,11 @@ from (
         from {{ source }}
     )
     group by {% for key in settings.unique_key %}{{ alluvium.quote_name(key) }}{{ ', ' if not loop.last }}{% endfor %}
+        {%- if judged %}, `__alluvium_reason` is not null{% endif %}
 )
+{%- if others %}
+group by {{ fate }}
+{%- endif %}
 {%- endmacro %}
 
 

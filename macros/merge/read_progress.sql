@@ -1,17 +1,17 @@
 {#- The newest `_batch_through` that was merged into `target` for this model; none for none.
 
     It counts for the table as it was last created: a table id, which every (re)creation renews,
-    stands beside each number, so a full refresh starts from nothing. -#}
-{% macro read_progress(target, model_id) %}
-  {{ return(adapter.dispatch('read_progress', 'alluvium')(target, model_id)) }}
+    stands beside each number, so a full refresh starts from nothing. table_id: where it is known already. -#}
+{% macro read_progress(target, model_id, table_id=none) %}
+  {{ return(adapter.dispatch('read_progress', 'alluvium')(target, model_id, table_id)) }}
 {% endmacro %}
 
-{% macro alluvium__read_progress(target, model_id) %}
+{% macro alluvium__read_progress(target, model_id, table_id) %}
   {{ return(adapter.merge_progress(target.render(), model_id)) }}
 {% endmacro %}
 
-{% macro default__read_progress(target, model_id) %}
-  {%- set table = alluvium.table_id(target) -%}
+{% macro default__read_progress(target, model_id, table_id=none) %}
+  {%- set table = table_id or alluvium.table_detail(target).id -%}
   {#- The newest commits usually hold it; the whole history is a long read. A MERGE that failed may
       leave its metadata to the connection's next statement, so only that of a MERGE counts. -#}
   {%- for limit in (' limit 20', '') -%}
@@ -29,18 +29,4 @@
 {% macro merge_metadata(text) %}
   {%- set parsed = fromjson(text, {}) -%}
   {{ return((parsed.get('alluvium_merge') or {}) if parsed is mapping else {}) }}
-{% endmacro %}
-
-
-{#- Renewed whenever the table is created or replaced. -#}
-{% macro table_id(target) %}
-  {{ return(adapter.dispatch('table_id', 'alluvium')(target)) }}
-{% endmacro %}
-
-{% macro alluvium__table_id(target) %}
-  {{ return(adapter.table_id(target.render())) }}
-{% endmacro %}
-
-{% macro default__table_id(target) %}
-  {{ return(run_query('describe detail ' ~ target.render()).rows[0]['id']) }}
 {% endmacro %}

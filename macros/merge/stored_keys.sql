@@ -3,16 +3,13 @@
     an event whose key the table cannot hold as it is gets a reason.
 
     Gives by key column (as `unique_key` writes it) `stored`, SQL of what the table stores, and `changed`, SQL that is true
-    where that is another key. Columns that are stored as they are have no entry. -#}
-{% macro stored_keys(target, settings, types, source_types) %}
+    where that is another key. Columns that are stored as they are have no entry. table: as `stored_table` gives it. -#}
+{% macro stored_keys(table, settings, types, source_types) %}
   {%- set found = {} -%}
-  {%- set names = [] -%}
-  {%- for key in settings.unique_key if types[key | lower] in ('string', 'binary') -%}{%- do names.append(key) -%}{%- endfor -%}
-  {%- set partitions = alluvium.partition_columns(target) | map('lower') | list if names else [] -%}
-  {%- set limits = alluvium.text_limits(target) if names else {} -%}
+  {%- set partitions = table.partitions | map('lower') | list -%}
   {%- for key in settings.unique_key -%}
     {%- set one = alluvium.stored_key(
-        alluvium.quote_name(key), source_types[key | lower], types[key | lower], key | lower in partitions, limits.get(key | lower),
+        alluvium.quote_name(key), source_types[key | lower], types[key | lower], key | lower in partitions, table.limits.get(key | lower),
         settings.null_keys == 'match') -%}
     {%- if one -%}{%- do found.update({key: one}) -%}{%- endif -%}
   {%- endfor -%}
@@ -97,26 +94,9 @@
 {% endmacro %}
 
 {% macro default__partition_columns(relation) %}
-  {#- Each client writes an array in its own way: as JSON, or as Python or NumPy print it. -#}
-  {%- set columns = run_query('describe detail ' ~ relation.render()).rows[0]['partitionColumns'] | string -%}
-  {{ return(modules.re.findall('["\']([^"\']+)["\']', columns)) }}
+  {{ return(alluvium.table_detail(relation).partitions) }}
 {% endmacro %}
 
 {% macro alluvium__partition_columns(relation) %}
   {{ return(adapter.partition_columns(relation.render())) }}
-{% endmacro %}
-
-
-{#- By lower-case name, how many characters a column of VARCHAR may have. DESCRIBE calls such a column string, so nobody can
-    tell on a stock target, where Delta stops the merge. -#}
-{% macro text_limits(relation) %}
-  {{ return(adapter.dispatch('text_limits', 'alluvium')(relation)) }}
-{% endmacro %}
-
-{% macro default__text_limits(relation) %}
-  {{ return({}) }}
-{% endmacro %}
-
-{% macro alluvium__text_limits(relation) %}
-  {{ return(adapter.text_limits(relation.render())) }}
 {% endmacro %}

@@ -29,8 +29,9 @@ def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:
 
 def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> None:
     """Raises ValueError unless the Delta table `table` generates the column and is cut by it."""
-    partitions = log.partition_columns(session, table)
-    if among(column.name, partitions) and among(column.name, log.generated_columns(session, table)):
+    known = log.metadata(session, table)
+    partitions = known.partitions
+    if among(column.name, partitions) and among(column.name, known.noted(log.GENERATION)):
         return
     fields = {field.name: field.dataType.simpleString() for field in session.table(table).schema}
     if not among(column.name, fields):
@@ -54,13 +55,14 @@ def left_out(
     Raises:
         ValueError: all rows would go, though the table is cut by such a column.
     """
-    generated = log.generated_columns(session, table)
+    known = log.metadata(session, table)
+    generated = known.noted(log.GENERATION)
     if not generated:
         return {}
     rows = batch()
     missing = {name: sql for name, sql in generated.items() if not among(name, rows.columns)}
     if replaces:
-        cut = [name for name in log.partition_columns(session, table) if among(name, missing)]
+        cut = [name for name in known.partitions if among(name, missing)]
         if cut:
             raise ValueError(
                 f"{table} is partitioned by {', '.join(cut)}, which Delta computes, and the model"

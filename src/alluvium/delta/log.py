@@ -49,6 +49,32 @@ class DataFiles:
     columns: dict[str, pa.Table]
 
 
+@dataclass(frozen=True)
+class Metadata:
+    """What a version of a table says of its columns; `id` is as `table_id` gives it."""
+
+    id: str
+    schema: StructType
+    partitions: list[str]
+
+    @property
+    def made(self) -> dict[str, bool]:
+        """By name, the columns that Delta fills where a write leaves them out; whether it must."""
+        return {
+            field.name: field.metadata.get(_MAY_BRING) is False
+            for field in self.schema
+            if _MAKES & field.metadata.keys()
+        }
+
+    def noted(self, key: str) -> dict[str, str]:
+        """By name, what the metadata of columns has under `GENERATION` or `BOUNDED_TEXT`."""
+        return {
+            field.name: field.metadata[key]
+            for field in self.schema
+            if field.metadata.get(key) is not None
+        }
+
+
 def delta_log(session: SparkSession, table: str) -> Any:
     """Delta's `DeltaLog` of a table, with this session as the thread's."""
     # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
@@ -76,38 +102,11 @@ def version(session: SparkSession, table: str) -> int:
     return int(snapshot_of(session, table).version())
 
 
-def generated_columns(session: SparkSession, table: str) -> dict[str, str]:
-    """By name, what Delta computes columns from: SQL on other columns."""
-    return _noted(session, table, GENERATION)
-
-
-def made_columns(session: SparkSession, table: str) -> dict[str, bool]:
-    """By name, the columns that Delta fills where a write leaves them out, and whether it must."""
-    return {
-        name: metadata.get(_MAY_BRING) is False
-        for name, metadata in _metadata_of_columns(session, table).items()
-        if _MAKES & metadata.keys()
-    }
-
-
-def partition_columns(session: SparkSession, table: str) -> list[str]:
-    return list(snapshot_of(session, table).metadata().partitionSchema().fieldNames())
-
-
-def text_types(session: SparkSession, table: str) -> dict[str, str]:
-    """By name, the declared type of CHAR and VARCHAR columns, which DESCRIBE calls string."""
-    return _noted(session, table, BOUNDED_TEXT)
-
-
-def _noted(session: SparkSession, table: str, key: str) -> dict[str, str]:
-    """By name, what the metadata of columns has under a key."""
-    columns = _metadata_of_columns(session, table).items()
-    return {name: metadata[key] for name, metadata in columns if metadata.get(key) is not None}
-
-
-def _metadata_of_columns(session: SparkSession, table: str) -> dict[str, dict[str, Any]]:
-    fields = json.loads(snapshot_of(session, table).metadata().schema().json())["fields"]
-    return {field["name"]: field["metadata"] for field in fields}
+def metadata(session: SparkSession, table: str) -> Metadata:
+    """What the newest version of a table says of it."""
+    found = snapshot_of(session, table).metadata()
+    schema = StructType.fromJson(json.loads(found.schema().json()))
+    return Metadata(str(found.id()), schema, list(found.partitionSchema().fieldNames()))
 
 
 def physical_name(session: SparkSession, table: str, column: str) -> str:

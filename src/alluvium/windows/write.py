@@ -59,7 +59,7 @@ def columns(session: SparkSession, table: str, batch: str, fills: bool) -> list[
     fills: whether a column that is left out becomes NULL. Else only what Delta makes itself may be.
     """
     rows = session.table(batch).columns
-    made = log.made_columns(session, table)
+    made = log.metadata(session, table).made
     return [
         name
         for name in session.table(table).columns

@@ -71,8 +71,9 @@ def begins(times: pd.Series, window: str) -> pd.Series:
 def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -> None:
     table = create(session, window)
     column = GeneratedColumn("at", window)
-    assert len(log.partition_columns(session, table)) == 1
-    assert log.generated_columns(session, table) == {column.name: column.expression}
+    known = log.metadata(session, table)
+    assert len(known.partitions) == 1
+    assert known.noted(log.GENERATION) == {column.name: column.expression}
     bucket_column.check_table(session, table, column)
     # Rows and column are one commit, and so is replacing both.
     assert session.sql(f"describe history {table}").count() == 1

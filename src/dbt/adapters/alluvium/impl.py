@@ -266,7 +266,7 @@ class AlluviumAdapter(SparkAdapter):
         session = self._handle.session
         with spark_errors():
             try:
-                fields = self._handle.schema(stored.render()).fields
+                fields = self._handle.unread(stored.render()).schema.fields
             except AnalysisException as error:
                 if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
                     return []
@@ -440,7 +440,7 @@ class AlluviumAdapter(SparkAdapter):
     @available.parse_list
     def condition_mistakes(self, setting: str, sql: str, relation: str) -> list[str]:
         """What is wrong with a condition on the rows of a relation; nothing runs."""
-        rows = self._handle.table(relation)
+        rows = self._handle.unread(relation)
         try:
             rows.selectExpr(f"coalesce((\n{sql}\n), false)")
         except (AnalysisException, ParseException) as error:
@@ -800,31 +800,32 @@ class AlluviumAdapter(SparkAdapter):
     def once_had_batch(self, relation: BaseRelation, batch: int) -> bool:
         return streams.once_had_batch(self._handle.session, relation, batch)
 
-    @available.parse_none
-    def table_id(self, table: str) -> str:
-        return log.table_id(self._handle.session, table)
-
     @available.parse(lambda *a, **k: {})
     def made_columns(self, table: str) -> dict[str, bool]:
         """Columns that a Delta table fills itself, and whether no batch may bring them."""
-        return log.made_columns(self._handle.session, table)
+        return log.metadata(self._handle.session, table).made
 
     @available.parse_list
     def partition_columns(self, table: str) -> list[str]:
-        return log.partition_columns(self._handle.session, table)
+        return log.metadata(self._handle.session, table).partitions
 
-    @available.parse_list
-    def padded_columns(self, table: str) -> list[str]:
-        types = log.text_types(self._handle.session, table)
-        return [f"{name} {kind}" for name, kind in types.items() if kind.startswith("char")]
-
-    @available.parse_list
-    def text_limits(self, table: str) -> dict[str, int]:
-        types = log.text_types(self._handle.session, table)
+    @available.parse_none
+    def stored_table(self, table: str) -> dict[str, Any]:
+        """What a merge asks of its table, of one version: the macro `stored_table` says what."""
+        with spark_errors():
+            known = log.metadata(self._handle.session, table)
+        texts = known.noted(log.BOUNDED_TEXT)
         return {
-            name.lower(): int(kind[8:-1])
-            for name, kind in types.items()
-            if kind.startswith("varchar")
+            "id": known.id,
+            "columns": columns(known.schema.fields, keeps_bounds=False),
+            "partitions": known.partitions,
+            "made": known.made,
+            "padded": [f"{name} {kind}" for name, kind in texts.items() if kind.startswith("char")],
+            "limits": {
+                name.lower(): int(kind[8:-1])
+                for name, kind in texts.items()
+                if kind.startswith("varchar")
+            },
         }
 
     @available.parse_none

@@ -14,7 +14,6 @@ from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from alluvium.delta import jvm, staged
 from alluvium.merge import batch
@@ -75,13 +74,10 @@ class SessionHandle:
         """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
         if relation in self._kept:
             self._kept[relation].planned.result()
-        return self._rows(relation)
+        return self.unread(relation)
 
-    def schema(self, relation: str) -> StructType:
-        """The columns of `relation`, for which nobody waits until its rows are kept."""
-        return self._rows(relation).schema
-
-    def _rows(self, relation: str) -> DataFrame:
+    def unread(self, relation: str) -> DataFrame:
+        """`table` for what reads no row, so that nobody waits until rows are kept."""
         streams.provide(self.session, relation)
         sql = live.as_names(f"select * from {relation}", live.marks(self.session))
         return self.session.sql(sql)

@@ -131,7 +131,7 @@ def _table(session: SparkSession, one: Mapping[str, Any]) -> Table:
     return Table(
         types,
         bounded,
-        partitions=log.partition_columns(session, one["table"]),
+        partitions=log.metadata(session, one["table"]).partitions,
         key=one["key"],
         updates=one["updates"],
         generates=one["language"] == "sql",

@@ -1,7 +1,6 @@
-select to_json(named_struct(
+select case when `k0` is null or `k1` is null then 'null_key' else 'merged' end as `fate`, to_json(named_struct(
     'events', sum(`events`),
     'key_count', count(*),
-    'null_keys', sum(if(`k0` is null or `k1` is null, `events`, 0)),
     'deletes', sum(if(`is_delete`, 1, 0)),
     'delete_events', sum(`delete_events`),
     'tied', sum(if(`tied`, 1, 0)),
@@ -44,3 +43,4 @@ from (
     )
     group by `id`, `carrier`
 )
+group by case when `k0` is null or `k1` is null then 'null_key' else 'merged' end

@@ -84,7 +84,9 @@
 
     {#- Our merge leaves to Delta what a table computes, as the column of its buckets, and sorts what it writes itself. -#}
     {%- if merged -%}
-      {%- do alluvium.check_settings_of_batch(model, tmp_relation, none if rebuild else existing_relation) -%}
+      {%- if rebuild or on_schema_change != 'ignore' -%}
+        {%- do alluvium.check_settings_of_batch(model, tmp_relation, none if rebuild else existing_relation) -%}
+      {%- endif -%}
       {%- if rebuild -%}
         {%- call statement('create_empty') -%}
           {{ create_table_as(False, this, alluvium.empty_merge_table(tmp_relation), 'sql') }}
