@@ -11,6 +11,7 @@
   {{ return({
       'unique_key': alluvium.column_names(node.config.get('unique_key')),
       'order_by': order_by,
+      'stored_order': {},
       'delete_when': given.get('delete_when'),
       'on_match': given.get('on_match') or 'update',
       'null_keys': given.get('null_keys') or 'reject',

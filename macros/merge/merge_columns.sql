@@ -106,7 +106,7 @@
       {%- do mistakes.append('partition_by: the model does not select ' ~ column ~ alluvium.did_you_mean(column, selected)) -%}
     {%- endfor -%}
   {%- endif -%}
-  {%- do mistakes.extend(alluvium.unstorable_keys(settings, selected, selected)) -%}
+  {%- do mistakes.extend(alluvium.unstorable_keys(settings, selected, selected, alluvium.padded_in_new_table(node, selected) if table is none else [])) -%}
   {%- do mistakes.extend(alluvium.delete_mistakes(settings, source)) -%}
   {%- if table is none -%}{%- do mistakes.extend(alluvium.predicate_mistakes(node, source)) -%}{%- endif -%}
   {%- do alluvium.refuse_merge(node, mistakes) -%}
@@ -171,4 +171,19 @@
     {%- do mistakes.append('the table has the column ' ~ column ~ ', and MERGE knows no CHAR; accepted: STRING or VARCHAR') -%}
   {%- endfor -%}
   {{ return(mistakes) }}
+{% endmacro %}
+
+
+{#- Columns of CHAR that a new table would get from the model's contract or its batch, each with its type. -#}
+{% macro padded_in_new_table(node, selected) %}
+  {%- set types = dict(selected) -%}
+  {%- if (node.config.get('contract') or {}).get('enforced') -%}
+    {%- set types = {} -%}
+    {%- for column in node.columns.values() -%}{%- do types.update({column.name: column.data_type or ''}) -%}{%- endfor -%}
+  {%- endif -%}
+  {%- set padded = [] -%}
+  {%- for name, type in types.items() if modules.re.match('\\s*char(acter)?\\b', type, modules.re.IGNORECASE) -%}
+    {%- do padded.append(name ~ ' ' ~ type) -%}
+  {%- endfor -%}
+  {{ return(padded) }}
 {% endmacro %}

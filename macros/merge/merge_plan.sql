@@ -22,10 +22,13 @@
   {#- A row without bounds: every range would cost more than it saves. -#}
   {%- set priced_out = rows and not ranges -%}
   {%- set planned = alluvium.range_predicate(ranges, '__alluvium_value') if ranges else none -%}
-  {%- set judges = keys | length > 0 or settings.reject_by is not none -%}
+  {%- set order = alluvium.stored_order(table, settings, types, source_types) -%}
+  {%- do settings.update({'stored_order': order}) -%}
+  {%- set judges = keys | length + order | length > 0 or settings.reject_by is not none -%}
   {%- if judges -%}
-    {%- set rejected_events = alluvium.events_judged(alluvium.judged(source, keys, settings.reject_by, raw=true), fit=false) -%}
-    {%- set source = alluvium.judged(source, keys, settings.reject_by) -%}
+    {%- set as_written = alluvium.judged(source, keys, settings.reject_by, raw=true, order=order) -%}
+    {%- set rejected_events = alluvium.events_judged(as_written, fit=false) -%}
+    {%- set source = alluvium.judged(source, keys, settings.reject_by, order=order) -%}
   {%- endif -%}
   {%- set profile = alluvium.merge_profile(source, settings, types, box, planned, controls, judged=judges) -%}
   {%- set recorded = none if is_new else alluvium.read_progress(target, node.unique_id, table.id) -%}
@@ -47,6 +50,7 @@
     {%- do profile.update({'deletes': run_query(alluvium.winning_deletes_sql(source, settings)).rows[0][0] | int}) -%}
   {%- endif -%}
   {%- do alluvium.check_batch(node, settings, profile, null_keys, after, progress) -%}
+  {%- do alluvium.warn_of_order(node, settings, profile, types, source_types) -%}
 
   {%- if not settings.ranges or profile.get('lo') is none or priced_out -%}
     {%- set ranges = [] -%}

@@ -10,7 +10,7 @@
     {%- do found.update({row[0]: fromjson(row[1])}) -%}
   {%- endfor -%}
   {%- set profile = found.merged -%}
-  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'tied', 'lacking', 'outside') -%}
+  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'tied', 'blurred', 'lacking', 'outside') -%}
     {%- do profile.update({figure: profile.get(figure) or 0}) -%}
   {%- endfor -%}
   {%- do profile.update({'null_keys': found.null_key.get('events') or 0, 'rejects': found.rejected.get('events') or 0}) -%}
@@ -27,7 +27,7 @@
   {%- set type = types.get(column | lower) if column else none -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
   {%- set order = [] -%}
-  {%- for item in settings.order_by -%}{%- do order.append(alluvium.quote_name(item)) -%}{%- endfor %}
+  {%- for item in alluvium.order_terms(settings) -%}{%- do order.append(alluvium.quote_name(item)) -%}{%- endfor %}
   {%- set dated = order and types.get(settings.order_by[0] | lower) == 'timestamp' -%}
   {#- NULL equals nothing: such an event finds no row. -#}
   {%- set absent = [] -%}
@@ -38,6 +38,9 @@
 select {{ fate }} as `fate`, to_json(named_struct(
     'events', sum(`events`),
     'key_count', count(*)
+    {%- if settings.stored_order %},
+    'blurred', sum(`blurred`)
+    {%- endif %}
     {%- if dated %},
     'newest_event', {{ alluvium.text_of('max(`newest_event`)', 'timestamp') }}
     {%- endif %}
@@ -81,6 +84,9 @@ from (
         `__alluvium_reason` is not null as `is_rejected`,
         {%- endif %}
         count(*) as `events`
+        {%- if settings.stored_order %},
+        count_if({{ settings.stored_order.values() | map(attribute='changed') | join(' or ') }}) as `blurred`
+        {%- endif %}
         {%- if dated %},
         max(cast({{ order[0] }} as timestamp)) as `newest_event`
         {%- endif %}
@@ -133,7 +139,7 @@ group by {{ fate }}
 select count_if(coalesce((
     {{ settings.delete_when }}
 ), false))
-from {{ alluvium.newest(source, settings.unique_key, settings.order_by, nulls_equal=true) }}
+from {{ alluvium.newest(source, settings.unique_key, alluvium.order_terms(settings), nulls_equal=true) }}
 {%- endmacro %}
 
 

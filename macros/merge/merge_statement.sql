@@ -10,7 +10,7 @@
   {%- set d = 'DBT_INTERNAL_DEST' -%}
   {%- set ignore = settings.on_match == 'ignore' -%}
   {%- set deletes = settings.delete_when is not none -%}
-  {%- set from = alluvium.newest(source, settings.unique_key, settings.order_by, first=ignore, nulls_equal=true) if dedup else source -%}
+  {%- set from = alluvium.newest(source, settings.unique_key, alluvium.order_terms(settings), first=ignore, nulls_equal=true) if dedup else source -%}
   {%- if null_keys -%}
     {%- set from = alluvium.with_rows(from, null_keys) -%}
   {%- endif -%}
@@ -18,11 +18,14 @@
   {%- if prune -%}{%- do on.append(prune) -%}{%- endif -%}
   {%- do on.extend(predicates) -%}
   {%- do on.extend(alluvium.same_key(settings)) -%}
-  {%- set newer = alluvium.newer_than_target(settings.order_by) -%}
+  {%- set newer = alluvium.newer_than_target(settings) -%}
   {%- set and_newer = ' and ' ~ newer if newer else '' %}
 merge into {{ target }} as {{ d }}
 using (
     select
+        {%- for one in settings.stored_order.values() %}
+        `{{ one.name }}`,
+        {%- endfor %}
         {%- for column in columns %}
         {{ alluvium.quote_name(column) }}{{ ',' if deletes or not loop.last }}
         {%- endfor %}
@@ -89,11 +92,12 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
 {%- endmacro %}
 
 
-{#- True where the source's row comes after the target's; a NULL comes before everything. -#}
-{% macro newer_than_target(order_by) %}
+{#- True where the source's row comes after the target's, as the table stores both; a NULL comes before everything. -#}
+{% macro newer_than_target(settings) %}
   {%- set ns = namespace(sql=none) -%}
-  {%- for column in order_by | reverse -%}
-    {%- set s = 'DBT_INTERNAL_SOURCE.' ~ alluvium.quote_name(column) -%}
+  {%- set terms = alluvium.order_terms(settings) -%}
+  {%- for column in settings.order_by | reverse -%}
+    {%- set s = 'DBT_INTERNAL_SOURCE.' ~ alluvium.quote_name(terms[loop.revindex0]) -%}
     {%- set d = 'DBT_INTERNAL_DEST.' ~ alluvium.quote_name(column) -%}
     {%- set later = 'coalesce(' ~ s ~ ' > ' ~ d ~ ', ' ~ s ~ ' is not null)' -%}
     {%- set ns.sql = later if ns.sql is none else '(' ~ later ~ ' or (' ~ s ~ ' <=> ' ~ d ~ ' and ' ~ ns.sql ~ '))' -%}

@@ -5,11 +5,54 @@
     Gives by key column (as `unique_key` writes it) `stored`, SQL of what the table stores, and `changed`, SQL that is true
     where that is another key. Columns that are stored as they are have no entry. table: as `stored_table` gives it. -#}
 {% macro stored_keys(table, settings, types, source_types) %}
+  {{ return(alluvium.stored_values(settings.unique_key, table, settings, types, source_types)) }}
+{% endmacro %}
+
+
+{#- The same of the order's columns, each with the `name` that the judged batch has for what the table will store. An event is
+    compared with its row by that: a time that the table cuts would be newer than its own row in each run. -#}
+{% macro stored_order(table, settings, types, source_types) %}
+  {%- set found = {} -%}
+  {%- for column, one in alluvium.stored_values(settings.order_by, table, settings, types, source_types).items()
+      if one.stored != alluvium.quote_name(column) -%}
+    {%- do found.update({column: dict(one, name='__alluvium_order' ~ loop.index0, value=alluvium.quote_name(column))}) -%}
+  {%- endfor -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
+{#- What the batch is ordered by: the order as the table stores it, then as its events wrote it. -#}
+{% macro order_terms(settings) %}
+  {%- set terms = [] -%}
+  {%- for column in settings.order_by -%}
+    {%- do terms.append(settings.stored_order[column].name if column in settings.stored_order else column) -%}
+  {%- endfor -%}
+  {{ return(terms + settings.stored_order.keys() | list) }}
+{% endmacro %}
+
+
+{#- Says that events are told apart by more than the table can store of them. -#}
+{% macro warn_of_order(node, settings, profile, types, source_types) %}
+  {%- if profile.blurred -%}
+    {%- set columns = [] -%}
+    {%- for column in settings.stored_order -%}
+      {%- do columns.append(column ~ ' is ' ~ source_types[column | lower] ~ ' in the batch and ' ~ types[column | lower] ~ ' in the table') -%}
+    {%- endfor -%}
+    {%- do exceptions.warn(node.name ~ ': order_by: ' ~ columns | join(', ') ~ ', which stores the order of '
+        ~ alluvium.counted(profile.blurred, 'event') ~ ' otherwise. A later event that is stored with the same order changes nothing.'
+        ~ ' Give the table the type of the batch.') -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{% macro stored_values(columns, table, settings, types, source_types) %}
   {%- set found = {} -%}
   {%- set partitions = table.partitions | map('lower') | list -%}
-  {%- for key in settings.unique_key -%}
+  {%- for key in columns -%}
+    {#- A batch may have VARCHAR, which is a string with a limit. -#}
+    {%- set given = modules.re.sub('^(var)?char\\(.*', 'string', source_types[key | lower]) -%}
     {%- set one = alluvium.stored_key(
-        alluvium.quote_name(key), source_types[key | lower], types[key | lower], key | lower in partitions, table.limits.get(key | lower),
+        alluvium.quote_name(key), given, types[key | lower], key | lower in partitions, table.limits.get(key | lower),
         settings.null_keys == 'match') -%}
     {%- if one -%}{%- do found.update({key: one}) -%}{%- endif -%}
   {%- endfor -%}
@@ -62,11 +105,18 @@
 
 
 {#- Subquery of the batch with `__alluvium_reason`: why an event is rejected, NULL where it is not. Keys are as the table stores
-    them, or, with `raw`, as the events have them. keys: as `stored_keys` gives them; reject_by: the setting. -#}
-{% macro judged(source, keys, reject_by=none, raw=false) %}
+    them, or, with `raw`, as the events have them; what it stores of the order stands beside. keys, order: as `stored_keys` and
+    `stored_order` give them; reject_by: the setting. -#}
+{% macro judged(source, keys, reject_by=none, raw=false, order={}) %}
   {%- set names = [] -%}
   {%- set columns = [] -%}
   {%- set changed = [] -%}
+  {%- set unfit = [] -%}
+  {%- set beside = [] -%}
+  {%- for one in order.values() -%}
+    {%- do beside.append(one.stored ~ ' as `' ~ one.name ~ '`, ') -%}
+    {%- do unfit.append(one.value ~ ' is not null and ' ~ one.stored ~ ' is null') -%}
+  {%- endfor -%}
   {%- for key, one in keys.items() -%}
     {%- do changed.append(one.changed) -%}
     {%- do names.append(alluvium.quote_name(key)) -%}
@@ -74,7 +124,9 @@
   {%- endfor -%}
   {%- set reason = 'case'
       ~ (' when ' ~ alluvium.quote_name(reject_by) ~ " is not null then 'reject_by'" if reject_by is not none else '')
-      ~ (' when ' ~ changed | join(' or ') ~ " then 'changed_key'" if changed else '') ~ ' end as `__alluvium_reason`' -%}
+      ~ (' when ' ~ changed | join(' or ') ~ " then 'changed_key'" if changed else '')
+      ~ (' when ' ~ unfit | join(' or ') ~ " then 'unfit_order'" if unfit else '') ~ ' end as `__alluvium_reason`' -%}
+  {%- set reason = beside | join ~ reason -%}
   {%- if raw or not keys -%}
     {{ return('(select *, ' ~ reason ~ ' from ' ~ source ~ ')') }}
   {%- endif -%}

@@ -109,6 +109,19 @@ def project(make_project: Callable[..., Any]) -> Any:
     files["models/mapped.sql"] = merged(
         {"order_by": "v"}, "select map(1, 2) as k, 2 as v", unique_key="k"
     )
+    files["models/promised.sql"] = files["models/padded.sql"]
+    files["models/promised.yml"] = (
+        "models: [{name: promised, config: {contract: {enforced: true}, on_schema_change: fail},"
+        " columns: [{name: k, data_type: CHAR(5)}, {name: v, data_type: int}]}]"
+    )
+    # Its table cuts the time, and counts what the batch writes as text.
+    files["models/cut.sql"] = merged(
+        {"order_by": ["at", "n"]},
+        "select k, timestamp'2024-01-01' + make_interval(0, 0, 0, 0, hour) as at, n, hour from"
+        " values (1, 12, '9'), (1, 9, '10'), (2, 12, 'x'), (3, 12, '05'), (3, 9, '5'), (4, 0, '1')"
+        " as t(k, hour, n)",
+        unique_key="k",
+    )
     # The newest of a key tie, and its content says which one wins; the second run is older.
     order = "{'order_by': 'at', 'delete_when': \"op = 'd'\", 'reject_by': '_wrong'}"
     files["models/tied.sql"] = (
@@ -126,10 +139,12 @@ def project(make_project: Callable[..., Any]) -> Any:
         made.session.sql(
             f"create table stored_keys.{name} (k {declared}, place int, lsn int) {vectors}"
         )
+    made.session.sql(f"create table stored_keys.cut (k int, at date, n int, hour int) {vectors}")
     made.session.sql(f"create table stored_keys.padded (k char(5), v int) {vectors}")
     made.session.sql("insert into stored_keys.padded values ('ab', 1)")
     made.try_dbt("run", "--vars", "{lsn: 1}")
     made.first = made.figures("tied")
+    made.warned = made.said("cut: order_by: ")
     made.try_dbt("run", "--vars", "{lsn: 2}")
     return made
 
@@ -166,8 +181,23 @@ def test_tables_that_no_event_can_find_its_row_in(project: Any) -> None:
         "the table has the column k char(5), and MERGE knows no CHAR; accepted: STRING"
     )
     assert project.said("unique_key: k is map<int,int>, which compares with nothing")
-    assert not project.session.catalog.tableExists("stored_keys.mapped")
+    assert project.said("the table has the column k CHAR(5), and MERGE knows no CHAR")
+    for name in ("mapped", "promised"):
+        assert not project.session.catalog.tableExists(f"stored_keys.{name}")
     assert project.sql("select v from {s}.padded")["v"].tolist() == [1]
+
+
+def test_an_order_that_the_table_cuts(project: Any) -> None:
+    """Compared as it is stored: the second run, of the same events, changes nothing."""
+    rows = project.session.sql("select k, n, hour from stored_keys.cut order by k").collect()
+    assert [tuple(row) for row in rows] == [(1, 10, 9), (3, 5, 12), (4, 1, 0)]
+    assert project.figures("cut")["rows_affected"] == 0
+    kept = project.session.table("stored_keys.cut__rejected").collect()
+    assert [row["reason"] for row in kept] == ["unfit_order"]
+    assert '"at":"2024-01-01T12:00:00.000Z","n":"x"' in kept[0]["event"]
+    said = "at is timestamp in the batch and date in the table, n is string in the batch and int in"
+    assert all(said in line and "the order of 4 events" in line for line in project.warned)
+    assert project.warned
 
 
 def test_figures_count_the_events_that_won(project: Any) -> None:
