@@ -194,7 +194,7 @@ def test_an_order_that_the_table_cuts(project: Any) -> None:
     assert project.figures("cut")["rows_affected"] == 0
     kept = project.session.table("stored_keys.cut__rejected").collect()
     assert [row["reason"] for row in kept] == ["unfit_order"]
-    assert '"at":"2024-01-01T12:00:00.000Z","n":"x"' in kept[0]["event"]
+    assert '"at":"2024-01-01 12:00:00.000000Z","n":"x"' in kept[0]["event"]
     said = "at is timestamp in the batch and date in the table, n is string in the batch and int in"
     assert all(said in line and "the order of 4 events" in line for line in project.warned)
     assert project.warned
