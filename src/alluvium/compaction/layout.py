@@ -10,6 +10,7 @@ from typing import Any
 
 from alluvium.compaction import zorder
 from alluvium.compaction.errors import LayoutError
+from alluvium.names import bare
 
 MIB = 2**20
 _HOUR, _DAY = 3600.0, 86400.0
@@ -202,7 +203,7 @@ def _mapping(
 def _column(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a column")
-    return value
+    return bare(value)
 
 
 def _columns(value: Any) -> tuple[str, ...]:
@@ -211,9 +212,10 @@ def _columns(value: Any) -> tuple[str, ...]:
         raise ValueError("a column, or a list of columns")
     if not all(isinstance(column, str) and column.strip() for column in columns):
         raise ValueError("a column, or a list of columns")
-    if len({column.lower() for column in columns}) < len(columns):
+    names = tuple(bare(column) for column in columns)
+    if len({name.lower() for name in names}) < len(names):
         raise ValueError("each column once")
-    return tuple(columns)
+    return names
 
 
 def _one_of(values: Sequence[str] | Mapping[str, Any]) -> Any:

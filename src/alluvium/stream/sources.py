@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -264,6 +264,13 @@ def _names(session: SparkSession, header: str, options: dict[str, str]) -> list[
     return list(parser.parseLine(header) or [])
 
 
+class _Header(NamedTuple):
+    """The line that names a file's columns, and its number in the file."""
+
+    line: bytes
+    place: int
+
+
 class FileSource:
     """A folder of files: a line (or a row of parquet or orc) is an event.
 
@@ -377,20 +384,30 @@ class FileSource:
 
     def _by_header(
         self, session: SparkSession, paths: list[str], unchecked: bool
-    ) -> Iterator[tuple[bytes | None, list[str]]]:
-        """The files by their first line where it is a header; files without lines are left out."""
+    ) -> Iterator[tuple[_Header | None, list[str]]]:
+        """The files by their header, where they have one; files without lines are left out."""
         if not self.feed.header:
             yield None, paths
             return
         lines = self._rows(session, paths, unchecked)
         url = F.col("_metadata.file_path")
-        first = _first_of_each_partition(lines.select(path_of(url).alias("path"), _line()))
-        headers = {row["path"]: bytes(row["line"]) for row in first.collect()}
+        lines = lines.select(path_of(url).alias("path"), _line(), _place().alias("place"))
+        records = lines.where(self._is_record(F.col("line").cast("string")))
+        first = _first_of_each_partition(records)
+        headers = {
+            row["path"]: _Header(bytes(row["line"]), row["place"]) for row in first.collect()
+        }
         files = defaultdict(list)
         for path in paths:
             if (plain := _path_in(path)) in headers:
                 files[headers[plain]].append(path)
         yield from files.items()
+
+    def _is_record(self, line: Column) -> Column:
+        """Whether Spark's own reader of CSV would not pass a line over."""
+        found = F.trim(line) != ""
+        comment = next((v for k, v in self.feed.options.items() if k.lower() == "comment"), "")
+        return found & ~line.startswith(comment) if comment else found
 
     def _rows(self, session: SparkSession, paths: list[str], unchecked: bool) -> DataFrame:
         """Lines or rows of files, one file to a partition."""
@@ -408,7 +425,7 @@ class FileSource:
         return reader.option("mergeSchema", "true").load(paths)
 
     def _events_of(
-        self, session: SparkSession, paths: list[str], header: bytes | None, unchecked: bool
+        self, session: SparkSession, paths: list[str], header: _Header | None, unchecked: bool
     ) -> DataFrame:
         """Events of files that have one header, or none."""
         rows = self._rows(session, paths, unchecked)
@@ -419,7 +436,7 @@ class FileSource:
             value = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary")
         headers = F.lit(None).cast(_HEADERS)
         if header is not None:
-            line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header).alias("value"))
+            line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header.line).alias("value"))
             headers = F.array(line).cast(_HEADERS)
         events = rows.select(
             *_event(
@@ -427,19 +444,19 @@ class FileSource:
                 value,
                 headers,
                 self._name(Files(session), F.col("_metadata.file_path")),
-                F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION)),
+                _place(),
                 F.col("_metadata.file_modification_time"),
             )
         )
         if header is None:
             return _parsed(events, self.feed)
-        events = events.where("_source_offset > 0")
+        events = events.where(F.col("_source_offset") > header.place)
         try:
-            return _parsed(events, self.feed, header.decode("utf-8", "replace"))
+            return _parsed(events, self.feed, header.line.decode("utf-8", "replace"))
         except HeaderError as error:
             names = sorted(_path_in(path).rpartition("/")[2] for path in paths)
             more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-            text = header.decode("utf-8", "replace")[:_SHOWN]
+            text = header.line.decode("utf-8", "replace")[:_SHOWN]
             raise SpecError(
                 self.feed.spec.source,
                 [f"schema: the header of {names[0]}{more} is {text!r}: {error}"],
@@ -465,6 +482,11 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
         yield usual, False
     if strange:
         yield strange, True
+
+
+def _place() -> Column:
+    """The number of a row in its file, from 0."""
+    return F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
 
 
 def _first_of_each_partition(frame: DataFrame) -> DataFrame:

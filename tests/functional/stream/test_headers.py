@@ -46,6 +46,7 @@ def stored(bronze: Bronze) -> set[tuple[Any, ...]]:
 
 def test_a_header_names_the_columns_of_its_file(make_bronze: Make) -> None:
     block = {"format": "csv", "schema": SCHEMA, "options": {"header": True, "sep": ";"}}
+    block["options"] |= {"comment": "#"}
     bronze = make_bronze(block=block)
     bronze.land("a.csv", b"sku;price\nA1;9.50\nA2;1.00\n")
     bronze.land("empty.csv", b"")
@@ -76,6 +77,11 @@ def test_a_header_names_the_columns_of_its_file(make_bronze: Make) -> None:
     assert bronze.versions() == before
     bronze.land("e.csv", b"sku;price\nF1;1.00\n")
     assert bronze.run().rows == 1
+    # Like Spark's own reader: neither blank lines nor comments before the header are one.
+    bronze.land("f.csv", b"# of May\n \nsku;price\nG1;2.00\n")
+    bronze.land("none.csv", b"# of June\n")
+    assert bronze.run().rows == 1
+    assert ("f.csv", 3, "G1", "2.00") in stored(bronze)
 
 
 def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> None:

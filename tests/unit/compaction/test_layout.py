@@ -23,6 +23,7 @@ def mistakes(block: Any) -> list[str]:
 
 def test_least() -> None:
     assert parse_layout("logs", {"sort_by": "a"}) == Layout(sort_by=("a",))
+    assert parse_layout("logs", {"sort_by": ["`a b`", "`c``d`"]}).sort_by == ("a b", "c`d")
 
 
 def test_the_defaults_are_those_of_the_documentation() -> None:
