@@ -60,7 +60,7 @@ def test_each_version_reads_every_event(project: Any) -> None:
     assert ids(project, "shop.orders_v1") == [1]
     project.dbt("run")
     assert project.said("orders.v1: 1 event → ")
-    assert project.said("orders.v2: nothing new")
+    assert project.said("orders.v2: up to date")
     project.dbt("run", "--full-refresh", "--select", "orders.v1")
     for table in ("shop.orders_v1", "Shop_Marts.orders_v2"):
         assert ids(project, table) == [1, 2]
@@ -130,7 +130,7 @@ def test_a_profile_in_another_case_is_the_same_schema(project: Any) -> None:
         project.dbt("clone", "--full-refresh", "--state", str(state), "--select", "orders")
         assert len(project.said("is the table of the state too: nothing to clone")) == 2
         project.dbt("run")
-        assert project.said("Events: nothing new")
+        assert project.said("Events: up to date")
     finally:
         profiles.write_text(given)
     for table, rows in before.items():
