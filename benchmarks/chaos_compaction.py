@@ -60,13 +60,15 @@ from functional import curve
 from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import history, jobs
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.plan import Plan
-from alluvium.compaction.run import Compacted, compact, look, preview
-from alluvium.delta import jvm, log
+from alluvium.compact import history
+from alluvium.compact.run import Compacted, compact, look, preview
+from alluvium.delta import log
+from alluvium.engine import jvm
 from alluvium.engine import session as engine
 from alluvium.merge import execute
+from alluvium.plan.compaction import jobs
+from alluvium.plan.compaction.plan import Plan
+from alluvium.plan.layout.settings import Layout
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_compaction.json"
 NEW = 182  # the first seed that draws `FEATURES`

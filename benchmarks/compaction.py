@@ -25,8 +25,8 @@ from merging import charts
 from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.layout import Layout
 from alluvium.engine import session as engine
+from alluvium.plan.layout.settings import Layout
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction.json"
 CHART = REPOSITORY / "docs" / "images" / "compaction.svg"

@@ -31,10 +31,10 @@ from merging import charts
 from merging.home import JARS, REPOSITORY, make_home, provenance
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact
-from alluvium.delta import jvm
+from alluvium.compact.run import compact
+from alluvium.engine import jvm
 from alluvium.engine import session as engine
+from alluvium.plan.layout.settings import Layout
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "compaction_memory.json"
 CHART = REPOSITORY / "docs" / "images" / "compaction_memory.svg"

@@ -37,7 +37,7 @@ def land(folder: Path, first: int, count: int) -> None:
 
 def serve(root: Path, files: int) -> Iterator[tuple[str, float]]:
     """Each case and its seconds, with the library that this process imports."""
-    from alluvium import stream
+    from alluvium import ingest as stream
     from alluvium.engine import session as engine
 
     session = engine.new_session(engine.Settings(home=make_home(root / "home")))

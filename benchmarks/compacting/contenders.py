@@ -9,8 +9,8 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import run
-from alluvium.compaction.layout import Layout
+from alluvium.compact import run
+from alluvium.plan.layout.settings import Layout
 
 DAY = 86400.0
 _DELTA = "spark.databricks.delta."

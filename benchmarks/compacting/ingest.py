@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import tags
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.tags import TAG
 from alluvium.delta import log
 from alluvium.engine import core_seconds
 from alluvium.names import quoted
+from alluvium.plan.compaction import tags
+from alluvium.plan.compaction.tags import TAG
+from alluvium.plan.layout.settings import Layout
 from compacting.contenders import Alluvium, Contender, sized
 from compacting.ledger import Ledger
 from compacting.queries import Query, fewest

@@ -15,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import row_key, run
-from alluvium.compaction.bucket import UNSORTED
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.plan import FRAGMENTS, plan
-from alluvium.compaction.tags import TAG, Tag
-from alluvium.delta import jvm, log, table_files
+from alluvium.compact import run
+from alluvium.delta import log, table_files
+from alluvium.engine import jvm
+from alluvium.plan.compaction.bucket import UNSORTED
+from alluvium.plan.compaction.plan import FRAGMENTS, plan
+from alluvium.plan.compaction.tags import TAG, Tag
+from alluvium.plan.layout import row_key
+from alluvium.plan.layout.settings import Layout
 from compacting import events
 from compacting.tables import create_sql
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from alluvium.names import quoted
+from alluvium.plan.ranges.literal import typed_literal
 from alluvium.ranges import canonical_texts
-from alluvium.ranges.literal import typed_literal
 from compacting import events
 
 RANKS = (1, 2, 5, 10, 20, 50, 100, 200)

@@ -10,10 +10,10 @@ import numpy as np
 from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one, trickle
 from unit.compaction.playground import Keys, Playground, clashes, huffman
 
-from alluvium.compaction.bucket import FINAL, LOCALITY
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.overlap import depth
-from alluvium.compaction.plan import plan
+from alluvium.plan.compaction.bucket import FINAL, LOCALITY
+from alluvium.plan.compaction.overlap import depth
+from alluvium.plan.compaction.plan import plan
+from alluvium.plan.layout.settings import Layout
 from compacting import events
 
 Result = dict[str, Any]

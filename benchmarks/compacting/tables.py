@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm, log
+from alluvium.delta import log
 from alluvium.demo.edits import read_edits
+from alluvium.engine import jvm
 from alluvium.names import quoted
 from compacting import events, queries
 from compacting.queries import Query

@@ -1,4 +1,4 @@
-{#- The parser's options that have an effect on lines of a format, as src/alluvium/stream/options.py has
+{#- The parser's options that have an effect on lines of a format, as src/alluvium/ingest/options.py has
     them; a test compares the two. `header` is not among them: no SQL of a stock target reads it. -#}
 {% macro stream_options(format) %}
   {%- set records = ['mode', 'columnNameOfCorruptRecord'] -%}

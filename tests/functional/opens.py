@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm
+from alluvium.engine import jvm
 
 SOURCE = Path(__file__).with_name("CountingFileSystem.java")
 

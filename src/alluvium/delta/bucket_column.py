@@ -8,9 +8,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.compaction.generated import GeneratedColumn
 from alluvium.delta import log
 from alluvium.names import among
+from alluvium.plan.layout.generated import GeneratedColumn
 
 
 def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:

@@ -14,8 +14,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.suggestion import EQUALITY, JOINED, OTHER, RANGE, SUBQUERY
-from alluvium.delta import jvm
+from alluvium.engine import jvm
+from alluvium.plan.layout.suggestion import EQUALITY, JOINED, OTHER, RANGE, SUBQUERY
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 # The first looks for the files of each Delta table; the others add filters on what a join finds.

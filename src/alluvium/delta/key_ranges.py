@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 
-from alluvium.delta import jvm
+from alluvium.engine import jvm
 
 # Files that ranges are made from, and rows of them for each task: one range has two or three in a
 # hundred more rows than another.

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
-from alluvium.delta import jvm
-from alluvium.ranges import Kept
+from alluvium.engine import jvm
+from alluvium.plan.ranges import Kept
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
 GENERATION = "delta.generationExpression"

@@ -14,11 +14,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import jvm
 from alluvium.delta.order import in_order
-from alluvium.merge.refusal import Facts
+from alluvium.delta.refusal import Facts
+from alluvium.engine import jvm
 from alluvium.names import quoted
-from alluvium.ranges import Kept
+from alluvium.plan.ranges import Kept
 
 _DELTA = "org.apache.spark.sql.delta."
 # Delta's own names: its output expressions ask for both.

@@ -8,10 +8,11 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import pause
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.pause import Pause
-from alluvium.delta import jvm, log
+from alluvium.delta import log
+from alluvium.engine import jvm
+from alluvium.plan.compaction import backoff as pause
+from alluvium.plan.compaction.backoff import Pause
+from alluvium.plan.layout.settings import Layout
 
 # The action has one number for the version that was looked at, and for the files.
 _FILES = 1_000

@@ -20,13 +20,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.compaction import row_groups, zorder
-from alluvium.compaction.layout import Layout
-from alluvium.delta import footers, jvm, key_ranges, zcurve
+from alluvium.delta import footers, key_ranges, zcurve
 from alluvium.delta.layout_commits import LayoutCommits, Written, fields
 from alluvium.delta.order import in_order
+from alluvium.engine import jvm
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
+from alluvium.plan.compaction import row_groups
+from alluvium.plan.layout import zorder
+from alluvium.plan.layout.settings import Layout
 
 _DELTA = "org.apache.spark.sql.delta."
 # A task's place among those of its job, as Spark writes it into the names of its files.

@@ -14,7 +14,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import jvm, log
+from alluvium.delta import log
+from alluvium.engine import jvm
 
 # Operations whose files are all that the table has.
 _WHOLE = {

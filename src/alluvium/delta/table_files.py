@@ -13,12 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from alluvium.compaction import row_key, tags, zorder
-from alluvium.compaction.generated import bucket_partition
-from alluvium.compaction.plan import FRAGMENTS
-from alluvium.compaction.tags import TAG
-from alluvium.delta import jvm, log
+from alluvium.delta import log
+from alluvium.engine import jvm
 from alluvium.names import among
+from alluvium.plan.compaction import tags
+from alluvium.plan.compaction.plan import FRAGMENTS
+from alluvium.plan.compaction.tags import TAG
+from alluvium.plan.layout import row_key, zorder
+from alluvium.plan.layout.generated import bucket_partition
 
 _DELTA = "org.apache.spark.sql.delta."
 # What was read last, the oldest first: the hook, the data tests and the tables about tables of
@@ -82,7 +84,7 @@ class TableFiles(jvm.SessionCopy):
         window: str | None,
         sorted_by: str = "",
     ) -> pa.Table:
-        """The data files, a row each, columns as `alluvium.compaction.plan.FRAGMENTS`.
+        """The data files, a row each, columns as `alluvium.plan.compaction.plan.FRAGMENTS`.
 
         first: column by whose statistics untagged files are placed, the row key's first one; None
             where the log does not tell their place.

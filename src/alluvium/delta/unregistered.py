@@ -9,7 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm, log
+from alluvium.delta import log
+from alluvium.engine import jvm
 from alluvium.names import in_catalog, literal, quoted
 
 _TYPES = "org.apache.spark.sql.catalyst.catalog.CatalogTableType"

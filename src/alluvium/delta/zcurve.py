@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 
-from alluvium.compaction.zorder import NUMBERS, PREFIX, Axis, Cuts
-from alluvium.delta import jvm
+from alluvium.engine import jvm
 from alluvium.names import quoted
+from alluvium.plan.layout.zorder import NUMBERS, PREFIX, Axis, Cuts
 
 # Rows of a sample: 128 for each quantile.
 _SAMPLE = 32_768

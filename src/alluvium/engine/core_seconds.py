@@ -11,7 +11,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm
+from alluvium.engine import jvm
 
 # Milliseconds to wait for what Spark tells its listeners, which is behind by a few.
 _PATIENCE = 5000

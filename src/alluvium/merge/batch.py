@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from alluvium.delta import log
-from alluvium.delta.jvm import items, reads_files, relations
+from alluvium.engine.jvm import items, reads_files, relations
 
 # Bytes that Spark expects to read. Up to so many it keeps the rows, in memory or on its disks. Of
 # more it keeps none: all that read a batch before the merge ask for a few columns, a copy has them

@@ -17,11 +17,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm
+from alluvium.delta import refusal
 from alluvium.delta.merge_command import Statement
-from alluvium.merge import refusal
+from alluvium.engine import jvm
 from alluvium.merge.conflicts import StaleBatchError
-from alluvium.ranges import Kept
+from alluvium.plan.ranges import Kept
 
 APP = "spark.databricks.delta.write.txnAppId"
 VERSION = "spark.databricks.delta.write.txnVersion"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import zorder
 from alluvium.delta import log
+from alluvium.plan.layout import zorder
 
 _PREFIX = "alluvium/"
 

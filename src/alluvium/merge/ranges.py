@@ -12,21 +12,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log, staged
+from alluvium.merge.range_frame import Request, as_frame, group_frame, plan_rows
 from alluvium.names import among, quoted
-from alluvium.ranges import (
+from alluvium.plan.ranges import (
     Fragments,
     RangeError,
     Ranges,
     UnfitError,
     canonical_texts,
     cover_runs,
-    group_frame,
     plan_predicate,
     typed_literal,
 )
-from alluvium.ranges.column_type import parse_type
-from alluvium.ranges.frame import Request, as_frame, plan_rows
-from alluvium.ranges.plan import ON_FRAGMENTS
+from alluvium.plan.ranges.column_type import parse_type
+from alluvium.plan.ranges.plan import ON_FRAGMENTS
 
 # Where the adapter leaves what a Python model is asked for: the request as JSON.
 REQUEST = "alluvium.merge.ranges"

@@ -18,8 +18,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta.jvm import scala_object
 from alluvium.engine import session as engine
+from alluvium.engine.jvm import scala_object
 
 STEP = 0.04  # seconds from one name to the next
 STEP_OF_COMMITS = 0.1

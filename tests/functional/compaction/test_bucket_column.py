@@ -15,11 +15,11 @@ from functional.compaction import tables
 from functional.sorted_files import files_of, is_sorted
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.generated import GeneratedColumn
-from alluvium.compaction.layout import WINDOWS, Layout
-from alluvium.compaction.run import compact
+from alluvium.compact.run import compact
 from alluvium.delta import bucket_column, log
 from alluvium.delta.rewrite import Rewriter
+from alluvium.plan.layout.generated import GeneratedColumn
+from alluvium.plan.layout.settings import WINDOWS, Layout
 
 pytestmark = pytest.mark.spark
 

@@ -12,9 +12,9 @@ from functional.compaction import tables
 from functional.compaction.test_compaction import QUIET, live_files
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact
-from alluvium.compaction.tags import TAG
+from alluvium.compact.run import compact
+from alluvium.plan.compaction.tags import TAG
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 

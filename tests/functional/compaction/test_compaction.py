@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.errors import LayoutError
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact, preview
-from alluvium.compaction.tags import TAG
+from alluvium.compact.run import compact, preview
 from alluvium.delta.conflicts import OTHER_ROWS
 from alluvium.delta.rewrite import Rewriter
+from alluvium.plan.compaction.tags import TAG
+from alluvium.plan.layout.errors import LayoutError
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 

@@ -9,9 +9,9 @@ from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import history
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact
+from alluvium.compact import history
+from alluvium.compact.run import compact
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 

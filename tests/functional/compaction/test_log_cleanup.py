@@ -14,11 +14,12 @@ import pytest
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import zorder
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact, look
-from alluvium.compaction.tags import TAG
-from alluvium.delta import jvm, log
+from alluvium.compact.run import compact, look
+from alluvium.delta import log
+from alluvium.engine import jvm
+from alluvium.plan.compaction.tags import TAG
+from alluvium.plan.layout import zorder
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 DAY = 86400

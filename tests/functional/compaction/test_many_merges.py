@@ -17,12 +17,12 @@ from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.errors import MergeError
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import Compacted, compact
+from alluvium.compact.run import Compacted, compact
 from alluvium.delta import layout_commits
 from alluvium.delta.conflicts import OTHER_ROWS
 from alluvium.delta.rewrite import Rewriter
+from alluvium.plan.layout.errors import MergeError
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 LAYOUT = Layout(tables.SORT_BY, fan_in=2, bucket_column="kind", window="day")

@@ -12,10 +12,10 @@ from deltalake import DeltaTable
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import history
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact
+from alluvium.compact import history
+from alluvium.compact.run import compact
 from alluvium.delta.rewrite import Rewriter
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 EACH = Layout(tables.SORT_BY, target_rows=400, fan_in=8)
@@ -120,7 +120,7 @@ class Killed(BaseException):
 def test_many_merges_are_several_jobs_and_committed_after_each(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alluvium.compaction.jobs._SMALL_PER_CORE", 1)
+    monkeypatch.setattr("alluvium.plan.compaction.jobs._SMALL_PER_CORE", 1)
     cores = spark.sparkContext.defaultParallelism
     path = tmp_path / "table"
     table = tables.make(spark, path, 2 * (2 * cores + 1), 10)

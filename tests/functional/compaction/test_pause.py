@@ -12,10 +12,12 @@ from deltalake import write_deltalake
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import pause, run
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import Compacted, compact, preview
-from alluvium.delta import jvm, log
+from alluvium.compact import run
+from alluvium.compact.run import Compacted, compact, preview
+from alluvium.delta import log
+from alluvium.engine import jvm
+from alluvium.plan.compaction import backoff as pause
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 # Full fragments of 50 rows. 8 small ones are merged.

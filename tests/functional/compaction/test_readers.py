@@ -9,8 +9,8 @@ from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact
+from alluvium.compact.run import compact
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 FILE_BY_FILE = {

@@ -13,10 +13,11 @@ from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import history, row_groups
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import Compacted, compact
+from alluvium.compact import history
+from alluvium.compact.run import Compacted, compact
 from alluvium.delta.rewrite import Rewriter
+from alluvium.plan.compaction import row_groups
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 AGAIN = "written again"

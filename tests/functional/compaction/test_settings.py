@@ -16,9 +16,9 @@ from functional.compaction import tables
 from functional.sorted_files import files_of, is_sorted, rows_in
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact, preview
-from alluvium.delta import jvm
+from alluvium.compact.run import compact, preview
+from alluvium.engine import jvm
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 LAYOUT = Layout(tables.SORT_BY, target_rows=400, fan_in=8)

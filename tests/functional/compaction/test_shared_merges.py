@@ -17,10 +17,12 @@ from functional.sorted_files import is_sorted, rows_in
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.compaction import history, jobs, row_key
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import compact
+from alluvium.compact import history
+from alluvium.compact.run import compact
 from alluvium.delta import key_ranges
+from alluvium.plan.compaction import jobs
+from alluvium.plan.layout import row_key
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 

@@ -12,8 +12,8 @@ from deltalake import DeltaTable, write_deltalake
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.run import Compacted, compact
+from alluvium.compact.run import Compacted, compact
+from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
 FILES = 4

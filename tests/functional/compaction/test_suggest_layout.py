@@ -10,11 +10,11 @@ import yaml
 from functional.runner import REPO, Project
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.daily import fragments_a_day
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.suggestion import EQUALITY, OTHER, RANGE, SUBQUERY
 from alluvium.delta import log
 from alluvium.delta.filters import Optimizer
+from alluvium.plan.compaction.daily import fragments_a_day
+from alluvium.plan.layout.settings import Layout
+from alluvium.plan.layout.suggestion import EQUALITY, OTHER, RANGE, SUBQUERY
 
 pytestmark = pytest.mark.spark
 S = "suggested"

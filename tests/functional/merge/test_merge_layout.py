@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import BATCH, SOURCES, merged
 
-from alluvium.compaction.tags import TAG
+from alluvium.plan.compaction.tags import TAG
 
 pytestmark = pytest.mark.spark
 

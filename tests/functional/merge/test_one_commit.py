@@ -13,8 +13,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm, log, merge_command
+from alluvium.delta import log, merge_command
 from alluvium.delta.merge_command import Statement
+from alluvium.engine import jvm
 from alluvium.merge import one_commit, progress
 from alluvium.merge.one_commit import Merged, Prepared, Refusal
 

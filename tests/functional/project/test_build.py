@@ -22,10 +22,10 @@ from functional.runner import REPO
 from functional.sorted_files import files_of, is_sorted
 from oracle.flights import replay_duckdb
 
-from alluvium.compaction.layout import parse_layout
-from alluvium.compaction.run import compact
-from alluvium.compaction.tags import TAG
+from alluvium.compact.run import compact
 from alluvium.demo.edits import replay_edits
+from alluvium.plan.compaction.tags import TAG
+from alluvium.plan.layout.settings import parse_layout
 
 pytestmark = pytest.mark.spark
 COLUMNS = """

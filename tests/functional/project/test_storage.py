@@ -18,8 +18,8 @@ import yaml
 from deltalake import DeltaTable
 from functional.runner import REPO, Project
 
-from alluvium.compaction.layout import parse_layout
-from alluvium.compaction.run import compact
+from alluvium.compact.run import compact
+from alluvium.plan.layout.settings import parse_layout
 
 pytestmark = pytest.mark.spark
 ON = ("--vars", "{alluvium_storage: true}")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from alluvium.plan.ranges.column_type import parse_type
 from alluvium.ranges import (
     METHODS,
     Fragments,
@@ -21,7 +22,6 @@ from alluvium.ranges import (
     plan_frame,
     typed_literal,
 )
-from alluvium.ranges.column_type import parse_type
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from unit.macros.rendered import Macros, Node
 from unit.ranges.columns import TYPES
 
-from alluvium.ranges.column_type import spark_type
+from alluvium.plan.ranges.column_type import spark_type
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium import stream
+from alluvium import ingest as stream
 
 VIEW = "landing__feed"
 

@@ -29,13 +29,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium import stream
-from alluvium.stream.files import Files
-from alluvium.stream.intake import Intake
-from alluvium.stream.ledger import Ledger
+from alluvium import ingest as stream
+from alluvium.ingest.files import Files
+from alluvium.ingest.intake import Intake
+from alluvium.ingest.ledger import Ledger
 
 # The package's attribute of this name is the function.
-append = importlib.import_module("alluvium.stream.append")
+append = importlib.import_module("alluvium.ingest.append")
 NAMES = ("a.gz", "x/b.gz", "x/k=1/c%20ü.txt", "cu\u0308\n.txt")
 FORMATS: dict[str, dict[str, Any]] = {
     "text": {"format": "text"},

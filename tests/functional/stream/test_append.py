@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from functional.stream.bronze import VIEW, Bronze
 
-from alluvium import stream
+from alluvium import ingest as stream
 from alluvium.delta import arrivals
-from alluvium.stream import checkpoint
-from alluvium.stream.files import Files
-from alluvium.stream.sources import open_source
+from alluvium.ingest import checkpoint
+from alluvium.ingest.files import Files
+from alluvium.ingest.sources import open_source
 
 # The package's attribute of this name is the function.
-append = importlib.import_module("alluvium.stream.append")
+append = importlib.import_module("alluvium.ingest.append")
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]
 

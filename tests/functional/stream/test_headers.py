@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from functional.stream.bronze import VIEW, Bronze
 
-from alluvium import stream
-from alluvium.stream.options import unfit
+from alluvium import ingest as stream
+from alluvium.ingest.options import unfit
 
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]

@@ -18,7 +18,7 @@ from functional.runner import add_jars, new_session
 from functional.stream.history import History
 
 from alluvium.engine import session as engine
-from alluvium.stream import ledger
+from alluvium.ingest import ledger
 
 pytestmark = pytest.mark.spark
 HISTORIES = int(os.environ.get("HISTORIES", "10"))

@@ -14,8 +14,8 @@ from functional.sorted_files import files_of, is_sorted
 from functional.stream.bronze import VIEW, Bronze
 from functional.stream.test_dbt import SOURCE, make, sources_yml
 
-from alluvium import stream
-from alluvium.compaction.generated import GeneratedColumn
+from alluvium import ingest as stream
+from alluvium.plan.layout.generated import GeneratedColumn
 
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]

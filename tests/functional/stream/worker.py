@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from alluvium import stream
+from alluvium import ingest as stream
 from alluvium.engine import session as engine
-from alluvium.stream import checkpoint
+from alluvium.ingest import checkpoint
 
 # The package's attribute of this name is the function.
-append = importlib.import_module("alluvium.stream.append")
+append = importlib.import_module("alluvium.ingest.append")
 
 
 def die(*_: Any) -> None:

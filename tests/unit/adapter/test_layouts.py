@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from alluvium.compaction.generated import GeneratedColumn
+from alluvium.plan.layout.generated import GeneratedColumn
 from dbt.adapters.alluvium import layouts
 
 BLOCK = {"sort_by": ["v"], "bucket_by": {"column": "at", "window": "day"}}

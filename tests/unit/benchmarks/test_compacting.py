@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.compaction.playground import huffman
 
-from alluvium.compaction.plan import plan
+from alluvium.plan.compaction.plan import plan
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from unit.compaction.playground import Playground, huffman
 
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.tiers import tier_groups
+from alluvium.plan.compaction.tiers import tier_groups
+from alluvium.plan.layout.settings import Layout
 
 # Nothing becomes full, and all files are above the lowest class.
 LARGE = Layout(("a",), target_rows=10**7, target_bytes=10**12)

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from alluvium.compaction.bucket import LOCALITY, UNSORTED, Bucket, Group, Numbers, Relabel
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.overlap import in_order
-from alluvium.compaction.plan import FRAGMENTS
-from alluvium.compaction.tags import Tag
+from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, Group, Numbers, Relabel
+from alluvium.plan.compaction.overlap import in_order
+from alluvium.plan.compaction.plan import FRAGMENTS
+from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.layout.settings import Layout
 
 Keys = npt.NDArray[np.int64]
 ROW_BYTES = 100

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alluvium.compaction.allowance import Allowance
-from alluvium.compaction.bucket import UNSORTED, Bucket, Numbers
-from alluvium.compaction.final import final_groups
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.locality import locality
+from alluvium.plan.compaction.bucket import UNSORTED, Bucket, Numbers
+from alluvium.plan.compaction.budget import Allowance
+from alluvium.plan.compaction.levels import locality
+from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.layout.settings import Layout
 
 SIZE = 100
 LAYOUT = Layout(("a",), target_rows=SIZE, level_rows=1, growth=2)

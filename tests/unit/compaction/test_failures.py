@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from alluvium.compaction.bucket import FINAL, Group
-from alluvium.compaction.failures import Failures
+from alluvium.compact.failures import Failures
+from alluvium.plan.compaction.bucket import FINAL, Group
 
 
 def merge(*inputs: str) -> Group:

@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes, overlap
 
-from alluvium.compaction.allowance import Allowance
-from alluvium.compaction.bucket import FINAL, UNSORTED, Group
-from alluvium.compaction.final import final_groups
-from alluvium.compaction.layout import Layout
+from alluvium.plan.compaction.bucket import FINAL, UNSORTED, Group
+from alluvium.plan.compaction.budget import Allowance
+from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.layout.settings import Layout
 
 LAYOUT = Layout(("a",), target_rows=20, target_bytes=10**12, level_rows=100, growth=2)
 ROWS = st.integers(1, 30)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.compaction.generated import (
+from alluvium.plan.layout.generated import (
     GeneratedColumn,
     batch_query,
     bucket_partition,
     generated_column,
     with_time,
 )
-from alluvium.compaction.layout import Layout
+from alluvium.plan.layout.settings import Layout
 
 DAY = GeneratedColumn("at", "day")
 COLUMNS = {"service": "string", "at": "timestamp", "on": "date", "local": "timestamp_ntz"}

@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.compaction.bucket import FINAL, Group
-from alluvium.compaction.jobs import Job, jobs
-from alluvium.compaction.layout import Layout
+from alluvium.plan.compaction.bucket import FINAL, Group
+from alluvium.plan.compaction.jobs import Job, jobs
+from alluvium.plan.layout.settings import Layout
 
 LAYOUT = Layout(("a",), target_rows=1000)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from alluvium.compaction.errors import LayoutError
-from alluvium.compaction.layout import Layout, parse_layout
+from alluvium.plan.layout.errors import LayoutError
+from alluvium.plan.layout.settings import Layout, parse_layout
 
 HOUR, DAY = 3600.0, 86400.0
 

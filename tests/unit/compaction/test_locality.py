@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from unit.compaction.playground import ROW_BYTES, Fragment, Keys, Playground, clashes
 
-from alluvium.compaction.allowance import Allowance
-from alluvium.compaction.bucket import LOCALITY, UNSORTED, Group
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.locality import Locality, locality
-from alluvium.compaction.overlap import depth
-from alluvium.compaction.plan import plan
+from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Group
+from alluvium.plan.compaction.budget import Allowance
+from alluvium.plan.compaction.levels import Locality, locality
+from alluvium.plan.compaction.overlap import depth
+from alluvium.plan.compaction.plan import plan
+from alluvium.plan.layout.settings import Layout
 
 Draw = Callable[[np.random.Generator, int, int], Keys]
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.compaction.playground import BEFORE, BEHIND, components, overlap
 
-from alluvium.compaction.bucket import Bucket, Numbers
-from alluvium.compaction.overlap import depth, meets
+from alluvium.plan.compaction.bucket import Bucket, Numbers
+from alluvium.plan.compaction.overlap import depth, meets
 
 Interval = tuple[int, int]
 Case = tuple[list[Interval], list[int], list[int]]

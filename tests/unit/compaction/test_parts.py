@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.compaction.playground import Fragment, Playground, components
 
-from alluvium.compaction.allowance import Allowance
-from alluvium.compaction.bucket import UNSORTED
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.parts import Parts
+from alluvium.plan.compaction.bucket import UNSORTED
+from alluvium.plan.compaction.budget import Allowance
+from alluvium.plan.compaction.overlap_clusters import Parts
+from alluvium.plan.layout.settings import Layout
 
 FRAGMENT = st.builds(
     lambda first, rows, level: Fragment(np.arange(first, first + rows), level),

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alluvium.compaction import pause
-from alluvium.compaction.bucket import FINAL, LOCALITY
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.pause import Pause
-from alluvium.compaction.plan import FRAGMENTS, buckets, plan
-from alluvium.compaction.tags import Tag
+from alluvium.plan.compaction import backoff as pause
+from alluvium.plan.compaction.backoff import Pause
+from alluvium.plan.compaction.bucket import FINAL, LOCALITY
+from alluvium.plan.compaction.plan import FRAGMENTS, buckets, plan
+from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.layout.settings import Layout
 
 HOUR, DAY = 3600.0, 86400.0
 NOW = 1e9

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes
 
-from alluvium.compaction import row_key
-from alluvium.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
-from alluvium.compaction.final import final_groups
-from alluvium.compaction.layout import Layout, parse_layout
-from alluvium.compaction.plan import FRAGMENTS, Plan, buckets, plan
-from alluvium.compaction.tags import Tag
+from alluvium.plan.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
+from alluvium.plan.compaction.plan import FRAGMENTS, Plan, buckets, plan
+from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.layout import row_key
+from alluvium.plan.layout.settings import Layout, parse_layout
 
 HOUR, DAY = 3600.0, 86400.0
 NOW = 100 * DAY
@@ -313,7 +313,7 @@ def test_what_fits_into_the_budget_is_planned_once(monkeypatch: pytest.MonkeyPat
         planned.append(given)
         return final_groups(*given)
 
-    monkeypatch.setattr("alluvium.compaction.plan.final_groups", counting)
+    monkeypatch.setattr("alluvium.plan.compaction.plan.final_groups", counting)
     bucket = full_bucket("old", NOW - DAY, NOW - DAY, 4)
     size = 4 * LAYOUT.target_rows * ROW_BYTES
     for budget, waiting in ((size, 0), (size - 1, 1)):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.compaction.bucket import COUNT, FINAL, Group, Relabel
-from alluvium.compaction.plan import Plan
-from alluvium.compaction.report import done_line, plan_lines
-from alluvium.compaction.run import Compacted
+from alluvium.compact.report import done_line, plan_lines
+from alluvium.compact.run import Compacted
+from alluvium.plan.compaction.bucket import COUNT, FINAL, Group, Relabel
+from alluvium.plan.compaction.plan import Plan
 
 MIB = 2**20
 

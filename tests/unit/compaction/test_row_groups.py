@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.compaction.row_groups import alike, rows_at_most, rows_to_try
+from alluvium.plan.compaction.row_groups import alike, rows_at_most, rows_to_try
 
 
 def footer(rows: int, *, wide: int = 100, per_group: int = 2**20, seed: int = 0) -> pq.FileMetaData:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.ranges.columns import decimals, integers
 
-from alluvium.compaction import row_key
+from alluvium.plan.layout import row_key
 
 FLOATS = [0.0, -0.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, -5e-324, 1e308]
 TEXT = st.text("\x00\x01aé\x7f\uffff😀", max_size=4) | st.text(max_size=5)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alluvium.compaction import row_key, storage
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.plan import FRAGMENTS
-from alluvium.compaction.tags import Tag
+from alluvium.compact import storage
+from alluvium.plan.compaction.plan import FRAGMENTS
+from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.layout import row_key
+from alluvium.plan.layout.settings import Layout
 
 LAYOUT = Layout(("a", "b"), "day", "day", target_rows=100, target_bytes=10_000, fan_in=4)
 TYPES = [pa.int64(), pa.string()]

@@ -13,9 +13,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.compaction.daily import fragments_a_day
-from alluvium.compaction.layout import Layout, parse_layout
-from alluvium.compaction.suggestion import (
+from alluvium.advise.report import suggestion_lines
+from alluvium.plan.compaction.daily import fragments_a_day
+from alluvium.plan.layout.settings import Layout, parse_layout
+from alluvium.plan.layout.suggestion import (
     EQUALITY,
     JOINED,
     OTHER,
@@ -25,7 +26,6 @@ from alluvium.compaction.suggestion import (
     Table,
     suggest,
 )
-from alluvium.compaction.suggestion_report import suggestion_lines
 
 TYPES = {
     "id": "bigint",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alluvium.compaction.tags import Tag, are_of, read
+from alluvium.plan.compaction.tags import Tag, are_of, read
 
 LONG = st.integers(-(2**63), 2**63 - 1)
 HEX = st.binary(max_size=6).map(bytes.hex)

@@ -17,9 +17,9 @@ from unit.compaction.arrivals import (
 )
 from unit.compaction.playground import ROW_BYTES, Fragment, Playground, huffman
 
-from alluvium.compaction.bucket import AGE, COUNT, UNSORTED, Group
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.tiers import tier_groups
+from alluvium.plan.compaction.bucket import AGE, COUNT, UNSORTED, Group
+from alluvium.plan.compaction.tiers import tier_groups
+from alluvium.plan.layout.settings import Layout
 
 HOUR, DAY = 3600.0, 86400.0
 

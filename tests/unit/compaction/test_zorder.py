@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from alluvium.compaction import zorder
-from alluvium.compaction.layout import Layout
-from alluvium.compaction.zorder import Axis, Cuts
+from alluvium.plan.layout import zorder
+from alluvium.plan.layout.settings import Layout
+from alluvium.plan.layout.zorder import Axis, Cuts
 
 NUMBERS = st.one_of(
     st.floats(),

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.ranges.columns import TYPES
 
+from alluvium.plan.ranges.column_type import spark_type
 from alluvium.ranges import Ranges, Term, canonical_texts
-from alluvium.ranges.column_type import spark_type
 
 
 def row(lo: str | None, hi: str | None, kind: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alluvium import names, schema
-from alluvium.compaction.layout import LayoutError, parse_layout
-from alluvium.stream.spec import KEYS, SpecError, parse_spec
+from alluvium.ingest.spec import KEYS, SpecError, parse_spec
+from alluvium.plan.layout.settings import LayoutError, parse_layout
 
 WRONG: list[tuple[str, str, Any, list[str]]] = [
     (

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from alluvium.ingest.options import HEADER, LINE_FORMATS, LISTING_OPTIONS, accepted
 from alluvium.names import literal
-from alluvium.stream.options import HEADER, LINE_FORMATS, LISTING_OPTIONS, accepted
 
 UID = "source.root.landing.flights"
 

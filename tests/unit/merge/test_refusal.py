@@ -6,8 +6,8 @@ from dataclasses import fields
 
 import pytest
 
+from alluvium.delta.refusal import Facts, reason
 from alluvium.merge.one_commit import rows_of
-from alluvium.merge.refusal import Facts, reason
 
 
 def test_nothing_speaks_against_a_plain_merge() -> None:

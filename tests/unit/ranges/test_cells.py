@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from unit.ranges.columns import TYPES, key
 from unit.ranges.files import File, files, fragments
 
+from alluvium.plan.ranges.cells import Cells
 from alluvium.ranges import Ranges, cover_runs, plan
-from alluvium.ranges.cells import Cells
 
 
 @st.composite

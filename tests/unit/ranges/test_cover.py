@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from unit.ranges.columns import TYPES, key
 from unit.ranges.files import File, files, fragments, plain
 
+from alluvium.plan.ranges.cover import cover_cuts
+from alluvium.plan.ranges.fragments import locate
+from alluvium.plan.ranges.intervals import one_each
+from alluvium.plan.ranges.points import make_points
 from alluvium.ranges import METHODS, CostModel, Fragments, Kept, Plan, RangeError, cover_runs, plan
-from alluvium.ranges.cover import cover_cuts
-from alluvium.ranges.fragments import locate
-from alluvium.ranges.intervals import one_each
-from alluvium.ranges.points import make_points
 
 COSTS = st.builds(
     CostModel,

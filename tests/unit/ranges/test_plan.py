@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.ranges.columns import TYPES, key
 
+from alluvium.plan.ranges.plan import MAX_K, ON_FRAGMENTS
+from alluvium.plan.ranges.points import make_points, positions
 from alluvium.ranges import METHODS, Plan, RangeError, plan
-from alluvium.ranges.plan import MAX_K, ON_FRAGMENTS
-from alluvium.ranges.points import make_points, positions
 
 COLUMNS = st.sampled_from(sorted(TYPES)).flatmap(
     lambda name: st.tuples(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from alluvium.stream import Figures
+from alluvium.ingest import Figures
 
 
 def test_lines() -> None:

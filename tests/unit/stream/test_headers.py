@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from alluvium.stream.headers import HeaderError, places
+from alluvium.ingest.headers import HeaderError, places
 
 SCHEMA = ["sku", "price", "at"]
 

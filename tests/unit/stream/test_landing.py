@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.stream.landing import (
-    Landed,
-    may_be_listed,
-    names_below,
-    replaced,
-    triggers,
-    unread,
-)
+from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
 
 
 def file(name: str, size: int = 1, time: int = 0) -> Landed:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from alluvium.stream import SpecError, parse_spec
-from alluvium.stream.options import LINE_FORMATS, accepted, unfit
+from alluvium.ingest import SpecError, parse_spec
+from alluvium.ingest.options import LINE_FORMATS, accepted, unfit
 
 
 def mistakes(fmt: str, options: dict[str, Any], schema: str | None = "a int") -> list[str]:

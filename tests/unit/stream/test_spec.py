@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from alluvium.stream import SpecError, parse_spec
-from alluvium.stream.spec import EnvVar
+from alluvium.ingest import SpecError, parse_spec
+from alluvium.ingest.spec import EnvVar
 
 
 def mistakes(block: Any) -> list[str]:

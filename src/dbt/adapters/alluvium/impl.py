@@ -29,7 +29,7 @@ from alluvium.merge import batch, one_commit, progress, ranges
 from alluvium.merge import execute as merge
 from alluvium.merge.conflicts import retry
 from alluvium.names import among, bare, in_catalog, literal, quoted
-from alluvium.ranges import UnfitError
+from alluvium.plan.ranges import UnfitError
 from alluvium.windows.window import Window
 from dbt.adapters.alluvium import (
     catalog,

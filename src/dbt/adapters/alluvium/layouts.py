@@ -12,15 +12,15 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField
 
-from alluvium.compaction import report, run
-from alluvium.compaction.errors import LayoutError, MergeError, refusals
-from alluvium.compaction.generated import GeneratedColumn, generated_column, with_time
-from alluvium.compaction.generated import batch_query as generated_sql
-from alluvium.compaction.layout import Layout, parse_layout
+from alluvium.compact import report, run
 from alluvium.delta import bucket_column
 from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
+from alluvium.plan.layout.errors import LayoutError, MergeError, refusals
+from alluvium.plan.layout.generated import GeneratedColumn, generated_column, with_time
+from alluvium.plan.layout.generated import batch_query as generated_sql
+from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.schema import shown
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.named import partitions

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import unregistered
 from alluvium.delta.unregistered import Unregistered
+from alluvium.ingest import checkpoint as checkpoints
+from alluvium.ingest.files import Files
 from alluvium.merge import progress
 from alluvium.names import in_catalog, literal, quoted
-from alluvium.stream import checkpoint as checkpoints
-from alluvium.stream.files import Files
 from dbt.adapters.alluvium import streams
 
 # Materializations that go on with the rows of before; the others make them all again.

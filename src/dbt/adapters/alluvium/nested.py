@@ -9,8 +9,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
-from alluvium.delta import jvm
-from alluvium.fields import Change, changes, fitted
+from alluvium.engine import jvm
+from alluvium.plan.fields import Change, changes, fitted
 
 _TYPES = "org.apache.spark.sql.types.DataType"
 _CAST = "org.apache.spark.sql.catalyst.expressions.Cast"

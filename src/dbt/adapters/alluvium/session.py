@@ -15,7 +15,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import jvm, staged
+from alluvium.delta import staged
+from alluvium.engine import jvm
 from alluvium.merge import batch
 from dbt.adapters.alluvium import heartbeat, live, streams, told
 from dbt.adapters.alluvium.figures import Figures, ModelResponse

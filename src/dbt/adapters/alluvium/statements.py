@@ -11,7 +11,7 @@ from py4j.java_gateway import get_field
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import jvm
+from alluvium.engine import jvm
 
 _PARSER = "org.apache.spark.sql.catalyst.parser"
 _ANTLR = "org.antlr.v4.runtime"

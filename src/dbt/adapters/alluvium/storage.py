@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from alluvium.compaction import history, storage
-from alluvium.compaction.layout import Layout, parse_layout
-from alluvium.compaction.run import look
+from alluvium.compact import history, storage
+from alluvium.compact.run import look
 from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
+from alluvium.plan.layout.settings import Layout, parse_layout
 from dbt.adapters.alluvium.layouts import layout_errors
 
 _TABLE = [("model", pa.string()), ("table_name", pa.string())]

@@ -17,13 +17,13 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium import stream
-from alluvium.compaction.layout import Layout
+from alluvium import ingest as stream
+from alluvium.ingest.checkpoint import root_of
+from alluvium.ingest.files import Files
+from alluvium.ingest.spec import KEYS
 from alluvium.names import quoted
+from alluvium.plan.layout.settings import Layout
 from alluvium.schema import shown
-from alluvium.stream.checkpoint import root_of
-from alluvium.stream.files import Files
-from alluvium.stream.spec import KEYS
 from dbt.adapters.alluvium import layouts, told
 from dbt.adapters.alluvium.figures import ModelResponse
 from dbt.adapters.alluvium.freshness import as_text, behind

@@ -12,13 +12,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.compaction.daily import fragments_a_day
-from alluvium.compaction.layout import Layout, parse_layout
-from alluvium.compaction.suggestion import Table, suggest
-from alluvium.compaction.suggestion_report import suggestion_lines
+from alluvium.advise.report import suggestion_lines
 from alluvium.delta import log
 from alluvium.delta.filters import Optimizer, Reading
 from alluvium.engine.causes import explain
+from alluvium.plan.compaction.daily import fragments_a_day
+from alluvium.plan.layout.settings import Layout, parse_layout
+from alluvium.plan.layout.suggestion import Table, suggest
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.live import as_names
 from dbt.adapters.alluvium.statements import statements

@@ -1,0 +1,76 @@
+"""Merges that failed, while the others of their run go on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from alluvium.plan.compaction.bucket import Group
+from alluvium.wording import counted
+
+# Merges that fail one after the other, of them for one reason, before a run gives up: what stops so
+# many stops all. Where each names its file no two reasons are equal.
+_ALIKE, _IN_A_ROW = 8, 32
+
+
+@dataclass
+class Failures:
+    """Of one run.
+
+    Attributes:
+        found: each merge with what stopped it, in one line.
+        stuck: paths of the fragments that are left alone from then on. A merge of them would be
+            planned once more, and take the budget of all that come after it.
+    """
+
+    found: list[tuple[Group, str]] = field(default_factory=list)
+    stuck: set[str] = field(default_factory=set)
+    _in_a_row: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def add(self, group: Group, reason: str) -> None:
+        self.found.append((group, reason))
+        # Others of the bucket go on, without the broken one if the reason names it.
+        self.stuck |= named([group], reason) or set(group.inputs)
+        self._in_a_row.append(reason)
+
+    def end_a_row(self) -> None:
+        """Some merge has not failed."""
+        self._in_a_row.clear()
+
+    @property
+    def are_of_one_place(self) -> bool:
+        """Whether so many failed one after the other that others are to be tried elsewhere."""
+        return bool(self._in_a_row) and not len(self._in_a_row) % _ALIKE
+
+    @property
+    def are_hopeless(self) -> bool:
+        alike = max(Counter(self._in_a_row).values(), default=0)
+        return alike >= _ALIKE or len(self._in_a_row) >= _IN_A_ROW
+
+    def text(self, model: str, stopped_by: str | None = None) -> str:
+        """What failed, a line each.
+
+        stopped_by: what stopped the run thereafter.
+        """
+        if not self:
+            return f"{model}: the run was stopped by {stopped_by}"
+        merges = "a merge" if len(self.found) == 1 else f"{len(self.found)} merges"
+        rest = "the run was given up" if self.are_hopeless else "the others went on"
+        if stopped_by is not None:
+            rest = f"then the run was stopped by {stopped_by}"
+        lines = [
+            f"\n  - {group.bucket or 'its only bucket'}, {counted(len(group.inputs), 'fragment')}"
+            f" ({group.reason}): {reason}"
+            for group, reason in self.found
+        ]
+        return f"{model}: {merges} failed, {rest}:{''.join(lines)}"
+
+
+def named(groups: Iterable[Group], reason: str) -> set[str]:
+    """Paths of the inputs that a reason names."""
+    paths = [path for group in groups for path in group.inputs]
+    return {path for path in paths if path.rpartition("/")[2] in reason}

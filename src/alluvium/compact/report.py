@@ -1,0 +1,73 @@
+"""What a plan and a run say on the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from alluvium.compact.run import Compacted
+from alluvium.plan.compaction.bucket import Group
+from alluvium.plan.compaction.plan import Plan
+from alluvium.wording import counted
+
+# Merges of one bucket and reason that are listed one by one.
+_LISTED = 5
+
+
+def plan_lines(model: str, plan: Plan, fragments: int) -> Iterator[str]:
+    """A table of the plan: bucket, reason, inputs, bytes and expected outputs."""
+    if not plan:
+        later = f"; {counted(plan.waiting, 'merge')} over the budget" if plan.waiting else ""
+        yield f"{model}: nothing to compact, {counted(fragments, 'fragment')}{later}"
+        return
+    rows: list[tuple[str, ...]] = [
+        ("bucket", "reason", "level", "inputs", "MiB", "rows", "outputs")
+    ]
+    for _, same in groupby(plan.groups, lambda one: (one.bucket, one.reason, one.level)):
+        groups = list(same)
+        rows += [_row(one) for one in groups[:_LISTED]]
+        if len(groups) > _LISTED:
+            rows.append(("", f"… {len(groups) - _LISTED} more", "", "", "", "", ""))
+    rows += [
+        (one.bucket or "-", "relabel", str(one.level), f"{len(one.inputs):,}", "0.0", "", "")
+        for one in plan.relabels
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    yield f"{model}: would compact (dry run), {counted(fragments, 'fragment')}"
+    for row in rows:
+        named = [text.ljust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
+        numbers = [text.rjust(width) for text, width in zip(row[2:], widths[2:], strict=True)]
+        yield "  " + "  ".join(named + numbers).rstrip()
+    moved = sum(len(one.inputs) for one in plan.relabels)
+    yield (
+        f"  {counted(len(plan.groups), 'merge')} of"
+        f" {counted(sum(len(one.inputs) for one in plan.groups), 'fragment')},"
+        f" {plan.bytes / 2**20:,.1f} MiB to read, {counted(moved, 'new label')}"
+        + (f", {counted(plan.waiting, 'merge')} over the budget" if plan.waiting else "")
+    )
+
+
+def done_line(model: str, done: Compacted) -> str:
+    """One line for what a run did; empty where there was nothing to do."""
+    waiting = f", {counted(done.waiting, 'merge')} over the budget" if done.waiting else ""
+    if not (done.merges or done.relabelled or done.conflicts):
+        return f"{model}: nothing compacted{waiting}" if waiting else ""
+    parts = [f"{counted(done.inputs, 'fragment')} → {done.outputs:,}"] if done.merges else []
+    if done.relabelled:
+        parts.append(counted(done.relabelled, "new label"))
+    if done.conflicts:
+        parts.append(f"{counted(done.conflicts, 'conflict')} with other writers")
+    size = f" ({done.bytes_read / 2**20:,.1f} MiB)" if done.merges else ""
+    return f"{model}: compacted {', '.join(parts)}{size}{waiting} in {done.seconds:.1f} s"
+
+
+def _row(group: Group) -> tuple[str, ...]:
+    return (
+        group.bucket or "-",
+        group.reason,
+        str(group.level),
+        f"{len(group.inputs):,}",
+        f"{group.bytes / 2**20:,.1f}",
+        f"{group.rows:,}",
+        f"{group.outputs:,}",
+    )

@@ -1,0 +1,243 @@
+"""The files of a landing folder that a streaming table lacks, one commit after another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import arrivals, log
+from alluvium.ingest import ledger as ledgers
+from alluvium.ingest import spark_log
+from alluvium.ingest.checkpoint import Checkpoint
+from alluvium.ingest.files import Files
+from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
+from alluvium.ingest.ledger import Ledger
+from alluvium.ingest.sources import PLACE, FileSource, Trigger, lacking, register_view
+from alluvium.ingest.spec import SpecError, StreamError
+
+# Commits that bring no events which an earlier one did not: of a compaction, of deletes.
+_BRING_NOTHING = (
+    "ADD COLUMNS",
+    "ADD CONSTRAINT",
+    "CHANGE COLUMN",
+    "DELETE",
+    "OPTIMIZE",
+    "SET TBLPROPERTIES",
+    "UNSET TBLPROPERTIES",
+    "VACUUM END",
+    "VACUUM START",
+)
+# So many commits are read one by one; after more of them the table is asked.
+_COMMITS = 100
+# So many names can prune the table's files by their bounds.
+_PRUNING = 1000
+_SHOWN = 5
+
+
+class Intake:
+    """What one run reads of a landing folder."""
+
+    def __init__(
+        self, session: SparkSession, files: Files, source: FileSource, place: Checkpoint, table: str
+    ):
+        self._session = session
+        self._files = files
+        self._source = source
+        self._place = place
+        self._table = table
+        self._has_places = set(PLACE) <= set(session.table(table).columns)
+        self._version = place.version
+        self._check_archive()
+        self._exists = source.exists(session)
+        self._landed = source.landed(session) if self._exists else []
+        self._ledger = self._open()
+        self.unread = unread(self._landed, self._ledger.read)
+        self._look_at_table()
+
+    @property
+    def version(self) -> int | None:
+        """Of the table, up to which the ledger has its files."""
+        return self._version
+
+    @property
+    def absent(self) -> str | None:
+        """The landing folder, where it does not exist."""
+        return None if self._exists else self._source.path
+
+    def warnings(self) -> list[str]:
+        """What is wrong with the landing folder though the run succeeds, each told once."""
+        source = self._source.feed.spec.source
+        if not self._exists:
+            return [f"source {source}: there is no {self._source.path}: nothing was read"]
+        others = replaced(self._landed, self._ledger.read)
+        if not others:
+            return []
+        self._ledger.note(self._files, {file.name: file.stamp for file in others}, set())
+        names = [file.name for file in others]
+        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        return [
+            f"source {source}: {', '.join(names[:_SHOWN])}{more}: written again since it was read, "
+            "and a file is read once. If its content is another, deliver it under a new name"
+        ]
+
+    def events(self) -> DataFrame:
+        """The events of all files that wait."""
+        return self._source.trigger(self._session, self.unread).events
+
+    def take(
+        self,
+        session: SparkSession,
+        sql: str,
+        view: str,
+        write: Callable[[Trigger, int], int],
+    ) -> None:
+        """Write the events of all files that wait.
+
+        Args:
+            session: Gets the view of the events.
+            sql: The query over them.
+            view: Name of the view.
+            write: Makes one commit of a trigger's events, under the number of its epoch. Returns
+                the version of the table that it made, and raises if another run made it.
+        """
+        self._pass_over_held(session, sql, view)
+        spec = self._source.feed.spec
+        chosen = triggers(self.unread, spec.max_files_per_trigger, spec.max_bytes_per_trigger)
+        for some in chosen:
+            trigger = self._source.trigger(session, some)
+            held = {file.name for file in some} & self._ledger.held
+            if held:
+                trigger = replace(trigger, events=self._lacking(trigger.events, held))
+            self._ledger.plan(self._files, some)
+            committed = write(trigger, self._ledger.epoch)
+            replaces = self._place.replaces and self._version is None
+            if replaces or committed == (self._version or 0) + 1:
+                self._version = committed
+            self._ledger.finish(self._files)
+            self._clean(some)
+
+    def _open(self) -> Ledger:
+        place = self._place
+        ledger = ledgers.load(self._files, place.location)
+        if not ledgers.exists(self._files, place.location):
+            ledger.epoch = spark_log.next_epoch(self._files, place, self._committed())
+            if place.skips_known or ledger.epoch:
+                self._version = log.version(self._session, self._table)
+                ledger.held = self._held()
+            paths = spark_log.read_paths(self._session, self._files, place, ledger.epoch)
+            names = names_below(paths, self._source.folder(self._files), ledger.held)
+            stamps = {file.name: file.stamp for file in self._landed}
+            ledger.note(self._files, {name: stamps.get(name) for name in names}, set())
+            spark_log.delete(self._files, place)
+        elif ledger.planned is not None:
+            if self._committed() >= ledger.epoch:
+                ledger.finish(self._files)
+            else:
+                ledger.forget(self._files)
+        return ledger
+
+    def _committed(self) -> int:
+        """The last epoch that the table's log knows; -1 for none."""
+        _, versions = log.state(self._session, self._table)
+        return versions.get(self._place.app_id, -1)
+
+    def _held(self) -> set[str]:
+        """Names of the files that the table holds events of."""
+        if not self._has_places:
+            return set()
+        names = self._session.table(self._table).select(PLACE[0]).distinct().collect()
+        return {row[0] for row in names if row[0] is not None}
+
+    def _look_at_table(self) -> None:
+        """Note what the table got since this checkpoint last looked: a RESTORE may bring events.
+
+        A checkpoint out of a backup is behind the table. What it does not know is compared.
+        """
+        if not self.unread or self._place.replaces:
+            return
+        version = log.version(self._session, self._table)
+        if version == self._version:
+            return
+        committed = self._committed()
+        is_behind = committed >= self._ledger.epoch
+        if is_behind and not self._has_places:
+            raise StreamError(
+                f"{self._table}: its checkpoint {self._place.root} is older than the table, and "
+                f"without its columns {', '.join(PLACE)} it cannot tell what it holds; run with "
+                "--full-refresh"
+            )
+        if is_behind:
+            self._ledger.epoch = committed + 1
+        if is_behind or (self._has_places and self._may_have_more(version)):
+            self._ledger.note(self._files, {}, self._held())
+        self._version = version
+
+    def _may_have_more(self, version: int) -> bool:
+        """Whether a commit since the last look may have brought events that are not of ours."""
+        known = self._version
+        if known is None or not 0 < version - known <= _COMMITS:
+            return True
+        for actions in log.newest_first(self._session, self._table, after=known):
+            commit = None if actions is None else log.commit_info(actions[0])
+            if commit is None:
+                return True
+            ours = arrivals.stream_note(commit) is not None
+            if not ours and commit.get("operation") not in _BRING_NOTHING:
+                return True
+        return False
+
+    def _pass_over_held(self, session: SparkSession, sql: str, view: str) -> None:
+        """Note the waiting files of which the table holds all that the query selects."""
+        held = [file for file in self.unread if file.name in self._ledger.held]
+        if not held:
+            return
+        names = {file.name for file in held}
+        events = self._lacking(self._source.trigger(session, held).events, names)
+        register_view(session, events, view)
+        rows = session.sql(sql)
+        lacking = rows if PLACE[0] in rows.columns else events
+        found = {row[0] for row in lacking.select(PLACE[0]).distinct().collect()}
+        whole = [file for file in held if file.name not in found]
+        if whole:
+            self._ledger.note(self._files, {file.name: file.stamp for file in whole}, set())
+            self.unread = unread(self._landed, self._ledger.read)
+
+    def _lacking(self, events: DataFrame, held: set[str]) -> DataFrame:
+        """The events whose places the table does not hold."""
+        table = events.sparkSession.table(self._table)
+        if len(held) <= _PRUNING:
+            table = table.where(F.col(PLACE[0]).isin(*held))
+        return lacking(events, table)
+
+    def _check_archive(self) -> None:
+        archive = self._source.feed.options.get("sourceArchiveDir")
+        if archive is None:
+            return
+        path, pattern = self._files.uri_path(archive), self._files.uri_path(self._source.path)
+        if may_be_listed(path, pattern):
+            raise SpecError(
+                self._source.feed.spec.source,
+                [
+                    f"options.sourceArchiveDir: {archive!r} lies where the source's files are "
+                    "looked for; accepted: a folder outside of it"
+                ],
+            )
+
+    def _clean(self, some: list[Landed]) -> None:
+        """Delete or move away files that were read, as `cleanSource` says."""
+        wanted = self._source.feed.options.get("cleanSource", "off").lower()
+        if wanted == "off":
+            return
+        archive = self._source.feed.options.get("sourceArchiveDir")
+        for file in some:
+            try:
+                if wanted == "delete":
+                    self._files.delete(file.path)
+                else:
+                    self._files.rename(file.path, f"{archive}{self._files.uri_path(file.path)}")
+            except Exception as error:  # its events are in; the file may be another's meanwhile
+                logging.getLogger(__name__).warning("%s stays where it is: %s", file.path, error)

@@ -1,0 +1,151 @@
+"""The ledger of a landing folder: the files that a streaming table has read, by name.
+
+It lies in ``<checkpoint>/files``: ``<epoch>`` has the files of one commit, ``<epoch>.all`` all
+those before it, ``<epoch>.planned`` those of a commit that may have failed. Only the table's log
+tells whether it did: what was planned and not committed was not read.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JJavaError
+
+from alluvium.ingest.files import Files
+from alluvium.ingest.landing import Landed, Stamp
+from alluvium.ingest.spec import StreamError
+
+_ENTRY = re.compile(r"(\d+)(\.all|\.planned|)")
+_PLANNED = ".planned"
+_ALL = ".all"
+# So many commits are noted apart before all are noted in one file: those of a run, and of runs.
+_APART_IN_A_RUN = 100
+_APART = 10
+
+
+@dataclass
+class Ledger:
+    """What is known of the files.
+
+    Attributes:
+        folder: Where it lies.
+        read: The files that were read, by name.
+        held: Names that the table holds events of, without having read them since it began.
+        epoch: Of the next commit.
+        planned: The files of that commit, if it was planned and may have been made.
+    """
+
+    folder: str
+    read: dict[str, Stamp] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    epoch: int = 0
+    planned: dict[str, Stamp] | None = None
+
+    def plan(self, files: Files, some: Iterable[Landed]) -> None:
+        """Note the files that the next commit will have."""
+        self.planned = {file.name: file.stamp for file in some}
+        files.replace(self._path(_PLANNED), _text(self.planned))
+
+    def finish(self, files: Files) -> None:
+        """The planned commit was made: its files were read."""
+        assert self.planned is not None
+        # Written, not renamed: another process may have put its own plan there meanwhile.
+        files.replace(self._path(), _text(self.planned))
+        files.delete(self._path(_PLANNED))
+        self._know(self.planned)
+        self.epoch += 1
+        self.planned = None
+        if self.epoch % _APART_IN_A_RUN == 0:
+            self.save(files)
+
+    def forget(self, files: Files) -> None:
+        """The planned commit was not made: its files were not read."""
+        files.delete(self._path(_PLANNED))
+        self.planned = None
+
+    def note(self, files: Files, read: dict[str, Stamp], held: set[str]) -> None:
+        """Note files apart from any commit."""
+        self._know(read, held)
+        self.save(files)
+
+    def save(self, files: Files) -> None:
+        """Write everything into one file, and delete those that it replaces."""
+        files.replace(self._path(_ALL), _text(self.read, self.held))
+        for name in files.names(self.folder):
+            entry = _ENTRY.fullmatch(name)
+            if entry and int(entry[1]) < self.epoch:
+                files.delete(f"{self.folder}/{name}")
+
+    def _know(self, read: dict[str, Stamp], held: Iterable[str] = ()) -> None:
+        self.read |= read
+        self.held.update(name for name in held if name not in self.read)
+        self.held.difference_update(read)
+
+    def _noted(self, files: Files, kind: str = "") -> tuple[dict[str, Stamp], list[str]]:
+        """What one of its files says: files that were read, names that are held."""
+        path = self._path(kind)
+        try:
+            noted = json.loads(files.read(path) or "")
+            read = {name: stamp and tuple(stamp) for name, stamp in noted["read"].items()}
+            return read, noted["held"]
+        except (ValueError, Py4JJavaError) as error:
+            raise self._damaged(path) from error
+
+    def _damaged(self, path: str) -> StreamError:
+        return StreamError(
+            f"{path} is missing, or is not as it was written. Delete the folder "
+            f"{posixpath.dirname(self.folder)}: the next run then reads what the table lacks"
+        )
+
+    def _path(self, kind: str = "") -> str:
+        return f"{self.folder}/{self.epoch}{kind}"
+
+
+def folder_of(checkpoint: str) -> str:
+    """The folder of the ledger in a checkpoint's."""
+    return f"{checkpoint}/files"
+
+
+def last_epoch(files: Files, checkpoint: str) -> int:
+    """Highest epoch that was committed or planned; -1 for none."""
+    return max(
+        (epoch - (kind == _ALL) for epoch, kind in _entries(files, folder_of(checkpoint))),
+        default=-1,
+    )
+
+
+def exists(files: Files, checkpoint: str) -> bool:
+    """Whether the checkpoint has a ledger."""
+    return any(kind == _ALL for _, kind in _entries(files, folder_of(checkpoint)))
+
+
+def load(files: Files, checkpoint: str) -> Ledger:
+    """The ledger as it was left."""
+    ledger = Ledger(folder_of(checkpoint))
+    entries = _entries(files, ledger.folder)
+    ledger.epoch = whole = max((epoch for epoch, kind in entries if kind == _ALL), default=0)
+    if (ledger.epoch, _ALL) in entries:
+        ledger._know(*ledger._noted(files, _ALL))
+    while (ledger.epoch, "") in entries:
+        ledger._know(*ledger._noted(files))
+        ledger.epoch += 1
+    if (ledger.epoch, _PLANNED) in entries:
+        ledger.planned, _ = ledger._noted(files, _PLANNED)
+    if any(epoch > ledger.epoch for epoch, _ in entries):
+        raise ledger._damaged(ledger._path())
+    if ledger.epoch >= whole + _APART:
+        ledger.save(files)
+    return ledger
+
+
+def _entries(files: Files, folder: str) -> set[tuple[int, str]]:
+    found = (_ENTRY.fullmatch(name) for name in files.names(folder))
+    return {(int(entry[1]), entry[2]) for entry in found if entry}
+
+
+def _text(read: dict[str, Stamp], held: Iterable[str] = ()) -> str:
+    return json.dumps({"read": read, "held": sorted(held)})

@@ -1,0 +1,1 @@
+"""Pure planning: no Spark, no JVM, no dbt, no input or output. See docs/architecture.md."""

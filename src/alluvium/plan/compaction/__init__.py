@@ -1,0 +1,1 @@
+"""Planning of compaction: size tiers, levels, the final form of quiet buckets."""

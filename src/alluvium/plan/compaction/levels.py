@@ -1,0 +1,188 @@
+"""Locality: full fragments become sorted runs, in levels in each of which none overlap in row keys.
+
+After Datadog's Husky (blog, 2025) and O'Neil et al., The log-structured merge-tree (1996). Level 0
+holds full fragments as the size tiers made them. When they overlap more than all runs do, they are
+merged into a further run, in the lowest level where nothing is in its way; so nothing has to make
+way. Runs that are alike in size are merged, many at a time, as far as the rewriting stays within
+what the size tiers have cost.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, Group, Numbers, Relabel
+from alluvium.plan.compaction.budget import Allowance
+from alluvium.plan.compaction.overlap import depth, meets
+from alluvium.plan.compaction.overlap_clusters import Parts
+from alluvium.plan.layout.settings import Layout
+
+
+@dataclass
+class Locality:
+    """New labels, to be given first, and merges; no fragment is in two of them."""
+
+    relabels: list[Relabel] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+
+
+def locality(bucket: Bucket, layout: Layout, allowance: Allowance) -> Locality:
+    """What brings the fragments of an open bucket closer to their order.
+
+    Afterwards, if it was so before, no two fragments of one level above 0 overlap, whichever of
+    the merges come to nothing.
+    """
+    order = _Order(bucket, layout, allowance)
+    if not (order.level != UNSORTED).any():
+        return Locality()
+    order.flush()
+    if not order.groups:
+        order.consolidate()
+    return Locality(list(order.relabels()), order.groups)
+
+
+class _Order:
+    def __init__(self, bucket: Bucket, layout: Layout, allowance: Allowance) -> None:
+        self.bucket = bucket
+        self.layout = layout
+        self.allowance = allowance
+        self.heavy = allowance.heavy(bucket)
+        self.raw = bucket.level == UNSORTED
+        # Where each fragment will be once the new labels are given.
+        self.level = np.where(bucket.is_full(layout), np.maximum(bucket.level, 0), UNSORTED)
+        self.groups: list[Group] = []
+
+    def rows(self, places: Numbers) -> int:
+        return int(self.bucket.rows[places].sum())
+
+    def flush(self) -> None:
+        """Level 0 into a run.
+
+        Where each row is merged once, in batches as deep as there are runs by then, batches and
+        runs are about as many as the root of twice the depth that there would be without: as few
+        as can be.
+        """
+        # What no merge can take stays here, and is no reason for one.
+        can_be_taken = ~self.heavy | (self.raw & ~self.bucket.stuck)
+        entering = np.flatnonzero((self.level == 0) & can_be_taken)
+        if self.rows(entering) <= self.bucket.level_0(self.layout):
+            return
+        if depth(self.bucket, entering) <= depth(self.bucket, np.flatnonzero(self.level > 0)):
+            return
+        # In pieces it can be merged; until then the others go on without it.
+        in_pieces = entering[self.heavy[entering]]
+        fits = [self.allowance.takes(size, 0) for size in self.bucket.bytes[in_pieces].tolist()]
+        in_pieces = in_pieces[fits]
+        self._add(list(in_pieces[:, None]), [0] * len(in_pieces))
+        parts = Parts(self.bucket, entering[~self.heavy[entering]])
+        alone = parts.alone()
+        alone = alone[~self.raw[alone]]
+        self.level[alone] = self._lowest(self.bucket.lo[alone], self.bucket.hi[alone], alone)
+        self._merge(list(self._entering(parts)))
+
+    def _entering(self, parts: Parts) -> Iterator[Numbers]:
+        """What is merged of each part of level 0: as much as fits, in the order of the keys."""
+        is_raw = self.raw[parts.places].tolist()
+        unsorted = np.flatnonzero(is_raw)
+        pieces = Parts(self.bucket, parts.places[unsorted])
+        piece_starts = unsorted[pieces.starts[:-1]].tolist()
+        least = self.bucket.level_0(self.layout)
+        for start, end in parts:
+            if end - start == 1 and not is_raw[start]:
+                continue
+            stop = parts.fitting(self.allowance, start, end)
+            # A small run is worth no rewriting: what order may cost will be more by and by.
+            is_much = (
+                stop == end
+                or parts.rows_and_bytes(start, stop)[0] > least
+                or parts.size(start, stop + 1)[0] > self.allowance.run
+            )
+            if is_much and self.allowance.takes(*parts.size(start, stop)):
+                yield parts.places[start:stop]
+                continue
+            # What is not sorted yet may be, whatever order has cost so far.
+            first, last = (bisect_left(piece_starts, place) for place in (start, end))
+            for begin, after in pairwise(pieces.starts[first : last + 1]):
+                stop = pieces.fitting(self.allowance, begin, after)
+                if self.allowance.takes(*pieces.size(begin, stop)):
+                    yield pieces.places[begin:stop]
+
+    def consolidate(self) -> None:
+        """Runs that are alike in size, the smallest that are, into one."""
+        can_be_taken = ~self.heavy & (self.level == self.bucket.level)
+        # What waits in level 0 has paid for its own order.
+        waiting = np.flatnonzero((self.level == 0) & can_be_taken)
+        self.allowance.ordered -= int(self.bucket.bytes[waiting].sum())
+        every = np.flatnonzero((self.level > 0) & can_be_taken)
+        every = every[np.argsort(self.level[every], kind="stable")]
+        runs = np.split(every, np.flatnonzero(np.diff(self.level[every])) + 1)
+        runs.sort(key=self.rows)
+        rows = [self.rows(run) for run in runs]
+        count = self.layout.growth
+        for first in range(len(runs) - count + 1):
+            if rows[first + count - 1] >= count * rows[first]:
+                continue
+            together = np.concatenate(runs[first : first + count])
+            parts = Parts(self.bucket, together)
+            alone = parts.alone()
+            merges = list(self._pieces(parts))
+            if merges or len(alone) == len(together):
+                # What overlaps nothing goes along by its label: up, so that labels come to an end.
+                highest = self.level[together].max()
+                others = np.setdiff1d(np.flatnonzero(self.level == highest), together)
+                met = meets(self.bucket, others, self.bucket.lo[alone], self.bucket.hi[alone])
+                self.level[alone[~met]] = highest
+                self._merge(merges)
+                return
+
+    def _pieces(self, parts: Parts) -> Iterator[Numbers]:
+        """All of each part of several fragments, or where no run's budget holds it as much of its
+        beginning as this one's does."""
+        for start, end in parts:
+            if self.allowance.in_one_run(parts.size(start, end)[0]):
+                stop = end
+            else:
+                most = parts.bytes[start] + self.allowance.run
+                stop = bisect_right(parts.bytes, most, start, end + 1) - 1
+            if stop - start > 1 and self.allowance.takes(*parts.size(start, stop)):
+                yield parts.places[start:stop]
+
+    def relabels(self) -> Iterator[Relabel]:
+        moved = (self.level != np.maximum(self.bucket.level, 0)) & (self.level > 0)
+        for level in np.unique(self.level[moved]):
+            places = np.flatnonzero(moved & (self.level == level))
+            yield Relabel.of(self.bucket, places, int(level))
+
+    def _merge(self, merges: Sequence[Numbers]) -> None:
+        """Merge fragments into runs; no merge overlaps another."""
+        if not merges:
+            return
+        places = np.concatenate(merges)
+        starts = np.cumsum([0, *map(len, merges[:-1])])
+        lo = np.minimum.reduceat(self.bucket.lo[places], starts)
+        hi = np.maximum.reduceat(self.bucket.hi[places], starts)
+        self._add(merges, self._lowest(lo, hi, places).tolist())
+
+    def _lowest(self, lo: Numbers, hi: Numbers, inputs: Numbers) -> Numbers:
+        """The lowest level above 0 for each range of keys in which it overlaps nothing.
+
+        inputs: what is in no range's way, as it is of one itself and no range overlaps another.
+        """
+        level = self.level.copy()
+        level[inputs] = UNSORTED
+        found = np.zeros(len(lo), dtype=np.int64)
+        left, lowest = np.arange(len(lo)), 0
+        while len(left):
+            lowest += 1
+            met = meets(self.bucket, np.flatnonzero(level == lowest), lo[left], hi[left])
+            found[left[~met]] = lowest
+            left = left[met]
+        return found
+
+    def _add(self, merges: Sequence[Numbers], levels: Sequence[int]) -> None:
+        self.groups += Group.each(self.bucket, LOCALITY, merges, levels, self.layout)

@@ -1,0 +1,193 @@
+"""What to compact now: a value, equal for equal inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from alluvium.plan.compaction import tags
+from alluvium.plan.compaction.bucket import UNSORTED, Bucket, Group, Numbers, Relabel
+from alluvium.plan.compaction.budget import Allowance
+from alluvium.plan.compaction.levels import locality
+from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.compaction.tiers import tier_groups
+from alluvium.plan.layout.settings import Layout
+
+FRAGMENTS = pa.schema(
+    [
+        ("path", pa.string()),
+        ("bucket", pa.string()),  # empty where the table is one bucket
+        ("ends", pa.float64()),  # of the bucket's time, seconds since 1970; NULL for none
+        ("bytes", pa.int64()),
+        ("rows", pa.int64()),  # with the deleted ones; NULL where the log does not say
+        ("deleted", pa.int64()),  # that a deletion vector hides
+        ("written", pa.float64()),  # seconds since 1970
+        ("tag", pa.string()),  # `Tag.text`, NULL for none
+        # Row keys that those of an untagged file lie between, NULL where that is not known.
+        ("lo", pa.string()),
+        ("hi", pa.string()),
+    ]
+)
+# Level of a fragment that is taken for sorted. Nothing here gets as far: so many others would
+# have to overlap it.
+_HIGHEST = 10_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """New labels, given first, and merges; no fragment is in two of them.
+
+    waiting: merges that the budget leaves for later runs, as a whole or in part.
+    """
+
+    relabels: tuple[Relabel, ...] = ()
+    groups: tuple[Group, ...] = ()
+    waiting: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """That the merges read."""
+        return sum(group.bytes for group in self.groups)
+
+    def __bool__(self) -> bool:
+        return bool(self.relabels or self.groups)
+
+
+def plan(
+    fragments: pa.Table,
+    layout: Layout,
+    now: float,
+    spent: int = 0,
+    stuck: Collection[str] = frozenset(),
+) -> Plan:
+    """What the fragments of a table need.
+
+    Open buckets first: their size tiers, which keep the number of fragments down. Then the final
+    compaction of quiet ones, oldest first, and last the locality of the open ones.
+
+    Args:
+        fragments: a row each, columns as FRAGMENTS.
+        layout: the wanted one.
+        now: seconds since 1970.
+        spent: bytes of the budget that this run has used up.
+        stuck: paths of fragments that no merge can take.
+    """
+    every = sorted(buckets(fragments, layout, stuck), key=lambda one: (one.ends or 0.0, one.name))
+    quiet = [is_quiet(one, layout, now) for one in every]
+    if layout.budget is None:
+        return _plan(every, quiet, layout, now, Allowance())
+    allowance = Allowance(layout.budget, run=layout.budget - spent)
+    found = _plan(every, quiet, layout, now, allowance)
+    if not allowance.limits:
+        return found
+    whole = _plan(every, quiet, layout, now, Allowance())
+    return replace(found, waiting=len(set(whole.groups) - set(found.groups)))
+
+
+def _plan(
+    every: Sequence[Bucket],
+    quiet: Sequence[bool],
+    layout: Layout,
+    now: float,
+    allowance: Allowance,
+) -> Plan:
+    relabels: list[Relabel] = []
+    groups: list[Group] = []
+    still_open = [one for one, is_over in zip(every, quiet, strict=True) if not is_over]
+    for bucket in still_open:
+        groups += [
+            group for group in tier_groups(bucket, layout, now) if allowance.takes(group.bytes, 0)
+        ]
+    for bucket, is_over in zip(every, quiet, strict=True):
+        if is_over:
+            groups += final_groups(bucket, layout, allowance)
+    for bucket in still_open:
+        allowance.ordered = bucket.left_for_order()
+        found = locality(bucket, layout, allowance)
+        relabels += found.relabels
+        groups += found.groups
+    return Plan(tuple(relabels), tuple(groups))
+
+
+def is_quiet(bucket: Bucket, layout: Layout, now: float) -> bool:
+    return bucket.age(now) >= layout.quiet_time(bucket.lateness())
+
+
+def buckets(
+    fragments: pa.Table, layout: Layout, stuck: Collection[str] = frozenset()
+) -> Iterator[Bucket]:
+    """The fragments by bucket, with what their tags say where these are of the layout's row key."""
+    if not fragments.num_rows:
+        return
+    # Of fragments of one size the first are merged: not those that the log happens to list first.
+    fragments = fragments.sort_by("path")
+    known = tags.read(fragments["tag"])
+    ours = pc.equal(known["row_key"], layout.row_key).fill_null(False)
+    ours = pc.and_(ours, pc.and_(pc.is_valid(known["lo"]), pc.is_valid(known["hi"])))
+    ours = pc.and_(ours, pc.less_equal(known["level"], _HIGHEST).fill_null(False))
+    ours = pc.and_(ours, pc.greater_equal(known["level"], 0).fill_null(False))
+
+    def tagged(
+        name: str, other: pa.ChunkedArray | int | float, unknown: float = 0
+    ) -> npt.NDArray[Any]:
+        values = pc.if_else(ours, known[name], other).fill_null(unknown)
+        found: npt.NDArray[Any] = values.to_numpy()
+        return found
+
+    deleted = fragments["deleted"].fill_null(0).to_numpy()
+    size = fragments["bytes"].to_numpy()
+    # Where the log does not say how many rows there are, as many as full fragments have.
+    about = np.maximum(1, size * (layout.target_rows / layout.target_bytes)).astype(np.int64)
+    physical = pc.coalesce(fragments["rows"], pa.array(about)).to_numpy()
+    rows = np.maximum(physical - deleted, 0)
+    # Deleted rows are not written again.
+    size = (size * (rows / np.maximum(physical, 1))).astype(np.int64)
+    lo, hi = _places(
+        pc.if_else(ours, known["lo"], fragments["lo"]),
+        pc.if_else(ours, known["hi"], fragments["hi"]),
+    )
+    columns = {
+        "rows": rows,
+        "bytes": size,
+        "deleted": deleted,
+        "level": tagged("level", UNSORTED),
+        "lo": lo,
+        "hi": hi,
+        "arrived": tagged("arrived", fragments["written"]),
+        "tier_bytes": tagged("tier_bytes", 0),
+        "locality_bytes": tagged("locality_bytes", 0),
+        "tier_cpu": tagged("tier_cpu", 0.0, np.nan),
+        "locality_cpu": tagged("locality_cpu", 0.0, np.nan),
+        "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
+    }
+    names = fragments["bucket"].combine_chunks().dictionary_encode()
+    codes = names.indices.to_numpy()
+    order = np.argsort(codes, kind="stable")
+    # Once for all: a table may have many buckets, of one fragment each.
+    columns = {name: column[order] for name, column in columns.items()}
+    codes = codes[order]
+    paths, ends = (fragments[name].take(order).to_pylist() for name in ("path", "ends"))
+    starts = np.flatnonzero(np.diff(codes, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(codes)]):
+        yield Bucket(
+            name=names.dictionary[int(codes[start])].as_py(),
+            paths=paths[start:end],
+            ends=ends[start],
+            **{name: column[start:end] for name, column in columns.items()},
+        )
+
+
+def _places(lo: pa.ChunkedArray, hi: pa.ChunkedArray) -> tuple[Numbers, Numbers]:
+    """The places of the keys among all of them; what has no key reaches over all others."""
+    ends = pa.chunked_array([*lo.chunks, *hi.chunks])
+    ranks = pc.rank(ends, tiebreaker="dense").to_numpy().astype(np.int64)
+    low, high = ranks[: len(lo)], ranks[len(lo) :]
+    unknown = pc.or_(pc.is_null(lo), pc.is_null(hi)).to_numpy()
+    return np.where(unknown, -1, low), np.where(unknown, len(ends) + 1, high)

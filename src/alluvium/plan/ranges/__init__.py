@@ -1,0 +1,38 @@
+"""Ranges: where the values of one column of a batch lie. See docs/ranges.md."""
+
+from alluvium.plan.ranges.cost import COST, CostModel
+from alluvium.plan.ranges.errors import RangeError, UnfitError
+from alluvium.plan.ranges.fragments import Fragments, Kept
+from alluvium.plan.ranges.intervals import Ranges
+from alluvium.plan.ranges.literal import canonical_texts, typed_literal
+from alluvium.plan.ranges.plan import METHODS, Plan, cover_runs, plan
+from alluvium.plan.ranges.predicate import (
+    Combined,
+    Group,
+    Predicate,
+    Term,
+    group_rows,
+    plan_predicate,
+)
+
+__all__ = [
+    "COST",
+    "METHODS",
+    "Combined",
+    "CostModel",
+    "Fragments",
+    "Group",
+    "Kept",
+    "Plan",
+    "Predicate",
+    "RangeError",
+    "Ranges",
+    "Term",
+    "UnfitError",
+    "canonical_texts",
+    "cover_runs",
+    "group_rows",
+    "plan",
+    "plan_predicate",
+    "typed_literal",
+]
