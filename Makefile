@@ -39,10 +39,11 @@ test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too;
 	$(PYTEST) --hypothesis-profile=search
 
 .PHONY: lint
-lint: machine-python $(VENV)/.dev ## ruff, mypy, sqlfluff, yamllint
+lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamllint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models macros tests/data_tests)
 	$(BIN)/yamllint --strict .
 

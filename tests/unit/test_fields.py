@@ -18,7 +18,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from alluvium.plan.fields import changes, fitted
+from alluvium.merge.fields import changes, fitted
 
 INT, LONG, TEXT = IntegerType(), LongType(), StringType()
 

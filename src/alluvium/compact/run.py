@@ -15,6 +15,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from alluvium.compact.errors import MergeError
 from alluvium.compact.failures import Failures, named
 from alluvium.delta import pauses
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
@@ -30,7 +31,7 @@ from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.compaction.plan import Plan, plan
 from alluvium.plan.compaction.tags import TAG, Tag
 from alluvium.plan.layout import row_key
-from alluvium.plan.layout.errors import MergeError, refusals
+from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.generated import with_time
 from alluvium.plan.layout.settings import ZORDER, Layout
 

@@ -18,12 +18,12 @@ from functional.compaction.test_compaction import QUIET, live_files, log_of, row
 from functional.curve import axes_of, measured, place
 from pyspark.sql import SparkSession
 
+from alluvium.compact.errors import MergeError
 from alluvium.compact.run import compact, preview
 from alluvium.delta.rewrite import Rewriter
 from alluvium.merge import progress
 from alluvium.plan.compaction.tags import TAG
 from alluvium.plan.layout import row_key
-from alluvium.plan.layout.errors import MergeError
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark

@@ -1,13 +1,9 @@
-"""The errors of compaction."""
+"""The error of a layout."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from alluvium.compact.run import Compacted
 
 
 class LayoutError(ValueError):
@@ -18,14 +14,6 @@ class LayoutError(ValueError):
         self.mistakes = list(mistakes)
         lines = "".join(f"\n  - {mistake}" for mistake in mistakes)
         super().__init__(f"{model}: meta.alluvium_layout cannot be had:{lines}")
-
-
-class MergeError(RuntimeError):
-    """Merges that failed, and changed nothing; `done` is what the run did beside them."""
-
-    def __init__(self, message: str, done: Compacted) -> None:
-        self.done = done
-        super().__init__(message)
 
 
 @contextmanager

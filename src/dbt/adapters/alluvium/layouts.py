@@ -13,11 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField
 
 from alluvium.compact import report, run
+from alluvium.compact.errors import MergeError
 from alluvium.delta import bucket_column
 from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
-from alluvium.plan.layout.errors import LayoutError, MergeError, refusals
+from alluvium.plan.layout.errors import LayoutError, refusals
 from alluvium.plan.layout.generated import GeneratedColumn, generated_column, with_time
 from alluvium.plan.layout.generated import batch_query as generated_sql
 from alluvium.plan.layout.settings import Layout, parse_layout

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from alluvium.engine import jvm
-from alluvium.plan.fields import Change, changes, fitted
+from alluvium.merge.fields import Change, changes, fitted
 
 _TYPES = "org.apache.spark.sql.types.DataType"
 _CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
