@@ -1,0 +1,55 @@
+"""What each verb starts from: dbt-spark's adapter, and the session of the node that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.spark.impl import SparkAdapter
+
+from dbt.adapters.alluvium.column import AlluviumColumn
+from dbt.adapters.alluvium.connections import AlluviumConnectionManager
+from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.session import SessionHandle
+from dbt.adapters.alluvium.statements import statements
+
+
+class SessionAdapter(SparkAdapter):
+    """dbt-spark's adapter on a session in this process.
+
+    A class of a verb inherits from it: so it has dbt's metaclass, without which Jinja would not see
+    what is marked as `available`.
+    """
+
+    Relation = AlluviumRelation  # type: ignore[assignment]
+    Column = AlluviumColumn  # type: ignore[assignment]
+    ConnectionManager = AlluviumConnectionManager  # type: ignore[assignment]
+    _capabilities = CapabilityDict(
+        {
+            **SparkAdapter._capabilities,
+            Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Full),
+        }
+    )
+
+    @property
+    def _handle(self) -> SessionHandle:
+        """The session of the node that this thread runs."""
+        return self.connections.get_thread_connection().handle
+
+    @property
+    def _has_own_metastore(self) -> bool:
+        """Whether the metastore is the home's, which can be lost without its tables."""
+        return AlluviumConnectionManager.settings(self.config.credentials).embedded_metastore
+
+    def node_of(self, unique_id: str | None) -> Any:
+        """A node of the project; None if there is none of this id."""
+        return getattr(self._macro_resolver, "nodes", {}).get(unique_id)
+
+    def root_of(self, package: str) -> Path | None:
+        """The folder of the project or of one of its packages."""
+        folder = self.config.load_dependencies().get(package)
+        return folder and Path(folder.project_root)
+
+    def _last_statement(self, sql: str) -> str:
+        return statements(self._handle.session, sql)[-1]

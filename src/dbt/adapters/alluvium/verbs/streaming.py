@@ -1,0 +1,87 @@
+"""Streaming tables: what is new at a source is appended; the settings of sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.alluvium import catalog, layouts, streams
+from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.session import spark_errors
+from dbt.adapters.alluvium.verbs.base import SessionAdapter
+
+
+class Streaming(SessionAdapter):
+    @available.parse(lambda *a, **k: {})
+    def append_stream(
+        self,
+        relation: AlluviumRelation,
+        sql: str,
+        full_refresh: bool = False,
+        empty: bool = False,
+        file_format: str = "delta",
+        partition_by: str | list[str] | None = None,
+        location_root: str | None = None,
+        tblproperties: dict[str, Any] | None = None,
+        layout: Any = None,
+    ) -> dict[str, Any]:
+        """Append what is new at the one stream that `sql` reads; returns the run's figures."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the stream
+        target = streams.target(
+            self._handle.session,
+            relation,
+            Path(self.config.credentials.home),
+            file_format=file_format,
+            partition_by=partition_by,
+            location_root=location_root,
+            tblproperties=tblproperties,
+            layout=layouts.layout_of(str(relation.identifier), layout, partition_by),
+        )
+        with spark_errors(sql):
+            figures = streams.append(
+                self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
+            )
+        return streams.as_dict(figures, str(relation.identifier), empty)
+
+    @available.parse_none
+    def stream_response(self, figures: dict[str, Any]) -> AdapterResponse:
+        return streams.StreamResponse.of(figures)
+
+    @available.parse(lambda *_, **__: False)
+    def once_had_batch(self, relation: BaseRelation, batch: int) -> bool:
+        return streams.once_had_batch(self._handle.session, relation, batch)
+
+    @available.parse_none
+    def check_no_stream(self, relation: AlluviumRelation, sql: str) -> None:
+        """Raise where the query of a view reads a stream."""
+        streams.check_view(relation.render(), sql)
+
+    @available.parse_none
+    def check_delta(self, relation: AlluviumRelation) -> None:
+        """Raise where what is there under a relation's name cannot be written as Delta."""
+        with spark_errors():
+            session = self._handle.session
+            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            if found is None or found.is_view:
+                return
+            name = relation.render()
+            if found.provider != "delta":
+                raise DbtRuntimeError(
+                    f"{name} is there as a table of format {found.provider}, and the model writes "
+                    "Delta. Rename or drop that table, or turn it into Delta with "
+                    f"`convert to delta {name}`, and run again"
+                )
+            if not streams.holds_delta(session, found.location):
+                raise DbtRuntimeError(
+                    f"{name} is known, but its folder {found.location} holds no Delta table. Put "
+                    f"the folder back, or run `drop table {name}` to build the table from nothing"
+                )
+
+    @available.parse_list
+    def stream_mistakes(self, sources: list[dict[str, Any]]) -> list[str]:
+        """Every mistake in `meta.alluvium_stream` of the graph's sources."""
+        return streams.mistakes(sources)

@@ -1,0 +1,43 @@
+"""What Jinja sees of the adapter: dbt's metaclass collects it from the class and its bases."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark.impl import SparkAdapter
+
+from dbt.adapters.alluvium.impl import AlluviumAdapter
+
+# Called while dbt parses, as they stand.
+AT_PARSE = set("bare identifiers is_retry literal stored_names".split())
+# While dbt parses, something stands in their place.
+REPLACED = set(
+    """
+    append_stream batch_query batch_window check_bucket_column check_delta check_layout
+    check_named_columns check_no_stream compact condition_mistakes copy_progress files_kept
+    fit_fields freshness given_vars hold_version is_small keep_batch layout_mistakes
+    layout_suggestions limited load_seed made_columns merge_progress merge_refused
+    merge_response once_had_batch partition_columns plan_predicate plan_ranges
+    predicate_mistakes release_batch reprice_ranges run_again run_merge setting_mistakes storage
+    stored_table stream_mistakes stream_response sync_fields with_bucket_column write_window
+    """.split()
+)
+
+
+def test_what_jinja_sees() -> None:
+    ours = AlluviumAdapter._available_ - SparkAdapter._available_
+    assert ours == AT_PARSE | REPLACED
+    assert SparkAdapter._available_ <= AlluviumAdapter._available_
+
+
+def test_what_stands_in_at_parse() -> None:
+    found = AlluviumAdapter._parse_replacements_
+    of_spark = SparkAdapter._parse_replacements_
+    assert found.keys() - of_spark.keys() == REPLACED
+    assert {name: found[name] for name in of_spark} == of_spark
+
+
+def test_of_one_class_each() -> None:
+    """No verb hides a method of another one, so their order says nothing."""
+    verbs = [one for one in AlluviumAdapter.__mro__ if ".alluvium.verbs." in one.__module__]
+    own = [name for one in verbs for name in vars(one) if not name.startswith("__")]
+    ignored = {"_abc_impl", "_available_", "_parse_replacements_"}
+    assert sorted(set(own) - ignored) == sorted(name for name in own if name not in ignored)
