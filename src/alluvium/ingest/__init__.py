@@ -1,9 +1,10 @@
 """Append-only bronze tables from files or Kafka, exactly once (``streaming_table``)."""
 
-from alluvium.ingest.append import Target, append, create_empty, highest_batch
+from alluvium.ingest.append import append, create_empty
 from alluvium.ingest.figures import Figures
-from alluvium.ingest.sources import check_schema
+from alluvium.ingest.parsing import check_schema
 from alluvium.ingest.spec import Feed, SpecError, StreamError, StreamSpec, parse_spec
+from alluvium.ingest.target import Target, highest_batch
 from alluvium.ingest.views import register_batch_view
 
 __all__ = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from alluvium.ingest.sources import open_source, register_view
+from alluvium.ingest.events import register_view
+from alluvium.ingest.sources import open_source
 from alluvium.ingest.spec import Feed
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import gzip
-import importlib
 import json
 import os
 import random
@@ -33,9 +32,8 @@ from alluvium import ingest as stream
 from alluvium.ingest.files import Files
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.ledger import Ledger
+from alluvium.ingest.micro_batches import MicroBatches
 
-# The package's attribute of this name is the function.
-append = importlib.import_module("alluvium.ingest.append")
 NAMES = ("a.gz", "x/b.gz", "x/k=1/c%20ü.txt", "cu\u0308\n.txt")
 FORMATS: dict[str, dict[str, Any]] = {
     "text": {"format": "text"},
@@ -486,7 +484,7 @@ def _within_the_job() -> Callable[[int], Any]:
             return rows.where(F.when(F.rand() < 0.5, died).otherwise(F.lit(True)) | died)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(append._Run, "_few_files", few_files)
+            patch.setattr(MicroBatches, "_few_files", few_files)
             yield
 
     return dying
@@ -495,9 +493,9 @@ def _within_the_job() -> Callable[[int], Any]:
 POINTS: dict[str, Callable[[int], Any]] = {
     "listing": _at(Intake, "_open"),
     "plan": _at(Ledger, "plan"),
-    "commit": _at(append._Run, "write"),
+    "commit": _at(MicroBatches, "write"),
     "job": _within_the_job(),
-    "committed": _at(append._Run, "_metrics"),
+    "committed": _at(MicroBatches, "_metrics"),
     "noted": _at(Ledger, "finish"),
     "name of a note": _at(Files, "_rename"),
     "old note": _at(Files, "delete"),

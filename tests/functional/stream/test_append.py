@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import importlib
 import json
 import os
 import shutil
@@ -19,10 +18,9 @@ from alluvium import ingest as stream
 from alluvium.delta import arrivals
 from alluvium.ingest import checkpoint
 from alluvium.ingest.files import Files
+from alluvium.ingest.micro_batches import MicroBatches
 from alluvium.ingest.sources import open_source
 
-# The package's attribute of this name is the function.
-append = importlib.import_module("alluvium.ingest.append")
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]
 
@@ -474,17 +472,17 @@ def test_another_process_fills_the_table_meanwhile(
     bronze = make_bronze(block={"max_files_per_trigger": 1})
     bronze.land("1.txt", b"a\n")
     bronze.run()
-    own = append._Run.write
+    own = MicroBatches.write
     for meanwhile in ({}, {"full_refresh": True}):
         bronze.land(f"{len(meanwhile)}2.txt", b"b\n")
 
         def write(*args: Any, others: dict[str, Any] = meanwhile) -> Any:
-            monkeypatch.setattr(append._Run, "write", own)
+            monkeypatch.setattr(MicroBatches, "write", own)
             bronze.land(f"{len(others)}3.txt", b"c\n")
             bronze.run(**others)
             return own(*args)
 
-        monkeypatch.setattr(append._Run, "write", write)
+        monkeypatch.setattr(MicroBatches, "write", write)
         with pytest.raises(stream.StreamError, match="another process"):
             bronze.run()
         bronze.run()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from functional.stream.bronze import VIEW, Bronze
 from functional.stream.test_dbt import SOURCE, make, sources_yml
 
 from alluvium import ingest as stream
+from alluvium.ingest import micro_batches
 from alluvium.plan.layout.generated import GeneratedColumn
 
 pytestmark = pytest.mark.spark
@@ -82,8 +82,7 @@ def test_one_sorted_file_a_bucket_and_trigger(make_bronze: Make) -> None:
 def test_several_tasks_of_a_large_trigger(
     make_bronze: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The package has a function of the module's name.
-    monkeypatch.setattr(sys.modules[stream.append.__module__], "BYTES_PER_FILE", 4096)
+    monkeypatch.setattr(micro_batches, "BYTES_PER_FILE", 4096)
     bronze = make_bronze(sql=SQL, target=TARGET)
     for number in range(4):
         bronze.land(f"{number}.txt", lines(number, 5))

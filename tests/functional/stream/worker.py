@@ -18,6 +18,7 @@ from typing import Any
 from alluvium import ingest as stream
 from alluvium.engine import session as engine
 from alluvium.ingest import checkpoint
+from alluvium.ingest.micro_batches import MicroBatches
 
 # The package's attribute of this name is the function.
 append = importlib.import_module("alluvium.ingest.append")
@@ -56,12 +57,12 @@ def second(action: Callable[..., None]) -> Callable[..., None]:
 
 POINTS: dict[str, Callable[[], None]] = {
     "none": lambda: None,
-    "planned": lambda: around(append._Run, "write", die, None),
-    "committed": lambda: around(append._Run, "_metrics", die, None),
-    "second_planned": lambda: around(append._Run, "write", second(die), None),
-    "second_committed": lambda: around(append._Run, "_metrics", second(die), None),
+    "planned": lambda: around(MicroBatches, "write", die, None),
+    "committed": lambda: around(MicroBatches, "_metrics", die, None),
+    "second_planned": lambda: around(MicroBatches, "write", second(die), None),
+    "second_committed": lambda: around(MicroBatches, "_metrics", second(die), None),
     "pointer": lambda: around(checkpoint, "save", None, die),
-    "created": lambda: around(append, "_place", die, None),
+    "created": lambda: around(append, "starting_place", die, None),
     "finished": lambda: around(append, "_take", None, die),
 }
 

@@ -1,0 +1,306 @@
+"""A folder of landed files as a source."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
+from alluvium.ingest.events import HEADERS, Trigger, event_columns
+from alluvium.ingest.files import Files
+from alluvium.ingest.headers import HeaderError
+from alluvium.ingest.landing import Landed
+from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS
+from alluvium.ingest.parsing import no_events, with_schema
+from alluvium.ingest.spec import Feed, SpecError
+from alluvium.names import quoted
+
+_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+# The raw line that names a file's columns, among the headers of each of its events.
+_HEADER_LINE = "_header"
+# The scheme and host of a URL.
+_SCHEME = r"^[a-zA-Z][a-zA-Z0-9+.\-]*:(//[^/]*)?"
+# Hadoop's local file system without checksums, for one scan; others have their own.
+_UNCHECKED = {
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+}
+_SHOWN = 200
+# A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
+_ROW_IN_PARTITION = (1 << 33) - 1
+
+
+class _Header(NamedTuple):
+    """The line that names a file's columns, and its number in the file."""
+
+    line: bytes
+    place: int
+
+
+class FileSource:
+    """A folder of files: a line (or a row of parquet or orc) is an event.
+
+    Files are listed by name, time and size. What is chosen of them is read whole, which gives exact
+    lines.
+    """
+
+    def __init__(self, feed: Feed):
+        assert feed.path is not None
+        self.feed = feed
+        self.path = feed.path
+
+    def exists(self, session: SparkSession) -> bool:
+        """Whether there is anything to open: an absent folder is an ordinary case."""
+        return Files(session).exists(self.path)
+
+    def landed(self, session: SparkSession) -> list[Landed]:
+        """The files with content that lie there; the source must exist."""
+        self._check_names(session)
+        found = self._list(session).select("name", "path", "size", "time")
+        return [Landed(*row) for row in found.collect()]
+
+    def trigger(self, session: SparkSession, some: list[Landed]) -> Trigger:
+        """The events of these files."""
+        raw = sum(f.size * (8 if f.path.endswith(_COMPRESSED) else 1) for f in some)
+        events = self._events(session, sorted(file.path for file in some))
+        return Trigger(events, len(some), sum(file.size for file in some), raw)
+
+    def batch(self, session: SparkSession) -> DataFrame:
+        if not self.exists(session):
+            return no_events(session, self.feed)
+        found = self._list(session).select("path").collect()
+        return self._events(session, sorted(row.path for row in found))
+
+    def folder(self, files: Files) -> str:
+        """The folder that names of files start below: of a glob what is before the wildcard."""
+        folder = files.uri_path(self.path)
+        for wildcard in "" if files.is_literal(self.path) else "*?[{":
+            if wildcard in folder:
+                folder = folder[: folder.index(wildcard)].rpartition("/")[0]
+        return folder
+
+    def _list(self, session: SparkSession) -> DataFrame:
+        # Only names, times and sizes are asked for, of many files in a task.
+        scan = session.newSession()
+        scan.conf.set("spark.sql.files.maxPartitionBytes", LARGEST)
+        scan.conf.set("spark.sql.files.openCostInBytes", "0")
+        list_in_few_tasks(scan)
+        reader = scan.read.format("binaryFile").option("recursiveFileLookup", "true")
+        options = {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
+        return (
+            reader.options(**options)
+            .load(self._glob(session))
+            .select(
+                self._name(Files(session), F.col("_metadata.file_path")).alias("name"),
+                "path",
+                F.col("_metadata.file_size").alias("size"),
+                F.unix_millis(F.col("_metadata.file_modification_time")).alias("time"),
+            )
+        )
+
+    def _check_names(self, session: SparkSession) -> None:
+        """Raise for a file whose name Java cannot read: its listings leave such out in silence."""
+        jvm: Any = session._jvm
+        if re.match(_SCHEME, self.path):
+            return
+        encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
+        for folder, _, names in os.walk(os.fsencode(self.path)):
+            for name in names:
+                try:
+                    name.decode(encoding)
+                except UnicodeDecodeError as error:
+                    if name[:1] in b"._":
+                        continue
+                    where = os.fsdecode(folder).encode("utf-8", "replace").decode()
+                    raise SpecError(
+                        self.feed.spec.source,
+                        [
+                            f"path: {where} has a file named {name!r}, which Java cannot read as "
+                            f"{encoding}: rename it, or run with LC_ALL=C.UTF-8"
+                        ],
+                    ) from error
+
+    def _glob(self, session: SparkSession) -> str:
+        """The path as Spark reads it: a folder whose name has a wildcard's characters is itself."""
+        if Files(session).is_literal(self.path):
+            return re.sub(r"([\\{}\[\]*?])", r"\\\1", self.path)
+        return self.path
+
+    def _name(self, files: Files, url: Column) -> Column:
+        """A file's path below the source's folder: it stays the same where the folder moves."""
+        folder = self.folder(files)
+        path = path_of(url)
+        below = F.substring(path, F.lit(len(folder) + 2), F.length(path))
+        last = F.element_at(F.split(path, "/"), -1)
+        return F.when(path.startswith(folder + "/"), below).otherwise(last)
+
+    def _events(self, session: SparkSession, paths: list[str]) -> DataFrame:
+        """Events of exactly these files."""
+        if not paths:
+            return no_events(session, self.feed)
+        session = _whole_files(session)
+        parts = [
+            self._events_of(session, some, header, unchecked)
+            for some, unchecked in _by_file_system(paths)
+            for header, some in self._by_header(session, some, unchecked)
+        ]
+        if not parts:
+            return no_events(session, self.feed)
+        return reduce(DataFrame.unionAll, parts)
+
+    def _by_header(
+        self, session: SparkSession, paths: list[str], unchecked: bool
+    ) -> Iterator[tuple[_Header | None, list[str]]]:
+        """The files by their header, where they have one; files without lines are left out."""
+        if not self.feed.header:
+            yield None, paths
+            return
+        lines = self._rows(session, paths, unchecked)
+        url = F.col("_metadata.file_path")
+        lines = lines.select(path_of(url).alias("path"), _line(), _place().alias("place"))
+        records = lines.where(self._is_record(F.col("line").cast("string")))
+        first = _first_of_each_partition(records)
+        headers = {
+            row["path"]: _Header(bytes(row["line"]), row["place"]) for row in first.collect()
+        }
+        files = defaultdict(list)
+        for path in paths:
+            if (plain := _path_in(path)) in headers:
+                files[headers[plain]].append(path)
+        yield from files.items()
+
+    def _is_record(self, line: Column) -> Column:
+        """Whether Spark's own reader of CSV would not pass a line over."""
+        found = F.trim(line) != ""
+        comment = next((v for k, v in self.feed.options.items() if k.lower() == "comment"), "")
+        return found & ~line.startswith(comment) if comment else found
+
+    def _rows(self, session: SparkSession, paths: list[str], unchecked: bool) -> DataFrame:
+        """Lines or rows of files, one file to a partition."""
+        spec = self.feed.spec
+        # A name may hold a wildcard's characters.
+        reader = session.read.option("__globPaths__", "false").option("recursiveFileLookup", "true")
+        if unchecked:
+            reader = reader.options(**_UNCHECKED)
+        if spec.format in LINE_FORMATS:
+            return reader.option("lineSep", "\n").text(paths)
+        options = {k: v for k, v in self.feed.options.items() if k not in LISTING_OPTIONS}
+        reader = reader.options(**options).format(spec.format)
+        # Without a schema the columns of all files, not those of the first one.
+        reader = reader.schema(spec.schema) if spec.schema else reader
+        return reader.option("mergeSchema", "true").load(paths)
+
+    def _events_of(
+        self, session: SparkSession, paths: list[str], header: _Header | None, unchecked: bool
+    ) -> DataFrame:
+        """Events of files that have one header, or none."""
+        rows = self._rows(session, paths, unchecked)
+        if self.feed.spec.format in LINE_FORMATS:
+            value = _line()
+        else:
+            columns = [F.col(quoted(name)) for name in rows.columns]
+            value = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary")
+        headers = F.lit(None).cast(HEADERS)
+        if header is not None:
+            line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header.line).alias("value"))
+            headers = F.array(line).cast(HEADERS)
+        events = rows.select(
+            *event_columns(
+                F.lit(None).cast("binary"),
+                value,
+                headers,
+                self._name(Files(session), F.col("_metadata.file_path")),
+                _place(),
+                F.col("_metadata.file_modification_time"),
+            )
+        )
+        if header is None:
+            return with_schema(events, self.feed)
+        events = events.where(F.col("_source_offset") > header.place)
+        try:
+            return with_schema(events, self.feed, header.line.decode("utf-8", "replace"))
+        except HeaderError as error:
+            names = sorted(_path_in(path).rpartition("/")[2] for path in paths)
+            more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+            text = header.line.decode("utf-8", "replace")[:_SHOWN]
+            raise SpecError(
+                self.feed.spec.source,
+                [f"schema: the header of {names[0]}{more} is {text!r}: {error}"],
+            ) from error
+
+
+def _line() -> Column:
+    """A line of text as bytes; the carriage return of CRLF ends it as the newline does."""
+    line = F.col("value").cast("binary")
+    shorter = F.substring(line, F.lit(1), F.octet_length(line) - 1)
+    return F.when(F.col("value").endswith("\r"), shorter).otherwise(line).alias("line")
+
+
+def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """The paths, apart those that a file system with checksums cannot open, told by True.
+
+    Hadoop's local file system asks for a file's checksum under `.<name>.crc`, and takes what is
+    before a colon in that name for a scheme.
+    """
+    strange = [path for path in paths if ":" in path.rpartition("/")[2]]
+    usual = [path for path in paths if ":" not in path.rpartition("/")[2]]
+    if usual:
+        yield usual, False
+    if strange:
+        yield strange, True
+
+
+def _place() -> Column:
+    """The number of a row in its file, from 0."""
+    return F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
+
+
+def _first_of_each_partition(frame: DataFrame) -> DataFrame:
+    """The first row of each partition; no more is read."""
+    session = frame.sparkSession
+    # A limit is one of each partition, and then one of all: the first of the two is what is asked.
+    plan: Any = frame.limit(1)._jdf.queryExecution().analyzed().child()
+    jvm: Any = session._jvm
+    dataset = jvm.org.apache.spark.sql.classic.Dataset
+    return DataFrame(dataset.ofRows(session._jsparkSession, plan), session)
+
+
+def path_of(url: Column) -> Column:
+    """The path in a file's URL."""
+    decoded = F.url_decode(F.replace(url, F.lit("+"), F.lit("%2B")))
+    return F.regexp_replace(decoded, _SCHEME, "")
+
+
+def _path_in(path: str) -> str:
+    """The same of a path as Spark writes it, which is not encoded."""
+    return re.sub(_SCHEME, "", path)
+
+
+def list_in_few_tasks(session: SparkSession) -> None:
+    """Keep Spark from running a task for every file when it lists them."""
+    cores = session.sparkContext.defaultParallelism
+    session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(cores))
+
+
+def _whole_files(session: SparkSession) -> SparkSession:
+    """A new session whose scans give one partition to each file.
+
+    So the row number in a partition is the row number in the file.
+    A scan keeps the settings of the session it was made in, wherever its frame is used.
+    """
+    scan = session.newSession()
+    for name, value in WHOLE_FILES.items():
+        scan.conf.set(name, value)
+    scan.conf.unset("spark.sql.files.maxPartitionNum")
+    # A file is read whole or not at all.
+    scan.conf.set("spark.sql.files.ignoreCorruptFiles", "false")
+    scan.conf.set("spark.sql.files.ignoreMissingFiles", "false")
+    list_in_few_tasks(scan)
+    return scan

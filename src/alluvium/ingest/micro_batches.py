@@ -1,0 +1,124 @@
+"""The micro-batches of one run, each one commit to the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import arrivals, bucket_column, log
+from alluvium.delta.order import in_order
+from alluvium.ingest import checkpoint as checkpoints
+from alluvium.ingest.checkpoint import Checkpoint
+from alluvium.ingest.events import Trigger, register_view
+from alluvium.ingest.figures import Figures
+from alluvium.ingest.files import Files
+from alluvium.ingest.parsing import no_events
+from alluvium.ingest.spec import Feed, StreamError
+from alluvium.ingest.target import BATCH_ID, Target, id_of
+from alluvium.names import quoted
+
+# One output file per this many bytes of a trigger's events before compression.
+BYTES_PER_FILE = 512 * 1024 * 1024
+_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
+
+
+class MicroBatches:
+    """One run's micro-batches."""
+
+    def __init__(self, feed: Feed, sql: str, view: str, target: Target, place: Checkpoint):
+        self._feed = feed
+        self.sql = sql
+        self.view = view
+        self.target = target
+        self.place = place
+        self._done: list[Figures] = []
+
+    def figures(self) -> Figures:
+        """The run's sums."""
+        return Figures(
+            rows=sum(f.rows for f in self._done),
+            files=sum(f.files for f in self._done),
+            bytes=sum(f.bytes for f in self._done),
+            output_files=sum(f.output_files for f in self._done),
+            batch_id=self._done[-1].batch_id if self._done else None,
+        )
+
+    def replace_by_nothing(self, session: SparkSession) -> None:
+        """The first commit of a full refresh whose source is empty."""
+        no_events(session, self._feed).createOrReplaceTempView(quoted(self.view))
+        empty = session.sql(self.sql).withColumn(BATCH_ID, F.lit(None).cast("bigint"))
+        self._replace(session, self._with_bucket(empty), {})
+
+    def write(self, session: SparkSession, trigger: Trigger, epoch: int) -> int | None:
+        """Commit the events of a micro-batch; the version, or None where it had committed."""
+        now = checkpoints.load(Files(session), self.place.root)
+        if now is None or now.id != self.place.id:
+            raise not_alone(self)
+        batch_id = self.place.batch_id(epoch)
+        replaces = self.place.replaces
+        register_view(session, trigger.events, self.view)
+        rows = session.sql(self.sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
+        rows = self._few_files(self._with_bucket(rows), trigger)
+        # To the sort of a compaction each file is a run then; nothing relies on it.
+        rows = in_order(rows, self.target.partition_by, self.target.sort_by)
+        note = arrivals.noted(batch_id=batch_id, files=trigger.files, bytes=trigger.bytes)
+        options = {
+            "txnAppId": self.place.app_id,
+            "txnVersion": str(epoch),
+            "userMetadata": note,
+        }
+        session.conf.unset(_LAST_COMMIT)
+        if replaces:
+            self._replace(session, rows, options)
+        else:
+            writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
+            writer.options(**options).saveAsTable(self.target.name)
+        commit = session.conf.get(_LAST_COMMIT, None)
+        if commit is None:
+            return None  # This epoch had committed before the run that planned it was killed.
+        written, output_files = self._metrics(session, int(commit))
+        self._done.append(Figures(written, trigger.files, trigger.bytes, output_files, batch_id))
+        return int(commit)
+
+    def _with_bucket(self, rows: DataFrame) -> DataFrame:
+        bucket = self.target.bucket
+        return rows if bucket is None else bucket_column.with_column(rows, bucket)
+
+    def _few_files(self, rows: DataFrame, trigger: Trigger) -> DataFrame:
+        parts = max(1, -(-trigger.raw_bytes // BYTES_PER_FILE))
+        if parts > 1 and self.target.partition_by:
+            return rows.repartition(parts, *self._partition_columns())
+        return rows.coalesce(parts)
+
+    def _partition_columns(self) -> list[Column]:
+        return [F.col(quoted(name)) for name in self.target.partition_by]
+
+    def _replace(self, session: SparkSession, rows: DataFrame, options: Mapping[str, str]) -> None:
+        writer = rows.writeTo(self.target.name).using("delta").options(**options)
+        for key, value in self.target.tblproperties.items():
+            writer = writer.tableProperty(key, value)
+        if self.target.location is not None:
+            writer = writer.tableProperty("location", self.target.location)
+        if self.target.partition_by:
+            writer = writer.partitionedBy(*self._partition_columns())
+        writer.createOrReplace()
+        # At once: if a later commit fails, the next run goes on behind this one.
+        table_id = id_of(session, self.target)
+        self.place = replace(self.place, replaces=False, table_id=table_id)
+        checkpoints.save(Files(session), self.place)
+
+    def _metrics(self, session: SparkSession, version: int) -> tuple[int, int]:
+        table_log = log.delta_log(session, self.target.name)
+        commit = log.commit_info(log.commit_of(session, table_log, version).head())
+        metrics = commit.get("operationMetrics") or {}
+        return int(metrics.get("numOutputRows", 0)), int(metrics.get("numFiles", 0))
+
+
+def not_alone(run: MicroBatches) -> StreamError:
+    return StreamError(
+        f"{run.target.name}: another process filled it at the same time; run a streaming table in "
+        "one process at a time. This run wrote nothing more: run it again"
+    )

@@ -1,0 +1,131 @@
+"""The columns of a json or csv schema, behind the events that they are parsed from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType
+
+from alluvium.engine.causes import reason
+from alluvium.ingest.events import EVENT_DDL
+from alluvium.ingest.headers import places
+from alluvium.ingest.options import HEADER, LISTING_OPTIONS
+from alluvium.ingest.spec import Feed, SpecError, StreamSpec
+from alluvium.names import quoted
+
+_NESTED = (ArrayType, MapType, StructType)
+_CORRUPT = "columnNameOfCorruptRecord"
+
+
+def check_schema(spec: StreamSpec) -> None:
+    """Let Spark read the schema before anything else does; a context must be running.
+
+    Raises:
+        SpecError: The schema is no list of columns, or lacks the column of corrupt records.
+    """
+    if spec.schema is not None:
+        try:
+            columns = StructType.fromDDL(spec.schema)
+        except PySparkException as error:
+            why = " ".join(str(error).partition("== SQL")[0].split())
+            raise SpecError(
+                spec.source, [f"schema: {spec.schema!r}; accepted: columns and types ({why})"]
+            ) from error
+        if not isinstance(columns, StructType):
+            raise SpecError(
+                spec.source,
+                [f"schema: {spec.schema!r}; accepted: columns and types, such as 'id bigint'"],
+            )
+        nested = [f.name for f in columns if isinstance(f.dataType, _NESTED)]
+        if nested and spec.format == "csv":
+            raise SpecError(
+                spec.source,
+                [
+                    f"schema: {', '.join(nested)}: a field of csv has no parts; accepted: plain "
+                    "types, and `from_json` or `split` in the query"
+                ],
+            )
+        corrupt = spec.options.get(_CORRUPT)
+        if isinstance(corrupt, str) and corrupt not in columns.names:
+            raise SpecError(
+                spec.source,
+                [
+                    f"options.{_CORRUPT}: {corrupt!r}; accepted: a column of type string in the "
+                    f"schema, which has {', '.join(columns.names)}"
+                ],
+            )
+
+
+def no_events(session: SparkSession, feed: Feed) -> DataFrame:
+    """An empty static frame with the columns of the feed's events."""
+    return with_schema(session.createDataFrame([], EVENT_DDL), feed)
+
+
+def with_schema(events: DataFrame, feed: Feed, header: str | None = None) -> DataFrame:
+    """Events with the columns of a json or csv schema behind them.
+
+    header: the line that names the columns of the events' files, if one does.
+    """
+    spec = feed.spec
+    if spec.schema is None or spec.format not in ("json", "csv"):
+        return events
+    options = {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+    try:
+        if header is not None:
+            return _parsed_by_name(events, spec.schema, options, header)
+        parse = F.from_json if spec.format == "json" else F.from_csv
+        parsed = parse(F.col("_value"), spec.schema, options)
+        return events.withColumn("with_schema", parsed).select(*events.columns, "with_schema.*")
+    except (PySparkException, Py4JJavaError) as error:
+        raise SpecError(
+            spec.source, [f"schema, options: Spark does not take them: {reason(error)}"]
+        ) from error
+
+
+def _parsed_by_name(
+    events: DataFrame, schema: str, options: dict[str, str], header: str
+) -> DataFrame:
+    """Lines of CSV files with one header, with the schema's columns in the schema's order."""
+    session = events.sparkSession
+    columns = StructType.fromDDL(schema)
+    assert isinstance(columns, StructType)  # check_schema has seen it
+    default = session.conf.get("spark.sql.columnNameOfCorruptRecord")
+    corrupt = options.get(_CORRUPT, default)
+    wanted = [name for name in columns.names if name != corrupt]
+    names = _names(session, header, options)
+    at = dict(zip(wanted, places(names, wanted), strict=True))
+    given = {place: name for name, place in at.items() if place is not None}
+    read = StructType()
+    for place in range(len(names)):
+        if place in given:
+            read.add(columns[given[place]])
+        else:
+            # No name of the schema begins so; what the file has there stays in `_value`.
+            read.add(f"__alluvium_{place}", "string")
+    if corrupt in columns.names:
+        read.add(columns[corrupt])
+    parsed = F.from_csv(F.col("_value"), read.toDDL(), options)
+    return events.withColumn("with_schema", parsed).select(
+        *events.columns,
+        *(
+            F.col(f"with_schema.{quoted(field.name)}")
+            if field.name in read.names
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in columns
+        ),
+    )
+
+
+def _names(session: SparkSession, header: str, options: dict[str, str]) -> list[str | None]:
+    """The names in a header, as Spark's own parser splits it, without the blanks around them."""
+    jvm: Any = session._jvm
+    trim = {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"}
+    others = {k: v for k, v in options.items() if k not in trim}
+    given = jvm.PythonUtils.toScalaMap({**others, **trim})
+    csv = jvm.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
+    parser = jvm.com.univocity.parsers.csv.CsvParser(csv.asParserSettings())
+    return list(parser.parseLine(header) or [])

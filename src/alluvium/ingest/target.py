@@ -1,0 +1,168 @@
+"""The table that a streaming table's events go to: its columns, checked, and its highest batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from delta.tables import DeltaTable
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructType
+
+from alluvium.delta import arrivals, bucket_column, log
+from alluvium.ingest.parsing import no_events
+from alluvium.ingest.spec import Feed, StreamError
+from alluvium.names import among, quoted
+from alluvium.plan.layout.generated import GeneratedColumn
+
+BATCH_ID = "_batch_id"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The Delta table that events are appended to.
+
+    Attributes:
+        name: Quoted name for SQL, such as ```bronze`.`flights_events` ``.
+        checkpoint: Folder of its checkpoint, beside the table.
+        file_format: Only ``delta`` is accepted.
+        partition_by: Partition columns, among the query's columns.
+        location: Path of an external table; None for a managed one.
+        tblproperties: Table properties.
+        bucket: Partition column that Delta computes from the query's, one of ``partition_by``.
+        sort_by: Columns that each file is sorted by.
+    """
+
+    name: str
+    checkpoint: str
+    file_format: str = "delta"
+    partition_by: tuple[str, ...] = ()
+    location: str | None = None
+    tblproperties: Mapping[str, str] = field(default_factory=dict)
+    bucket: GeneratedColumn | None = None
+    sort_by: tuple[str, ...] = ()
+
+
+def query_columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> StructType:
+    """The table's columns, after checking the query and the target."""
+    if target.file_format != "delta":
+        raise StreamError(
+            f"{target.name}: file_format is {target.file_format!r}; a streaming table is delta"
+        )
+    probe = session.newSession()
+    probe.catalog.setCurrentDatabase(session.catalog.currentDatabase())
+    # Analysed as a stream, so that Spark's own rules for streams judge the query.
+    rate = probe.readStream.format("rate").load()
+    schema = no_events(probe, feed).schema
+    rate.select(
+        *(F.lit(None).cast(f.dataType).alias(f.name) for f in schema)
+    ).createOrReplaceTempView(quoted(view))
+    result = probe.sql(sql)
+    if not result.isStreaming:
+        raise StreamError(f"{target.name}: the query does not read its stream {view}")
+    jvm: Any = session._jvm
+    sql_pkg = jvm.org.apache.spark.sql
+    try:
+        sql_pkg.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
+            result._jdf.queryExecution().analyzed(),
+            sql_pkg.streaming.OutputMode.Append(),
+        )
+    except PySparkException as error:
+        raise StreamError(
+            f"{target.name}: the query cannot run on a stream, where each event is seen once and "
+            f"alone (filters, expressions and joins with tables can): {_first_line(error)}"
+        ) from error
+    if BATCH_ID in result.columns:
+        raise StreamError(f"{target.name}: the query returns {BATCH_ID}, which is added to it")
+    made = None if target.bucket is None else target.bucket.name
+    missing = [c for c in target.partition_by if not among(c, result.columns) and c != made]
+    if missing:
+        raise StreamError(
+            f"{target.name}: partition_by names {', '.join(missing)}; "
+            f"the query returns {', '.join(result.columns)}"
+        )
+    missing = [c for c in target.sort_by if not among(c, (*result.columns, BATCH_ID))]
+    if missing:
+        raise StreamError(
+            f"{target.name}: sort_by names {', '.join(missing)}; "
+            f"the query returns {', '.join(result.columns)}"
+        )
+    if target.bucket is not None:
+        try:
+            target.bucket.check({f.name: f.dataType.simpleString() for f in result.schema})
+        except ValueError as error:
+            raise StreamError(f"{target.name}: {error}") from error
+    return StructType([*result.schema.fields]).add(BATCH_ID, LongType())
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def spelt_as_stored(target: Target, columns: StructType) -> Target:
+    """The target with its partition's columns in the case of the query's."""
+    names = {name.lower(): name for name in columns.names}
+    return replace(target, partition_by=tuple(names.get(c.lower(), c) for c in target.partition_by))
+
+
+def create(session: SparkSession, target: Target, columns: StructType) -> None:
+    builder = DeltaTable.createIfNotExists(session).tableName(target.name).addColumns(columns)
+    if target.bucket is not None:
+        made = target.bucket
+        builder = builder.addColumn(made.name, made.type, generatedAlwaysAs=made.expression)
+    if target.partition_by:
+        builder = builder.partitionedBy(*target.partition_by)
+    if target.location is not None:
+        builder = builder.location(target.location)
+    for key, value in target.tblproperties.items():
+        builder = builder.property(key, value)
+    builder.execute()
+
+
+def check_columns(session: SparkSession, target: Target, columns: StructType) -> None:
+    """New columns are added and absent ones are NULL, but a column keeps its type."""
+    wanted = {f.name.lower(): f for f in columns}
+    changed = [
+        f"{f.name} is {f.dataType.simpleString()}, "
+        f"the query returns {wanted[f.name.lower()].dataType.simpleString()}"
+        for f in session.table(target.name).schema
+        if f.name.lower() in wanted and wanted[f.name.lower()].dataType != f.dataType
+    ]
+    if changed:
+        raise StreamError(
+            f"{target.name}: a column's type cannot change: {'; '.join(changed)}. "
+            "Cast it in the query, or run with --full-refresh"
+        )
+    if target.bucket is not None:
+        try:
+            bucket_column.check_table(session, target.name, target.bucket)
+        except ValueError as error:
+            raise StreamError(str(error)) from error
+
+
+def id_of(session: SparkSession, target: Target) -> str:
+    snapshot = log.snapshot_of(session, target.name)
+    if snapshot.version() < 0:
+        raise StreamError(f"{target.name} exists and is not a Delta table")
+    return str(snapshot.metadata().id())
+
+
+def highest_batch(session: SparkSession, table: str) -> int:
+    """The highest ``_batch_id`` that a streaming table ever had; 0 if nothing tells.
+
+    Its rows may have been deleted since. Later batches lie above it.
+
+    table: rendered name of a Delta table.
+    """
+    found = 0
+    if BATCH_ID in session.table(table).columns:
+        found = session.table(table).agg(F.max(BATCH_ID)).collect()[0][0] or 0
+    for actions in log.newest_first(session, table):
+        if (
+            note := arrivals.stream_note(log.commit_info(actions[0]) if actions else None)
+        ) is not None:
+            return max(int(found), int(note["batch_id"]))
+    return int(found)
