@@ -61,7 +61,9 @@ from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
 from alluvium.compact import history
-from alluvium.compact.run import Compacted, compact, look, preview
+from alluvium.compact.outcome import Compacted
+from alluvium.compact.run import compact, preview
+from alluvium.compact.state import look
 from alluvium.delta import log
 from alluvium.engine import jvm
 from alluvium.engine import session as engine

@@ -11,7 +11,7 @@ from alluvium.wording import counted
 
 # Merges that fail one after the other, of them for one reason, before a run gives up: what stops so
 # many stops all. Where each names its file no two reasons are equal.
-_ALIKE, _IN_A_ROW = 8, 32
+_ALIKE, _STREAK = 8, 32
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Failures:
 
     found: list[tuple[Group, str]] = field(default_factory=list)
     stuck: set[str] = field(default_factory=set)
-    _in_a_row: list[str] = field(default_factory=list)
+    _streak: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.found)
@@ -35,21 +35,21 @@ class Failures:
         self.found.append((group, reason))
         # Others of the bucket go on, without the broken one if the reason names it.
         self.stuck |= named([group], reason) or set(group.inputs)
-        self._in_a_row.append(reason)
+        self._streak.append(reason)
 
-    def end_a_row(self) -> None:
+    def reset_streak(self) -> None:
         """Some merge has not failed."""
-        self._in_a_row.clear()
+        self._streak.clear()
 
     @property
-    def are_of_one_place(self) -> bool:
+    def should_try_elsewhere(self) -> bool:
         """Whether so many failed one after the other that others are to be tried elsewhere."""
-        return bool(self._in_a_row) and not len(self._in_a_row) % _ALIKE
+        return bool(self._streak) and not len(self._streak) % _ALIKE
 
     @property
     def are_hopeless(self) -> bool:
-        alike = max(Counter(self._in_a_row).values(), default=0)
-        return alike >= _ALIKE or len(self._in_a_row) >= _IN_A_ROW
+        alike = max(Counter(self._streak).values(), default=0)
+        return alike >= _ALIKE or len(self._streak) >= _STREAK
 
     def text(self, model: str, stopped_by: str | None = None) -> str:
         """What failed, a line each.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from alluvium.compact.run import Compacted
+from alluvium.compact.outcome import Compacted
 from alluvium.plan.compaction.bucket import Group
 from alluvium.plan.compaction.plan import Plan
 from alluvium.wording import counted

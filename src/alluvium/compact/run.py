@@ -15,13 +15,13 @@ import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from alluvium.compact.errors import MergeError
 from alluvium.compact.failures import Failures, named
+from alluvium.compact.outcome import Compacted, MergeError
+from alluvium.compact.state import read_state
+from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
 from alluvium.delta import pauses
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
-from alluvium.delta.layout_commits import Written
-from alluvium.delta.rewrite import Merged, Rewriter
-from alluvium.delta.table_files import TableFiles
+from alluvium.delta.rewrite import Rewriter
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
 from alluvium.plan.compaction import backoff as pause
@@ -29,96 +29,19 @@ from alluvium.plan.compaction import tags
 from alluvium.plan.compaction.bucket import Group
 from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.compaction.plan import Plan, plan
-from alluvium.plan.compaction.tags import TAG, Tag
-from alluvium.plan.layout import row_key
-from alluvium.plan.layout.errors import refusals
-from alluvium.plan.layout.generated import with_time
+from alluvium.plan.compaction.tags import TAG
 from alluvium.plan.layout.settings import ZORDER, Layout
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
 # writer's commit was faster than is planned anew.
 _ROUNDS = 20
-# Files without a commit that are named.
-_NAMED = 20
-
 _AUTO_COMPACTION = (
     "Delta's auto compaction is on for this table or this session. It knows nothing of the layout:"
     " what it merges is sorted anew, again and again. Turn it off: false for the setting"
     " spark.databricks.delta.autoCompact.enabled, which goes before the table's properties"
 )
-
 _log = logging.getLogger(__name__)
-Files = TypeVar("Files", bound=TableFiles)
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class Compacted:
-    """What a run did.
-
-    Attributes:
-        merges: groups of fragments that were merged, and committed.
-        inputs, outputs: fragments that they took, and made.
-        bytes_read, bytes_written, rows: of these.
-        relabelled: fragments that got a new level.
-        conflicts: merges that were given up because another writer changed an input of theirs, or
-            of one that was to be committed with them; and new levels for the same reason.
-        bytes_given_up: that were read for merges which were given up.
-        waiting: merges that the budget leaves for later runs.
-        seconds: that it took.
-    """
-
-    merges: int = 0
-    inputs: int = 0
-    outputs: int = 0
-    bytes_read: int = 0
-    bytes_written: int = 0
-    rows: int = 0
-    relabelled: int = 0
-    conflicts: int = 0
-    bytes_given_up: int = 0
-    waiting: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class _Merge:
-    """A group whose files are written, and not yet committed.
-
-    core_seconds, cpu_seconds: that it took; None where Spark does not say.
-    """
-
-    group: Group
-    made: Merged
-    core_seconds: float | None
-    cpu_seconds: float | None
-
-    @property
-    def bytes(self) -> int:
-        """Of the new files."""
-        return sum(one.bytes for one in self.made.files)
-
-    @property
-    def rows(self) -> int:
-        return sum(one.rows for one in self.made.files)
-
-    def figures(self, model: str) -> dict[str, object]:
-        return {
-            "model": model,
-            "bucket": self.group.bucket,
-            "reason": self.group.reason,
-            "level": self.group.level,
-            "inputs": len(self.group.inputs),
-            "outputs": len(self.made.files),
-            "outputs_planned": self.group.outputs,
-            "rows": self.rows,
-            "bytes_read": self.group.bytes,
-            "bytes_written": self.bytes,
-            "files_opened": self.made.opened,
-            "files_written": self.made.written,
-            "core_seconds": self.core_seconds,
-            "cpu_seconds": self.cpu_seconds,
-        }
 
 
 def preview(
@@ -129,7 +52,7 @@ def preview(
     Raises:
         LayoutError: the table cannot have this layout.
     """
-    _, layout, fragments = _read(Rewriter, session, table, layout, model)
+    _, layout, fragments = read_state(Rewriter, session, table, layout, model)
     return plan(fragments, layout, time.time() if now is None else now), fragments
 
 
@@ -164,36 +87,7 @@ def compact(
     if may_pause and pauses.is_paused(session, table, layout, clock()):
         return Compacted()
     run = _Run(session, table, layout, model, clock, say, may_pause)
-    return run.to_its_end()
-
-
-def look(
-    session: SparkSession, table: str, layout: Layout, model: str
-) -> tuple[TableFiles, Layout, pa.Table]:
-    """The table as it is now, its layout and its fragments; also of one that is not to be changed.
-
-    Raises:
-        LayoutError: the table cannot have this layout.
-    """
-    return _read(TableFiles, session, table, layout, model)
-
-
-def _read(
-    kind: type[Files], session: SparkSession, table: str, layout: Layout, model: str
-) -> tuple[Files, Layout, pa.Table]:
-    """The table as it is now, the layout with what it has of it, and its fragments."""
-    with refusals(model):
-        files = kind(session, table)
-        layout = with_time(layout, files.partition_by)
-        files.check_row_key(layout.sort_by)
-        sort_by, marks = files.key_columns(layout.sort_by)
-        layout = replace(layout, sort_by=sort_by, marks=marks)
-        first: str | None = layout.sort_by[0]
-        if layout.curve == ZORDER:
-            # Bounds of one column do not bound a place on the curve.
-            layout, first = replace(layout, cuts=files.cuts(layout.sort_by)), None
-        read = files.fragments(first, layout.bucket_column, layout.window, layout.row_key)
-        return files, layout, read
+    return run.execute()
 
 
 @dataclass
@@ -210,7 +104,7 @@ class _Run:
     done: Compacted = Compacted()
     failures: Failures = field(default_factory=Failures)
 
-    def to_its_end(self) -> Compacted:
+    def execute(self) -> Compacted:
         started = time.monotonic()
         try:
             rounds = 0
@@ -234,7 +128,7 @@ class _Run:
     def _round(self, first: bool) -> bool:
         """Carry out one plan; False where there was nothing to do."""
         model = self.model
-        rewriter, layout, fragments = _read(Rewriter, self.session, self.table, self.layout, model)
+        rewriter, layout, fragments = read_state(Rewriter, self.session, self.table, self.layout, model)
         # A merge that fails takes nothing of the budget: it would in every run.
         spent = self.done.bytes_read + self.done.bytes_given_up
         if layout.budget is not None and spent >= layout.budget:
@@ -249,7 +143,7 @@ class _Run:
             self.say(f"{model}: {_AUTO_COMPACTION}")
         if planned.groups and layout.curve == ZORDER and layout.cuts is None:
             paths = [path for group in planned.groups for path in group.inputs]
-            _unless_overtaken(model, partial(rewriter.make_cuts, layout.sort_by, paths))
+            _none_on_conflict(model, partial(rewriter.make_cuts, layout.sort_by, paths))
         elif self._relabel(rewriter, planned, fragments):
             self._merge(rewriter, planned, layout)
         return True
@@ -278,8 +172,8 @@ class _Run:
             for path in relabel.inputs
         }
         figures = {"model": self.model, "reason": "relabel", "relabelled": len(labels)}
-        commit = partial(rewriter.relabel, labels, _metadata([figures]))
-        if _unless_overtaken(self.model, commit) is None:
+        commit = partial(rewriter.relabel, labels, commit_metadata([figures]))
+        if _none_on_conflict(self.model, commit) is None:
             # The merges may rest on it that these fragments have left their level.
             self._has_done(conflicts=self.done.conflicts + 1)
             return False
@@ -289,7 +183,7 @@ class _Run:
     def _merge(self, rewriter: Rewriter, planned: Plan, layout: Layout) -> None:
         """Write and commit the merges of a plan, until another writer is faster."""
         ahead = len(planned.groups)
-        together: list[_Merge] = []
+        together: list[WrittenMerge] = []
         cores = self.session.sparkContext.defaultParallelism
         due = deque(jobs(planned.groups, layout, cores))
         while due and not self.failures.are_hopeless:
@@ -312,13 +206,13 @@ class _Run:
                 else:
                     self.failures.add(groups[0], why)
                     ahead -= 1
-                    if self.failures.are_of_one_place:
+                    if self.failures.should_try_elsewhere:
                         due.rotate(-(len(due) // 2))
                 continue
             if written is None:
-                self._given_up([*(merge.group for merge in together), *groups])
+                self._count_conflicts([*(merge.group for merge in together), *groups])
                 return
-            self.failures.end_a_row()
+            self.failures.reset_streak()
             if layout.partial_progress:
                 for merge in written:
                     self._commit(rewriter, [merge], layout)
@@ -328,7 +222,7 @@ class _Run:
         if together:
             self._commit(rewriter, together, layout)
 
-    def _write(self, rewriter: Rewriter, job: Job, layout: Layout) -> list[_Merge] | None:
+    def _write(self, rewriter: Rewriter, job: Job, layout: Layout) -> list[WrittenMerge] | None:
         """The merges of a job, written; None if another writer was faster."""
         write = partial(
             rewriter.write,
@@ -340,7 +234,7 @@ class _Run:
             job.tasks,
         )
         with measured(rewriter.session) as spent:
-            written = _unless_overtaken(self.model, write)
+            written = _none_on_conflict(self.model, write)
         if written is None:
             return None
         size = sum(group.bytes for group in job.groups)
@@ -352,29 +246,29 @@ class _Run:
                 None if seconds is None else round(seconds * share, 3)
                 for seconds in (spent.seconds, spent.cpu_seconds)
             )
-            merges.append(_Merge(group, made, *cost))
+            merges.append(WrittenMerge(group, made, *cost))
         return merges
 
-    def _commit(self, rewriter: Rewriter, merges: Sequence[_Merge], layout: Layout) -> None:
+    def _commit(self, rewriter: Rewriter, merges: Sequence[WrittenMerge], layout: Layout) -> None:
         """One commit of the merges, or none of them."""
         inputs = [path for merge in merges for path in merge.group.inputs]
         outputs = [
-            (one, {TAG: _tag(merge, one, layout).text()})
+            (one, {TAG: file_tag(merge, one, layout).text()})
             for merge in merges
             for one in merge.made.files
         ]
-        metadata = _metadata([merge.figures(self.model) for merge in merges])
+        metadata = commit_metadata([merge.figures(self.model) for merge in merges])
         groups = [merge.group for merge in merges]
         commit = partial(rewriter.commit, inputs, outputs, metadata)
         version = None
         try:
-            version = _unless_overtaken(self.model, commit)
+            version = _none_on_conflict(self.model, commit)
         finally:
             if version is None:
                 # Not deleted: a storage may say that a commit failed that is there.
-                self.say(f"{self.model}: left for VACUUM: {_some(merges)}")
+                self.say(f"{self.model}: left for VACUUM: {first_paths(merges)}")
         if version is None:
-            self._given_up(groups)
+            self._count_conflicts(groups)
             return
         done = self.done
         self._has_done(
@@ -386,7 +280,7 @@ class _Run:
             rows=done.rows + sum(merge.rows for merge in merges),
         )
 
-    def _given_up(self, groups: Sequence[Group]) -> None:
+    def _count_conflicts(self, groups: Sequence[Group]) -> None:
         size = sum(group.bytes for group in groups)
         self._has_done(
             conflicts=self.done.conflicts + len(groups),
@@ -397,24 +291,7 @@ class _Run:
         self.done = replace(self.done, **figures)
 
 
-def _tag(merge: _Merge, one: Written, layout: Layout) -> Tag:
-    group, share = merge.group, one.rows / merge.rows
-    seconds = merge.cpu_seconds
-    tier_cpu, locality_cpu = group.cpu(None if seconds is None else round(seconds * 1e6))
-    return Tag(
-        row_key=layout.row_key,
-        level=group.level,
-        lo=row_key.encode(_row(one.keys, 0))[0],
-        hi=row_key.encode(_row(one.keys, 1))[0],
-        arrived=group.arrived,
-        tier_bytes=round(group.tier_bytes * share),
-        locality_bytes=round(group.locality_bytes * share),
-        tier_cpu=None if tier_cpu is None else round(tier_cpu * share),
-        locality_cpu=None if locality_cpu is None else round(locality_cpu * share),
-    )
-
-
-def _unless_overtaken(model: str, action: Callable[[], Made]) -> Made | None:
+def _none_on_conflict(model: str, action: Callable[[], Made]) -> Made | None:
     """What the action makes; None if another writer was faster."""
     try:
         return action()
@@ -425,19 +302,3 @@ def _unless_overtaken(model: str, action: Callable[[], Made]) -> Made | None:
             raise
         _log.info("%s: another writer has cleaned up the log of the version that was read", model)
     return None
-
-
-def _some(merges: Sequence[_Merge]) -> str:
-    """The first files that the merges wrote."""
-    paths = [one.action.path() for merge in merges for one in merge.made.files]
-    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return ", ".join(paths[:_NAMED]) + more
-
-
-def _metadata(figures: Sequence[dict[str, object]]) -> str:
-    """What `history` reads."""
-    return json.dumps({"alluvium_compaction": figures}, sort_keys=True)
-
-
-def _row(keys: pa.Table, place: int) -> list[pa.Array]:
-    return [column.combine_chunks().slice(place, 1) for column in keys.columns]

@@ -14,7 +14,8 @@ import pytest
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
-from alluvium.compact.run import compact, look
+from alluvium.compact.run import compact
+from alluvium.compact.state import look
 from alluvium.delta import log
 from alluvium.engine import jvm
 from alluvium.plan.compaction.tags import TAG

@@ -17,8 +17,8 @@ from functional.compaction import tables
 from functional.opens import counting
 from pyspark.sql import SparkSession
 
-from alluvium.compact.errors import MergeError
-from alluvium.compact.run import Compacted, compact
+from alluvium.compact.outcome import Compacted, MergeError
+from alluvium.compact.run import compact
 from alluvium.delta import layout_commits
 from alluvium.delta.conflicts import OTHER_ROWS
 from alluvium.delta.rewrite import Rewriter

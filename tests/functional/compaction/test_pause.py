@@ -13,7 +13,8 @@ from functional.compaction import tables
 from pyspark.sql import SparkSession
 
 from alluvium.compact import run
-from alluvium.compact.run import Compacted, compact, preview
+from alluvium.compact.outcome import Compacted
+from alluvium.compact.run import compact, preview
 from alluvium.delta import log
 from alluvium.engine import jvm
 from alluvium.plan.compaction import backoff as pause
@@ -33,13 +34,13 @@ def _of_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A name for each time that a table's state was read."""
     found: list[str] = []
-    read = run._read
+    read = run.read_state
 
     def noted(kind: object, session: object, table: str, *others: object) -> object:
         found.append(table)
         return read(kind, session, table, *others)
 
-    monkeypatch.setattr(run, "_read", noted)
+    monkeypatch.setattr(run, "read_state", noted)
     return found
 
 

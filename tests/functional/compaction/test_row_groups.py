@@ -14,7 +14,8 @@ from functional.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.compact import history
-from alluvium.compact.run import Compacted, compact
+from alluvium.compact.outcome import Compacted
+from alluvium.compact.run import compact
 from alluvium.delta.rewrite import Rewriter
 from alluvium.plan.compaction import row_groups
 from alluvium.plan.layout.settings import Layout

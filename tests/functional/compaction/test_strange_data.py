@@ -12,7 +12,8 @@ from deltalake import DeltaTable, write_deltalake
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
-from alluvium.compact.run import Compacted, compact
+from alluvium.compact.outcome import Compacted
+from alluvium.compact.run import compact
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,7 @@ from functional.compaction.test_compaction import QUIET, live_files, log_of, row
 from functional.curve import axes_of, measured, place
 from pyspark.sql import SparkSession
 
-from alluvium.compact.errors import MergeError
+from alluvium.compact.outcome import MergeError
 from alluvium.compact.run import compact, preview
 from alluvium.delta.rewrite import Rewriter
 from alluvium.merge import progress

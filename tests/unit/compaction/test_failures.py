@@ -40,7 +40,7 @@ def test_a_merge_between_them_that_has_not_failed_ends_the_row() -> None:
         for _ in range(7):
             failures.add(merge("a"), "full")
         assert not failures.are_hopeless
-        failures.end_a_row()
+        failures.reset_streak()
     assert "140 merges failed, the others went on" in failures.text("logs")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from alluvium.compact.report import done_line, plan_lines
-from alluvium.compact.run import Compacted
+from alluvium.compact.outcome import Compacted
 from alluvium.plan.compaction.bucket import COUNT, FINAL, Group, Relabel
 from alluvium.plan.compaction.plan import Plan
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from alluvium.compact import history, storage
-from alluvium.compact.run import look
+from alluvium.compact.state import look
 from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
 from alluvium.plan.layout.settings import Layout, parse_layout

@@ -1,0 +1,45 @@
+"""What a run sees of its table: the files of one version, as the layout has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from alluvium.delta.table_files import TableFiles
+from alluvium.plan.layout.errors import refusals
+from alluvium.plan.layout.generated import with_time
+from alluvium.plan.layout.settings import ZORDER, Layout
+
+Files = TypeVar("Files", bound=TableFiles)
+
+
+def look(
+    session: SparkSession, table: str, layout: Layout, model: str
+) -> tuple[TableFiles, Layout, pa.Table]:
+    """The table as it is now, its layout and its fragments; also of one that is not to be changed.
+
+    Raises:
+        LayoutError: the table cannot have this layout.
+    """
+    return read_state(TableFiles, session, table, layout, model)
+
+
+def read_state(
+    kind: type[Files], session: SparkSession, table: str, layout: Layout, model: str
+) -> tuple[Files, Layout, pa.Table]:
+    """The table as it is now, the layout with what it has of it, and its fragments."""
+    with refusals(model):
+        files = kind(session, table)
+        layout = with_time(layout, files.partition_by)
+        files.check_row_key(layout.sort_by)
+        sort_by, marks = files.key_columns(layout.sort_by)
+        layout = replace(layout, sort_by=sort_by, marks=marks)
+        first: str | None = layout.sort_by[0]
+        if layout.curve == ZORDER:
+            # Bounds of one column do not bound a place on the curve.
+            layout, first = replace(layout, cuts=files.cuts(layout.sort_by)), None
+        read = files.fragments(first, layout.bucket_column, layout.window, layout.row_key)
+        return files, layout, read

@@ -1,0 +1,92 @@
+"""A merge whose files are written: their tags, and what its commit says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from alluvium.delta.layout_commits import Written
+from alluvium.delta.rewrite import Merged
+from alluvium.plan.compaction.bucket import Group
+from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.layout import row_key
+from alluvium.plan.layout.settings import Layout
+
+# Files without a commit that are named.
+_NAMED = 20
+
+
+@dataclass(frozen=True)
+class WrittenMerge:
+    """A group whose files are written, and not yet committed.
+
+    core_seconds, cpu_seconds: that it took; None where Spark does not say.
+    """
+
+    group: Group
+    made: Merged
+    core_seconds: float | None
+    cpu_seconds: float | None
+
+    @property
+    def bytes(self) -> int:
+        """Of the new files."""
+        return sum(one.bytes for one in self.made.files)
+
+    @property
+    def rows(self) -> int:
+        return sum(one.rows for one in self.made.files)
+
+    def figures(self, model: str) -> dict[str, object]:
+        return {
+            "model": model,
+            "bucket": self.group.bucket,
+            "reason": self.group.reason,
+            "level": self.group.level,
+            "inputs": len(self.group.inputs),
+            "outputs": len(self.made.files),
+            "outputs_planned": self.group.outputs,
+            "rows": self.rows,
+            "bytes_read": self.group.bytes,
+            "bytes_written": self.bytes,
+            "files_opened": self.made.opened,
+            "files_written": self.made.written,
+            "core_seconds": self.core_seconds,
+            "cpu_seconds": self.cpu_seconds,
+        }
+
+
+def file_tag(merge: WrittenMerge, one: Written, layout: Layout) -> Tag:
+    group, share = merge.group, one.rows / merge.rows
+    seconds = merge.cpu_seconds
+    tier_cpu, locality_cpu = group.cpu(None if seconds is None else round(seconds * 1e6))
+    return Tag(
+        row_key=layout.row_key,
+        level=group.level,
+        lo=row_key.encode(_row(one.keys, 0))[0],
+        hi=row_key.encode(_row(one.keys, 1))[0],
+        arrived=group.arrived,
+        tier_bytes=round(group.tier_bytes * share),
+        locality_bytes=round(group.locality_bytes * share),
+        tier_cpu=None if tier_cpu is None else round(tier_cpu * share),
+        locality_cpu=None if locality_cpu is None else round(locality_cpu * share),
+    )
+
+
+def _row(keys: pa.Table, place: int) -> list[pa.Array]:
+    return [column.combine_chunks().slice(place, 1) for column in keys.columns]
+
+
+def commit_metadata(figures: Sequence[dict[str, object]]) -> str:
+    """What `history` reads."""
+    return json.dumps({"alluvium_compaction": figures}, sort_keys=True)
+
+
+def first_paths(merges: Sequence[WrittenMerge]) -> str:
+    """The first files that the merges wrote."""
+    paths = [one.action.path() for merge in merges for one in merge.made.files]
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
