@@ -13,22 +13,24 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, cast
-from xml.sax.saxutils import quoteattr
 
-from alluvium.engine import EngineError, java, versions
-
-IVY_SETTINGS_ENV = "ALLUVIUM_IVY_SETTINGS"
-"""Environment variable: the path of an Ivy settings file (mirrors, credentials) to use for ours."""
+from alluvium.engine import EngineError, ivy, versions
+from alluvium.engine.ivy import (
+    IVY_SETTINGS_ENV,
+    JarError,
+    JarSet,
+    Progress,
+    maven_group,
+    spark_jars,
+    unavailable,
+)
 
 # What Delta runs on beyond the jars of pyspark: the kernel is its reader for `v2.enableMode`.
 # Its further dependencies are not needed: pyspark ships a later RoaringBitmap, parquet and jackson,
@@ -46,8 +48,6 @@ DELTA_SHA256 = {
 _MANIFEST = "manifest.json"
 _TEMPORARY = ".resolving-"
 
-Progress = Callable[[str], None]
-
 
 class _File(TypedDict):
     """A jar in the manifest."""
@@ -63,25 +63,6 @@ class _Manifest(TypedDict):
 
     wanted: list[str]
     files: list[_File]
-
-
-class JarError(EngineError):
-    """The jars cannot be had."""
-
-
-@dataclass(frozen=True)
-class _Set:
-    """Jars that are resolved together, into one folder."""
-
-    folder: str
-    title: str
-    modules: tuple[tuple[str, str, str], ...]
-    transitive: bool
-    sha256: dict[str, str]
-
-    @property
-    def wanted(self) -> list[str]:
-        return [":".join(module) for module in self.modules]
 
 
 def resolve(
@@ -120,7 +101,7 @@ def resolve(
         problem = _problem(folder, wanted)
         if problem:
             if offline:
-                raise JarError(_unavailable(wanted, store, f"offline, and {problem}"))
+                raise JarError(unavailable(wanted, store, f"offline, and {problem}"))
             with _locked(store, say):
                 # Another process may have resolved them while this one waited.
                 if _problem(folder, wanted):
@@ -129,14 +110,14 @@ def resolve(
     return paths
 
 
-def _sets(installed: versions.VersionSet, packages: Sequence[str]) -> list[_Set]:
+def _sets(installed: versions.VersionSet, packages: Sequence[str]) -> list[JarSet]:
     """What to have: Delta's jars, and the packages if there are any that are not there anyway."""
     pinned = {
         ("io.delta", artifact, installed.delta): digest
         for artifact, digest in DELTA_SHA256[installed.delta].items()
     }
     sets = [
-        _Set(
+        JarSet(
             folder=f"delta-{installed.delta}",
             title=f"Delta {installed.delta}",
             modules=tuple(pinned),
@@ -150,7 +131,8 @@ def _sets(installed: versions.VersionSet, packages: Sequence[str]) -> list[_Set]
         ordered = tuple(sorted(modules))
         key = hashlib.sha256(repr((ordered, installed)).encode()).hexdigest()[:12]
         title = f"{len(ordered)} package{'s' if len(ordered) > 1 else ''}"
-        sets.append(_Set(f"packages-{key}", title, ordered, True, {}))
+        ours = [("io.delta", name) for artifacts in DELTA_SHA256.values() for name in artifacts]
+        sets.append(JarSet(f"packages-{key}", title, ordered, True, {}, tuple(ours)))
     return sets
 
 
@@ -162,8 +144,8 @@ def _not_shipped(
     for group, artifact, version in modules:
         shipped = [
             there
-            for name, there, jar in _spark_jars()
-            if name == artifact and _group(jar, name) in (None, group)
+            for name, there, jar in spark_jars()
+            if name == artifact and maven_group(jar, name) in (None, group)
         ]
         if not shipped:
             rest.add((group, artifact, version))
@@ -175,25 +157,7 @@ def _not_shipped(
     return rest
 
 
-def _spark_jars() -> Iterator[tuple[str, str, Path]]:
-    """Artifact, version and path of each jar that Spark starts from."""
-    for jar in sorted((versions.spark_home() / "jars").glob("*.jar")):
-        name = re.fullmatch(r"(.+?)-(\d.*)\.jar", jar.name)
-        if name:
-            yield name.group(1), name.group(2), jar
-
-
-def _group(jar: Path, artifact: str) -> str | None:
-    """The Maven group that a jar says it is from; None where it does not say."""
-    with zipfile.ZipFile(jar) as archive:
-        for entry in archive.namelist():
-            parts = entry.split("/")
-            if parts[:2] == ["META-INF", "maven"] and parts[3:] == [artifact, "pom.properties"]:
-                return parts[2]
-    return None
-
-
-def _problem(folder: Path, wanted: _Set) -> str | None:
+def _problem(folder: Path, wanted: JarSet) -> str | None:
     """Why a folder does not hold the set, or None if it does. Only stats, where nothing changed."""
     try:
         manifest = _manifest(folder)
@@ -248,7 +212,7 @@ def _locked(store: Path, say: Progress) -> Iterator[None]:
         yield
 
 
-def _download(store: Path, wanted: _Set, say: Progress) -> None:
+def _download(store: Path, wanted: JarSet, say: Progress) -> None:
     """Resolve a set and put its folder in place. The caller holds the lock."""
     started = time.monotonic()
     say(f"downloading the jars of {wanted.title} into {store} (once)")
@@ -256,7 +220,7 @@ def _download(store: Path, wanted: _Set, say: Progress) -> None:
     try:
         fresh = work / "jars"
         fresh.mkdir()
-        _run_ivy(store, work, fresh, wanted, say)
+        ivy.download(store, work, fresh, wanted, say)
         files = _described(fresh, wanted, store)
         (fresh / _MANIFEST).write_text(
             json.dumps({"wanted": wanted.wanted, "files": files}, indent=1) + "\n"
@@ -274,90 +238,21 @@ def _download(store: Path, wanted: _Set, say: Progress) -> None:
     say(f"{len(files)} jars, {size:.1f} MB, {time.monotonic() - started:.0f} s")
 
 
-def _run_ivy(store: Path, work: Path, fresh: Path, wanted: _Set, say: Progress) -> None:
-    own = os.environ.get(IVY_SETTINGS_ENV)
-    if own and not Path(own).is_file():
-        raise JarError(f"{IVY_SETTINGS_ENV} is {own}, which is not a file")
-    settings = Path(own) if own else work / "settings.xml"
-    if not own:
-        settings.write_text(
-            '<ivysettings><settings defaultResolver="central"/>'
-            '<resolvers><ibiblio name="central" m2compatible="true"/></resolvers></ivysettings>\n'
-        )
-    (work / "ivy.xml").write_text(_ivy_module(wanted))
-    ivy = sorted((versions.spark_home() / "jars").glob("ivy-*.jar"))
-    if not ivy:
-        raise JarError(f"{versions.spark_home() / 'jars'} has no ivy-*.jar to download jars with")
-    runtime = java.check()
-    command = [
-        str(runtime.path),
-        "-Dsun.net.client.defaultConnectTimeout=20000",
-        "-Dsun.net.client.defaultReadTimeout=60000",
-        f"-Divy.default.ivy.user.dir={work}",
-        "-cp",
-        str(ivy[-1]),
-        "org.apache.ivy.Main",
-        *("-settings", str(settings)),
-        *("-cache", str(work / "cache")),
-        *("-ivy", str(work / "ivy.xml")),
-        *("-confs", "default"),
-        *("-retrieve", f"{fresh}/[organisation]_[artifact]-[revision](-[classifier]).[ext]"),
-    ]
-    log = store / "ivy.log"
-    with log.open("w") as record:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=work
-        )
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                record.write(line)
-                # "downloading URL ..." is the start of one file
-                if line.startswith("downloading ") and ".jar" in line:
-                    say("  " + line.split()[1].rpartition("/")[2])
-        finally:
-            process.kill()
-            process.wait()
-    if process.returncode != 0:
-        raise JarError(_unavailable(wanted, store, _reason(log.read_text())))
-
-
-def _ivy_module(wanted: _Set) -> str:
-    """The Ivy file that asks for a set: its modules, without what is there already."""
-    lines = ['<ivy-module version="2.0"><info organisation="alluvium" module="jars"/>']
-    lines.append('<configurations><conf name="default"/></configurations><dependencies>')
-    for group, artifact, version in wanted.modules:
-        lines.append(
-            f"<dependency org={quoteattr(group)} name={quoteattr(artifact)}"
-            f' rev={quoteattr(version)} conf="default-&gt;default"'
-            f' transitive="{str(wanted.transitive).lower()}"/>'
-        )
-    if wanted.transitive:
-        for name, _, jar in _spark_jars():
-            group_there = _group(jar, name)
-            org = f" org={quoteattr(group_there)}" if group_there else ""
-            lines.append(f"<exclude{org} module={quoteattr(name)}/>")
-        for artifacts in DELTA_SHA256.values():
-            lines += [f'<exclude org="io.delta" module={quoteattr(name)}/>' for name in artifacts]
-    lines.append("</dependencies></ivy-module>")
-    return "\n".join(lines) + "\n"
-
-
 def _file_name(group: str, artifact: str, version: str) -> str:
     return f"{group}_{artifact}-{version}.jar"
 
 
-def _described(folder: Path, wanted: _Set, store: Path) -> list[_File]:
+def _described(folder: Path, wanted: JarSet, store: Path) -> list[_File]:
     """The manifest's lines on what was downloaded, after a check against the pinned digests."""
     jars = {jar.name: jar for jar in sorted(folder.glob("*.jar"))}
     missing = [_file_name(*module) for module in wanted.modules if _file_name(*module) not in jars]
     if missing:
-        raise JarError(_unavailable(wanted, store, f"no {', '.join(missing)} came"))
+        raise JarError(unavailable(wanted, store, f"no {', '.join(missing)} came"))
     digests = {name: _digest(jar) for name, jar in jars.items()}
     for name, digest in wanted.sha256.items():
         if digests[name] != digest:
             raise JarError(
-                _unavailable(
+                unavailable(
                     wanted, store, f"{name} has SHA-256 {digests[name]}, expected {digest}"
                 )
             )
@@ -371,31 +266,6 @@ def _described(folder: Path, wanted: _Set, store: Path) -> list[_File]:
         }
         for name in ordered
     ]
-
-
-def _reason(log: str) -> str:
-    """What Ivy's log says went wrong: the connection if that failed, else what was not found."""
-    connection, absent = [], []
-    for line in log.splitlines():
-        line = line.strip().lstrip(":").strip()
-        if re.match(r"Host \S+ not found|Server access error|SERVER ERROR|\w*Exception\b", line):
-            connection.append(re.sub(r",? (at )?url[= ]\S+", "", line))
-        elif re.search(r": not found$|\(download\)$|: .*FAILED|^java\.", line):
-            absent.append(line.replace("#", ":").replace(";", ":"))
-    told = list(dict.fromkeys(connection or absent))[:4]
-    return "; ".join(told).rstrip(".") or "Ivy gave no reason"
-
-
-def _unavailable(wanted: _Set, store: Path, why: str) -> str:
-    own = os.environ.get(IVY_SETTINGS_ENV)
-    where = f"the repositories of {own} ({IVY_SETTINGS_ENV})" if own else "Maven Central"
-    return (
-        f"The jars of {wanted.title} cannot be had: {why}.\n"
-        f"  wanted: {', '.join(wanted.wanted)}\n"
-        f"  looked in: {store / wanted.folder}, then {where} (log: {store / 'ivy.log'})\n"
-        f"  what to do: connect to the network once; or name an Ivy settings file with your mirror "
-        f"in {IVY_SETTINGS_ENV}; or copy {store} from a machine that has it"
-    )
 
 
 def _sync(path: Path) -> None:

@@ -6,15 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.merge.spark_ml import fit_in
+from alluvium.merge.range_values import ranges_of_values
 from alluvium.names import quoted
 from alluvium.plan.ranges.cells import Cells
 from alluvium.plan.ranges.column_type import parse_type
@@ -23,7 +20,7 @@ from alluvium.plan.ranges.cover import worth_a_look
 from alluvium.plan.ranges.errors import RangeError, UnfitError
 from alluvium.plan.ranges.fragments import Fragments, Kept, check_same_type
 from alluvium.plan.ranges.intervals import Ranges, one_each
-from alluvium.plan.ranges.literal import canonical_texts, typed_literal
+from alluvium.plan.ranges.literal import canonical_texts
 from alluvium.plan.ranges.plan import (
     DEFAULT_K,
     DEFAULT_MAX_RANGES,
@@ -31,12 +28,10 @@ from alluvium.plan.ranges.plan import (
     ON_FRAGMENTS,
     Plan,
     check_request,
-    choose_cuts,
     cover_runs,
     kept_by,
-    widest_gaps,
 )
-from alluvium.plan.ranges.points import Points, make_points, positions
+from alluvium.plan.ranges.points import make_points
 from alluvium.plan.ranges.predicate import Group
 
 SCHEMA = (
@@ -48,11 +43,6 @@ _NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
 # Rows that come to the driver as they are for every distinct value that may: ungrouped they are
 # read several times faster, and `cover` needs nothing but their order.
 _ROWS_PER_VALUE = 40
-# Gaps of a sample that are looked into beyond those that are asked for: the sample does not tell
-# wide gaps from gaps that it merely has no value of.
-_MORE_GAPS = 16
-# Most passes that look into the chosen gaps; one will do unless they hold `sample_rows` values.
-_ROUNDS = 4
 _ENGINES = ("sklearn", "spark_ml")
 
 
@@ -142,7 +132,9 @@ def plan_rows(df: DataFrame, column: str, request: Request) -> list[dict[str, An
         if method in ON_FRAGMENTS and fragments is not None:
             found = _plan_on(batch, spark_type, fragments, request)
         else:
-            ranges = _plan_values(batch, spark_type, request)
+            ranges = ranges_of_values(
+                batch, spark_type, method, request.k, request.sample_rows, request.engine
+            )
             kept = (
                 None if fragments is None else kept_by(method, ranges, fragments, request.or_null)
             )
@@ -298,137 +290,3 @@ def _find_column(df: DataFrame, column: str) -> tuple[str, str]:
     except UnfitError as error:
         raise UnfitError(f"column {found[0].name}: {error}") from None
     return found[0].name, spark_type
-
-
-def _plan_values(values: DataFrame, spark_type: str, request: Request) -> Ranges:
-    method, k, sample_rows = request.method, request.k, request.sample_rows
-    if method == "none":
-        return one_each(make_points(pa.array([], parse_type(spark_type))))
-    if method == "min_max" or k == 1:
-        return _exact_ranges(values, spark_type, [])
-    fit = fit_in(values.sparkSession) if request.engine == "spark_ml" else None
-    kept = values.persist()
-    try:
-        points, complete = _sample(kept, spark_type, sample_rows)
-        if complete:
-            return one_each(points).joined(choose_cuts(points, method, k, sample_rows, fit))
-        filled = False
-        if method == "gaps":
-            cuts = widest_gaps(one_each(points), k + _MORE_GAPS)
-            points, filled = _fill(kept, spark_type, points, cuts, sample_rows)
-        cuts = choose_cuts(points, method, k, sample_rows, fit)
-        for _ in range(_ROUNDS):
-            if filled:
-                break
-            sample = points
-            points, filled = _fill(kept, spark_type, sample, cuts, sample_rows)
-            cuts = _widest_between(points, sample, cuts)
-        return _exact_ranges(kept, spark_type, _literals(points.values, cuts, spark_type))
-    finally:
-        kept.unpersist()
-
-
-def _sample(values: DataFrame, spark_type: str, limit: int) -> tuple[Points, bool]:
-    """All distinct values with their rows and True, or about `limit` of them and False.
-
-    A hash of the value picks them, so the sample is the same however the rows are partitioned.
-    The smallest and the largest value are always among them: outliers decide where gaps are.
-    """
-    facts = values.agg(
-        F.min("value").alias("lo"),
-        F.max("value").alias("hi"),
-        F.approx_count_distinct("value").alias("n"),
-    ).toArrow()
-    if not facts["lo"][0].is_valid:
-        return make_points(facts["lo"][:0].cast(parse_type(spark_type))), True
-    about = facts["n"][0].as_py()
-    if about <= limit * 1.2:
-        points, complete = _distinct_values(values, spark_type, limit)
-        if complete:
-            return points, True
-    else:
-        # Dropping most values here keeps the grouping of them all out of the shuffle.
-        parts = 2**20
-        picked = F.pmod(F.xxhash64("value"), F.lit(parts)) < int(parts * limit / about)
-        points, _ = _distinct_values(values.where(picked), spark_type, limit)
-    ends = pa.concat_arrays(
-        [facts[end].cast(parse_type(spark_type)).combine_chunks() for end in ("lo", "hi")]
-    )
-    return make_points(
-        pa.concat_arrays([points.values, ends]), np.concatenate([points.counts, [1, 1]])
-    ), False
-
-
-def _distinct_values(values: DataFrame, spark_type: str, limit: int) -> tuple[Points, bool]:
-    """Distinct values with their rows, and whether these are all; else `limit` by a hash's pick."""
-    counted = (
-        values.where("value is not null")
-        .groupBy("value")
-        .count()
-        .orderBy(F.xxhash64("value"), "value")
-        .limit(limit + 1)
-        .toArrow()
-    )
-    complete = counted.num_rows <= limit
-    counted = counted.slice(0, limit)
-    points = make_points(counted["value"].cast(parse_type(spark_type)), counted["count"].to_numpy())
-    return points, complete
-
-
-def _fill(
-    values: DataFrame, spark_type: str, sample: Points, cuts: npt.NDArray[np.int64], limit: int
-) -> tuple[Points, bool]:
-    """Add the values that lie between a cut and the sample's value before it, and say if all.
-
-    Values that the sample lacks next to a cut would widen a range over the gap. They are few: in
-    the mean a gap of the sample holds as many as one value of it stands for.
-    """
-    below = _literals(sample.values, cuts - 1, spark_type)
-    above = _literals(sample.values, cuts, spark_type)
-    inside = [f"(value > {a} and value < {b})" for a, b in zip(below, above, strict=True)]
-    found, complete = _distinct_values(values.where(" or ".join(inside)), spark_type, limit)
-    return make_points(pa.concat_arrays([sample.values, found.values])), complete
-
-
-def _widest_between(
-    filled: Points, sample: Points, cuts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """For each cut of the sample, the widest gap among the values filled in before it."""
-    widths = np.diff(positions(filled.values))
-    before = pc.index_in(sample.values.take(pa.array(cuts - 1)), filled.values).to_numpy()
-    behind = pc.index_in(sample.values.take(pa.array(cuts)), filled.values).to_numpy()
-    return np.array(
-        [a + int(np.argmax(widths[a:b])) + 1 for a, b in zip(before, behind, strict=True)],
-        dtype=np.int64,
-    )
-
-
-def _literals(values: pa.Array, at: npt.NDArray[np.int64], spark_type: str) -> list[str]:
-    return [typed_literal(text, spark_type) for text in canonical_texts(values.take(pa.array(at)))]
-
-
-def _exact_ranges(values: DataFrame, spark_type: str, openers: Sequence[str]) -> Ranges:
-    """Min, max and rows of the parts that the openers (literals, rising) cut the column into."""
-    parts = (
-        values.groupBy(_part(openers, 0, len(openers)).alias("part"))
-        .agg(F.min("value").alias("lo"), F.max("value").alias("hi"), F.count("value").alias("n"))
-        .where("n > 0")
-        .orderBy("part")
-        .toArrow()
-    )
-    kind = parse_type(spark_type)
-    return Ranges(
-        parts["lo"].cast(kind).combine_chunks(),
-        parts["hi"].cast(kind).combine_chunks(),
-        parts["n"].to_numpy(),
-    )
-
-
-def _part(openers: Sequence[str], low: int, high: int) -> Column:
-    """How many openers are not above the value, by binary search; NULL is counted nowhere."""
-    if low == high:
-        return F.lit(low)
-    middle = (low + high) // 2
-    return F.when(F.col("value") < F.expr(openers[middle]), _part(openers, low, middle)).otherwise(
-        _part(openers, middle + 1, high)
-    )
