@@ -21,7 +21,7 @@ from alluvium.delta import log
 from alluvium.engine import core_seconds
 from alluvium.names import quoted
 from alluvium.plan.compaction import tags
-from alluvium.plan.compaction.tags import TAG
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.plan.layout.settings import Layout
 from compacting.contenders import Alluvium, Contender, sized
 from compacting.ledger import Ledger
@@ -280,7 +280,7 @@ def measured(
 
 def _read_tags(done: Ingested) -> None:
     """What the tags of the live fragments say; of the levels without those that have none."""
-    texts = [(one.get("tags") or {}).get(TAG) for one in done.ledger.live.values()]
+    texts = [(one.get("tags") or {}).get(LAYOUT_TAG) for one in done.ledger.live.values()]
     found = tags.read(pa.chunked_array([texts], pa.string()))
     found = found.filter(found["level"].is_valid())
     done.levels = dict(sorted(Counter(found["level"].to_pylist()).items()))

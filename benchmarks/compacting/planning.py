@@ -20,7 +20,8 @@ from alluvium.delta import log, table_files
 from alluvium.engine import jvm
 from alluvium.plan.compaction.bucket import UNSORTED
 from alluvium.plan.compaction.plan import FRAGMENTS, plan
-from alluvium.plan.compaction.tags import TAG, Tag
+from alluvium.delta.marks import LAYOUT_TAG
+from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout
 from compacting import events
@@ -153,9 +154,9 @@ def log_cases(
         write_commit(path, settled)
         name = f"delta.`{path}`"
 
-        def hook(may_pause: bool = False, name: str = name) -> None:
+        def hook(may_back_off: bool = False, name: str = name) -> None:
             done = run.compact(
-                session, name, LAYOUT, "logs", clock=lambda: NOW, may_pause=may_pause
+                session, name, LAYOUT, "logs", clock=lambda: NOW, may_back_off=may_back_off
             )
             if done.merges or done.relabelled:
                 raise SystemExit(f"{name}: there was something to do: {done}")
@@ -191,12 +192,12 @@ def log_cases(
             if state == "log read, JVM warm":
                 warm_up()
             if state == PAUSED:
-                hook(may_pause=True)
+                hook(may_back_off=True)
             whole, reading = [], []
             for _ in range(rounds):
                 before()
                 started = time.perf_counter()
-                hook(may_pause=state == PAUSED)
+                hook(may_back_off=state == PAUSED)
                 whole.append(time.perf_counter() - started)
                 before()
                 started = time.perf_counter()
@@ -237,7 +238,7 @@ def write_commit(path: Path, table: pa.Table) -> None:
             "stats": json.dumps(_statistics(row)),
         }
         if row["tag"]:
-            add["tags"] = {TAG: row["tag"]}
+            add["tags"] = {LAYOUT_TAG: row["tag"]}
         lines.append(json.dumps({"add": add}))
     (path / "_delta_log" / f"{number:020}.json").write_text("\n".join(lines) + "\n")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, marks
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 # What `run` leaves of each merge in the metadata of its commits.
@@ -52,7 +52,7 @@ def compactions(session: SparkSession, table: str) -> pa.Table:
     as COMPACTION_ROWS."""
     # One that is no list, as earlier versions wrote it, is read as a list of one.
     done = (
-        "from_json(get_json_object(metadata, '$.alluvium_compaction'),"
+        f"from_json(get_json_object(metadata, '$.{marks.COMPACTION_FIGURES}'),"
         f" 'array<struct<{_FIGURES}>>')"
     )
     return (

@@ -19,17 +19,15 @@ from alluvium.compact.failures import Failures, named
 from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.state import read_state
 from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
-from alluvium.delta import pauses
+from alluvium.delta import backoffs, marks
 from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
 from alluvium.delta.rewrite import Rewriter
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
-from alluvium.plan.compaction import backoff as pause
-from alluvium.plan.compaction import tags
+from alluvium.plan.compaction import backoff, tags
 from alluvium.plan.compaction.bucket import Group
 from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.compaction.plan import Plan, plan
-from alluvium.plan.compaction.tags import TAG
 from alluvium.plan.layout.settings import ZORDER, Layout
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
@@ -64,7 +62,7 @@ def compact(
     *,
     clock: Callable[[], float] = time.time,
     say: Callable[[str], None] = _log.info,
-    may_pause: bool = False,
+    may_back_off: bool = False,
 ) -> Compacted:
     """Merge and relabel fragments until the layout asks for no more, or the budget is used up.
 
@@ -76,17 +74,17 @@ def compact(
         model: what it is called in messages and in the commits' metadata.
         clock: seconds since 1970.
         say: takes a line of progress.
-        may_pause: whether to leave the table alone as long as an earlier look has found that
-            nothing will be due, and to note in its log for how long this one has; see `pause`.
+        may_back_off: whether to leave the table alone as long as an earlier look has found that
+            nothing will be due, and to note in its log for how long this one has; see `compaction_backoff`.
 
     Raises:
         LayoutError: the table cannot have this layout.
         MergeError: merges failed, or something stopped the run behind some; what the others did is
             committed, and in the error.
     """
-    if may_pause and pauses.is_paused(session, table, layout, clock()):
+    if may_back_off and backoffs.is_backing_off(session, table, layout, clock()):
         return Compacted()
-    run = _Run(session, table, layout, model, clock, say, may_pause)
+    run = _Run(session, table, layout, model, clock, say, may_back_off)
     return run.execute()
 
 
@@ -100,7 +98,7 @@ class _Run:
     model: str
     clock: Callable[[], float]
     say: Callable[[str], None]
-    may_pause: bool = False
+    may_back_off: bool = False
     done: Compacted = Compacted()
     failures: Failures = field(default_factory=Failures)
 
@@ -136,8 +134,8 @@ class _Run:
         planned = plan(fragments, layout, self.clock(), spent, self.failures.stuck)
         self._has_done(waiting=planned.waiting)
         if not planned:
-            if self.may_pause and not (planned.waiting or self.failures):
-                self._pause(rewriter, layout, fragments)
+            if self.may_back_off and not (planned.waiting or self.failures):
+                self._back_off(rewriter, layout, fragments)
             return False
         if first and rewriter.is_compacted_by_writers():
             self.say(f"{model}: {_AUTO_COMPACTION}")
@@ -148,18 +146,18 @@ class _Run:
             self._merge(rewriter, planned, layout)
         return True
 
-    def _pause(self, rewriter: Rewriter, layout: Layout, fragments: pa.Table) -> None:
+    def _back_off(self, rewriter: Rewriter, layout: Layout, fragments: pa.Table) -> None:
         """Note how long nothing will be due, where later runs save more by it than that costs."""
-        if fragments.num_rows >= pause.WORTH:
-            found = pause.pause(fragments, layout, self.clock())
+        if fragments.num_rows >= backoff.WORTH:
+            found = backoff.compaction_backoff(fragments, layout, self.clock())
             if found is not None:
                 try:
-                    pauses.keep(self.session, self.table, self.layout, rewriter.version, found)
+                    backoffs.keep(self.session, self.table, self.layout, rewriter.version, found)
                 except Exception as error:
                     # Without it the next run looks as well.
                     if is_cancelled(self.session, error):
                         raise
-                    _log.info("%s: no pause was noted: %s", self.model, reason(error))
+                    _log.info("%s: no backoff was noted: %s", self.model, reason(error))
 
     def _relabel(self, rewriter: Rewriter, planned: Plan, fragments: pa.Table) -> bool:
         """Give fragments new levels; False if another writer was faster."""
@@ -167,7 +165,7 @@ class _Run:
             return True
         old = dict(zip(fragments["path"].to_pylist(), fragments["tag"].to_pylist(), strict=True))
         labels = {
-            path: {TAG: tags.to_text(json.loads(old[path]) | {"level": relabel.level})}
+            path: {marks.LAYOUT_TAG: tags.to_text(json.loads(old[path]) | {"level": relabel.level})}
             for relabel in planned.relabels
             for path in relabel.inputs
         }
@@ -253,7 +251,7 @@ class _Run:
         """One commit of the merges, or none of them."""
         inputs = [path for merge in merges for path in merge.group.inputs]
         outputs = [
-            (one, {TAG: file_tag(merge, one, layout).text()})
+            (one, {marks.LAYOUT_TAG: file_tag(merge, one, layout).text()})
             for merge in merges
             for one in merge.made.files
         ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from alluvium.delta import marks
 from alluvium.delta.layout_commits import Written
 from alluvium.delta.rewrite import Merged
 from alluvium.plan.compaction.bucket import Group
@@ -82,7 +83,7 @@ def _row(keys: pa.Table, place: int) -> list[pa.Array]:
 
 def commit_metadata(figures: Sequence[dict[str, object]]) -> str:
     """What `history` reads."""
-    return json.dumps({"alluvium_compaction": figures}, sort_keys=True)
+    return json.dumps({marks.COMPACTION_FIGURES: figures}, sort_keys=True)
 
 
 def first_paths(merges: Sequence[WrittenMerge]) -> str:

@@ -15,10 +15,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.marks import STREAM_NOTE
 
 TIME = "_source_timestamp"
-# Key of a streaming table's note in its commits' metadata.
-NOTE = "alluvium_stream"
 # Commits without a batch are those of maintenance: few. A table of another writer has no others.
 _WITHOUT_BATCH = 100
 # Behind these the events before are no longer the table's.
@@ -61,7 +60,7 @@ class Freshness:
 
 def noted(**note: int) -> str:
     """The user metadata of a streaming table's commit."""
-    return json.dumps({NOTE: note})
+    return json.dumps({STREAM_NOTE: note})
 
 
 def stream_note(commit: Mapping[str, Any] | None) -> dict[str, int] | None:
@@ -70,7 +69,7 @@ def stream_note(commit: Mapping[str, Any] | None) -> dict[str, int] | None:
         found = json.loads((commit or {}).get("userMetadata") or "{}")
     except ValueError:
         return None
-    note = found.get(NOTE) if isinstance(found, dict) else None
+    note = found.get(STREAM_NOTE) if isinstance(found, dict) else None
     # Another writer may note what it likes.
     return note if isinstance(note, dict) and isinstance(note.get("batch_id"), int) else None
 

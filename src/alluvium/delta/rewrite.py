@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import footers, key_ranges, zcurve
+from alluvium.delta import footers, key_ranges, marks, zcurve
 from alluvium.delta.layout_commits import LayoutCommits, Written, fields
 from alluvium.delta.order import in_order
 from alluvium.engine import jvm
@@ -118,12 +118,12 @@ class Rewriter(LayoutCommits):
             cuts = zorder.Cuts(tuple(self._sample(some, kinds)))
             transaction = self._transaction()
             # Having read the number, two that make cuts at a time cannot both commit.
-            number = transaction.txnVersion(zorder.APP) + 1
+            number = transaction.txnVersion(marks.ZORDER_CUTS) + 1
             manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
             set_transaction = self._jvm.org.apache.spark.sql.delta.actions.SetTransaction
             made = [
                 set_transaction(app, number, option.apply(_NEVER))
-                for app in (zorder.APP, f"{zorder.APP}:{cuts.text()}")
+                for app in (marks.ZORDER_CUTS, f"{marks.ZORDER_CUTS}:{cuts.text()}")
             ]
             return int(transaction.commit(self._seq(made), manual))
 

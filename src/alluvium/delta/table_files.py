@@ -13,12 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from alluvium.delta import log
+from alluvium.delta import log, marks
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.compaction import tags
 from alluvium.plan.compaction.plan import FRAGMENTS
-from alluvium.plan.compaction.tags import TAG
 from alluvium.plan.layout import row_key, zorder
 from alluvium.plan.layout.generated import bucket_partition
 
@@ -124,7 +123,7 @@ class TableFiles(jvm.SessionCopy):
             "bytes": "size",
             "deleted": "coalesce(deletionVector.cardinality, 0)",
             "written": "modificationTime / 1000d",
-            "tag": f"tags['{TAG}']",
+            "tag": f"tags['{marks.LAYOUT_TAG}']",
         }
         rows = log.row_counts(self.session, self._snapshot)
         selected = [self._functions.expr(f"{sql} as {name}") for name, sql in columns.items()]
@@ -237,7 +236,7 @@ class TableFiles(jvm.SessionCopy):
     def _all_cuts(self) -> Iterator[tuple[int, str]]:
         for action in jvm.items(self._snapshot.setTransactions()):
             app, _, text = action.appId().partition(":")
-            if app == zorder.APP and text:
+            if app == marks.ZORDER_CUTS and text:
                 yield int(action.version()), text
 
     def _kinds(self, columns: Sequence[str]) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ import json
 import uuid
 from dataclasses import asdict, dataclass, replace
 
+from alluvium.delta import marks
 from alluvium.ingest.files import Files
 from alluvium.names import in_catalog
 
@@ -48,7 +49,7 @@ class Checkpoint:
     @property
     def app_id(self) -> str:
         """The appId under which this checkpoint's epochs are recorded in the Delta log."""
-        return f"alluvium/stream/{self.id}"
+        return f"{marks.STREAM_EPOCH}{self.id}"
 
     def batch_id(self, epoch: int) -> int:
         """The ``_batch_id`` of a micro-batch."""

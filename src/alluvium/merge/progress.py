@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
-from alluvium.plan.layout import zorder
-
-_PREFIX = "alluvium/"
+from alluvium.delta import log, marks
 
 
 def app_id(model: str, table_id: str) -> str:
     """Application id of a model's merges into the table with this id."""
-    return f"{_PREFIX}{model}/{table_id}"
+    return f"{marks.MERGED_THROUGH}{model}/{table_id}"
 
 
 def read(session: SparkSession, table: str, model: str) -> int | None:
@@ -43,10 +40,10 @@ def copy(session: SparkSession, source: str, target: str) -> int:
     carried = {
         app.removesuffix(suffix) + f"/{target_id}": version
         for app, version in versions.items()
-        if app.startswith(_PREFIX) and app.endswith(suffix)
+        if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix)
     }
     # The clone's fragments are sorted by the cuts of the source's Z-order.
-    cuts = {app: one for app, one in versions.items() if app.partition(":")[0] == zorder.APP}
+    cuts = {app: one for app, one in versions.items() if app.partition(":")[0] == marks.ZORDER_CUTS}
     if carried or cuts:
         log.commit_transactions(session, target, carried | cuts)
     return len(carried)

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.compact.run import compact, preview
 from alluvium.delta.conflicts import OTHER_ROWS
 from alluvium.delta.rewrite import Rewriter
-from alluvium.plan.compaction.tags import TAG
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout
 
@@ -141,7 +141,7 @@ def test_small_fragments_become_sorted_ones_and_no_row_changes(
     assert rows_of(session, table) == before
     assert rows_of(session, table, version) == before
     live = live_files(session, table)
-    tagged = {path: add for path, add in live.items() if TAG in (add.get("tags") or {})}
+    tagged = {path: add for path, add in live.items() if LAYOUT_TAG in (add.get("tags") or {})}
     assert done.inputs == 8
     assert len(tagged) == done.outputs == 1
     assert len(live) == files - done.inputs + done.outputs
@@ -168,7 +168,7 @@ def test_outputs_of_one_merge_are_disjoint(session: SparkSession) -> None:
     done = compact(session, table, SMALL, "logs")
     assert done.outputs == 3
     keys = sorted(
-        (json.loads(add["tags"][TAG])["lo"], json.loads(add["tags"][TAG])["hi"])
+        (json.loads(add["tags"][LAYOUT_TAG])["lo"], json.loads(add["tags"][LAYOUT_TAG])["hi"])
         for add in live_files(session, table).values()
     )
     assert all(one[1] <= two[0] for one, two in itertools.pairwise(keys))
@@ -202,7 +202,7 @@ def test_full_fragments_climb_levels_within_what_the_tiers_have_cost(session: Sp
     before = rows_of(session, table)
     done = compact(session, table, SMALL, "logs")
     assert rows_of(session, table) == before
-    tags = [json.loads(add["tags"][TAG]) for add in live_files(session, table).values()]
+    tags = [json.loads(add["tags"][LAYOUT_TAG]) for add in live_files(session, table).values()]
     assert max(one["level"] for one in tags) >= 1
     assert 0 < sum(one["locality_bytes"] for one in tags) <= sum(one["tier_bytes"] for one in tags)
     # CPU time goes with the rows too: of all merges, as their commits have it.
@@ -281,7 +281,7 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
     alive = rows_of(session, table)
     for number in range(commits):
         rewriter = Rewriter(session, table)
-        tags = {path: {TAG: f'{{"n":{number}}}'} for path in live_files(session, table)}
+        tags = {path: {LAYOUT_TAG: f'{{"n":{number}}}'} for path in live_files(session, table)}
         if number % 3 == 2:
             # Another writer hides a row of a file that is being labelled.
             first = session.sql(f"select min(message) from {table}").first()[0]
@@ -292,7 +292,7 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
             rewriter = Rewriter(session, table)
         rewriter.relabel(tags, "{}")
         assert rows_of(session, table) == alive
-    labels = [add["tags"][TAG] for add in live_files(session, table).values()]
+    labels = [add["tags"][LAYOUT_TAG] for add in live_files(session, table).values()]
     assert labels == [f'{{"n":{commits - 1}}}'] * len(labels)
     folder = Path(session.sql(f"describe detail {table}").first()["location"].removeprefix("file:"))
     assert len(list((folder / "_delta_log").glob("*.checkpoint*.parquet"))) >= commits // 3
@@ -300,7 +300,7 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
     newest = max((folder / "_delta_log").glob("*.checkpoint*.parquet"))
     adds = [row["add"] for row in pq.read_table(newest).to_pylist() if row.get("add")]
     assert len({add["path"] for add in adds}) == len(adds)
-    assert all(TAG in dict(add["tags"]) for add in adds)
+    assert all(LAYOUT_TAG in dict(add["tags"]) for add in adds)
 
 
 def test_a_delete_that_begins_before_new_labels_and_ends_after_them(
@@ -333,21 +333,21 @@ def test_a_delete_that_begins_before_new_labels_and_ends_after_them(
     while not begun.exists() and thread.is_alive():
         time.sleep(0.05)
     rewriter = Rewriter(session, table)
-    labels = {path: {TAG: '{"n":1}'} for path in live_files(session, table)}
+    labels = {path: {LAYOUT_TAG: '{"n":1}'} for path in live_files(session, table)}
     version = rewriter.relabel(labels, "{}")
     go.touch()
     thread.join()
     # Delta refuses it, for its rows may have gone elsewhere: the labels stay, and it can go again.
     assert len(refused) == 1
     assert rows_of(session, table) == rows_of(session, table, version) == alive
-    assert all(TAG in add["tags"] for add in live_files(session, table).values())
+    assert all(LAYOUT_TAG in add["tags"] for add in live_files(session, table).values())
     session.sql(f"delete from {table} where message = '{first}'")
     left = [row for row in alive if json.loads(row)["message"] != first]
     assert rows_of(session, table) == left
     # Over a checkpoint, too.
     for number in range(2):
         rewriter = Rewriter(session, table)
-        rewriter.relabel({path: {TAG: f'{{"n":{number}}}'} for path in labels}, "{}")
+        rewriter.relabel({path: {LAYOUT_TAG: f'{{"n":{number}}}'} for path in labels}, "{}")
         assert rows_of(session, table) == left
 
 
@@ -408,7 +408,7 @@ def test_a_key_that_is_strange_is_kept_in_order(session: SparkSession) -> None:
     layout = Layout(("a", "b", "c"), target_rows=8, fan_in=8)
     compact(session, table, layout, "strange")
     assert rows_of(session, table) == before
-    tags = [json.loads(add["tags"][TAG]) for add in live_files(session, table).values()]
+    tags = [json.loads(add["tags"][LAYOUT_TAG]) for add in live_files(session, table).values()]
     keys = sorted((one["lo"], one["hi"]) for one in tags)
     assert len(keys) == 3
     assert all(one[1] <= two[0] for one, two in itertools.pairwise(keys))

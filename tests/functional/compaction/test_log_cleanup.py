@@ -14,12 +14,11 @@ import pytest
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
+from alluvium.delta.marks import LAYOUT_TAG, ZORDER_CUTS
 from alluvium.compact.run import compact
 from alluvium.compact.state import look
 from alluvium.delta import log
 from alluvium.engine import jvm
-from alluvium.plan.compaction.tags import TAG
-from alluvium.plan.layout import zorder
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
@@ -49,7 +48,7 @@ def replayed(folder: Path) -> tuple[dict[str, str | None], set[str]]:
                 live.pop(action["remove"]["path"], None)
         for action in actions:
             if "add" in action:
-                live[action["add"]["path"]] = (action["add"].get("tags") or {}).get(TAG)
+                live[action["add"]["path"]] = (action["add"].get("tags") or {}).get(LAYOUT_TAG)
             if "txn" in action:
                 apps.add(action["txn"]["appId"])
     return live, apps
@@ -68,7 +67,7 @@ def checkpointed(folder: Path, files: dict[str, int]) -> tuple[dict[str, str | N
             )
             for action in actions:
                 if action.get("add"):
-                    live[action["add"]["path"]] = dict(action["add"]["tags"] or {}).get(TAG)
+                    live[action["add"]["path"]] = dict(action["add"]["tags"] or {}).get(LAYOUT_TAG)
                 if action.get("txn"):
                     apps.add(action["txn"]["appId"])
     return live, apps
@@ -137,13 +136,13 @@ def test_tags_and_cuts_outlive_their_commits(
     }
     assert {pattern: len(list(folder.glob(pattern))) for pattern in files} == files
     assert checkpointed(folder, files) == (tags, apps)
-    assert {app.partition(":")[0] for app in apps} == {zorder.APP}
+    assert {app.partition(":")[0] for app in apps} == {ZORDER_CUTS}
     # And they are read, to the same decision.
     _, layout, fragments = look(spark, table, LAYOUT, "logs")
     read = zip(fragments["path"].to_pylist(), fragments["tag"].to_pylist(), strict=True)
     assert dict(read) == tags
     assert layout.cuts is not None
-    assert f"{zorder.APP}:{layout.cuts.text()}" in apps
+    assert f"{ZORDER_CUTS}:{layout.cuts.text()}" in apps
     assert tables.rows_of(spark, table) == rows
     assert not compact(spark, table, LAYOUT, "logs").merges
     assert sorted(folder.glob("[0-9]*.json"))[-1] == last

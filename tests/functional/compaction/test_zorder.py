@@ -18,11 +18,11 @@ from functional.compaction.test_compaction import QUIET, live_files, log_of, row
 from functional.curve import axes_of, measured, place
 from pyspark.sql import SparkSession
 
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.compact.outcome import MergeError
 from alluvium.compact.run import compact, preview
 from alluvium.delta.rewrite import Rewriter
 from alluvium.merge import progress
-from alluvium.plan.compaction.tags import TAG
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout
 
@@ -120,7 +120,7 @@ def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str
     [cuts] = cuts_of(session, table)
     ends = []
     for path, add in live_files(session, table).items():
-        tag = json.loads(add["tags"][TAG])
+        tag = json.loads(add["tags"][LAYOUT_TAG])
         file = pq.read_table(folder(session, table) / path).select(list(types))
         values = [
             measured(column, kind)
@@ -200,7 +200,7 @@ def test_cuts_are_made_once_and_hold_what_comes_later(session: SparkSession) -> 
         compact(session, table, layout, "t", clock=lambda: QUIET)
     assert len(cuts_of(session, table)) == 1
     keys = {
-        path: json.loads(add["tags"][TAG])["row_key"]
+        path: json.loads(add["tags"][LAYOUT_TAG])["row_key"]
         for path, add in live_files(session, table).items()
     }
     assert len(set(keys.values())) == 1
@@ -275,7 +275,7 @@ def test_another_curve_heals(session: SparkSession) -> None:
     )
     for curve in ("lexical", "zorder", "lexical"):
         assert compact(session, table, sort_by(curve), "t", clock=lambda: QUIET).inputs == 4
-        tags = [json.loads(add["tags"][TAG]) for add in live_files(session, table).values()]
+        tags = [json.loads(add["tags"][LAYOUT_TAG]) for add in live_files(session, table).values()]
         assert len({one["row_key"] for one in tags}) == 1
         assert tags[0]["row_key"].startswith(curve)
     assert rows_of(session, table) == before

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import BATCH, SOURCES, merged
 
-from alluvium.plan.compaction.tags import TAG
+from alluvium.delta.marks import LAYOUT_TAG
 
 pytestmark = pytest.mark.spark
 
@@ -83,7 +83,7 @@ def test_the_log_says_what_was_done(project: Any) -> None:
     assert all(one["model"] == "items" for one in said)
     location = project.sql("describe detail {s}.items")["location"].iloc[0]
     commits = Path(location.removeprefix("file:"), "_delta_log").glob("*.json")
-    assert any(TAG in commit.read_text() for commit in commits)
+    assert any(LAYOUT_TAG in commit.read_text() for commit in commits)
 
 
 def test_a_table_that_fails_stops_no_other_of_its_tier(project: Any) -> None:

@@ -22,9 +22,9 @@ from functional.runner import REPO
 from functional.sorted_files import files_of, is_sorted
 from oracle.flights import replay_duckdb
 
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.compact.run import compact
 from alluvium.demo.edits import replay_edits
-from alluvium.plan.compaction.tags import TAG
 from alluvium.plan.layout.settings import parse_layout
 
 pytestmark = pytest.mark.spark
@@ -222,7 +222,7 @@ def test_the_feeds_are_compacted_as_they_declare(
     else:
         # A Z-order's first column alone bounds no file, each of its columns some.
         assert all(not is_sorted(path, sort_by) for path in files)
-    tags = [json.loads(one["tags"][TAG]) for one in live_adds(location)]
+    tags = [json.loads(one["tags"][LAYOUT_TAG]) for one in live_adds(location)]
     assert len(tags) == len(files)
     assert all(tag["row_key"].startswith(f"{curve}{json.dumps(list(sort_by))}") for tag in tags)
 

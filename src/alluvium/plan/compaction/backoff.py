@@ -6,10 +6,9 @@ since are in commits that are read in milliseconds. See docs/decisions/0017.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,21 +20,19 @@ from alluvium.plan.compaction.bucket import FULL, UNSORTED, Bucket, filled_by
 from alluvium.plan.compaction.plan import buckets, is_quiet
 from alluvium.plan.compaction.quiet_bucket import MANY_DELETED
 from alluvium.plan.compaction.tiers import COOLING, fewest, least_size
-from alluvium.plan.layout import zorder
 from alluvium.plan.layout.settings import Layout
 
-# Application id of the `txn` action that keeps it, before a colon and the layout it is for.
-APP = "alluvium.pause"
 # Fragments from which a look takes longer than the commit that saves the next ones.
 WORTH = 1_000
 # Files, and seconds, for which a commit of its own is worth it.
 _FEW, _BRIEF = 3, 600.0
-# What tells nothing of files or of how they are to lie.
-_OF_NO_MATTER = ("commitInfo", "cdc")
+
+# Whether a file is new, or comes back with fewer rows; and the action that adds it to the log.
+ChangedFile = tuple[bool, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Pause:
+class Backoff:
     """No merge of small fragments and no final form becomes due before this is over.
 
     Attributes:
@@ -46,15 +43,21 @@ class Pause:
     files: int
     until: float
 
-    def is_over(self, commits: Iterable[str], layout: Layout, now: float) -> bool:
-        """Whether a look is due, after these commits: the texts that the log has of them."""
+    def is_over(
+        self, commits: Iterable[Iterable[ChangedFile]], layout: Layout, now: float
+    ) -> bool:
+        """Whether a look is due, after what these commits did to files.
+
+        A commit that cannot be read as that raises ValueError, TypeError, KeyError or
+        AttributeError, and the look is due.
+        """
         # Not a moment that a clock far ahead has noted either.
         if not now < self.until <= now + COOLING:
             return True
         landed = 0
         try:
             for commit in commits:
-                for is_new, file in _files(commit):
+                for is_new, file in commit:
                     landed += 1
                     if landed > self.files or not _is_harmless(file, is_new, layout):
                         return True
@@ -67,17 +70,8 @@ class Pause:
         return False
 
 
-def name(layout: Layout, table_id: str) -> str:
-    """Application id of the pauses of a table under a layout: of any other they say nothing.
-
-    table_id: of the table's metadata.
-    """
-    said = hashlib.sha256(f"{layout}{table_id}".encode()).hexdigest()
-    return f"{APP}:{said[:16]}"
-
-
-def pause(fragments: pa.Table, layout: Layout, now: float) -> Pause | None:
-    """The pause of a table for which the plan is empty; None where it would be too short.
+def compaction_backoff(fragments: pa.Table, layout: Layout, now: float) -> Backoff | None:
+    """The backoff from a table for which the plan is empty; None where it would be too short.
 
     Half of the files that could land before a size tier may be due, wherever these land. Order
     (locality) may wait meanwhile: it is best effort.
@@ -97,7 +91,7 @@ def pause(fragments: pa.Table, layout: Layout, now: float) -> Pause | None:
         if not is_quiet(bucket, layout, now):
             quiet = layout.quiet_time(bucket.lateness())
             until = min(until, bucket.since + min(quiet, _cool(bucket, layout, files)))
-    return Pause(files, until) if until >= now + _BRIEF else None
+    return Backoff(files, until) if until >= now + _BRIEF else None
 
 
 def room(bucket: Bucket, layout: Layout) -> int:
@@ -136,31 +130,6 @@ def _most(sizes: npt.NDArray[Any], span: float) -> int:
     """The most of these, in their order, that lie within a factor."""
     ends = np.searchsorted(sizes, sizes * span, side="left")
     return int((ends - np.arange(len(sizes))).max(initial=0))
-
-
-def _files(commit: str) -> Iterator[tuple[bool, dict[str, Any]]]:
-    """The files that a commit adds, and whether each is new or comes back with fewer rows.
-
-    Raises ValueError for a commit that does anything else.
-    """
-    added, removed = [], set()
-    for line in commit.splitlines():
-        ((kind, action),) = json.loads(line).items()
-        if kind == "add":
-            added.append(action)
-        elif kind == "remove":
-            removed.add(action["path"])
-        elif kind == "txn":
-            if action["appId"].partition(":")[0] == zorder.APP:
-                raise ValueError("other cuts")
-        elif kind not in _OF_NO_MATTER:
-            raise ValueError(kind)
-    for file in added:
-        is_new = file["path"] not in removed
-        removed.discard(file["path"])
-        yield is_new, file
-    if removed:
-        raise ValueError("files are gone")
 
 
 def _is_harmless(file: dict[str, Any], is_new: bool, layout: Layout) -> bool:

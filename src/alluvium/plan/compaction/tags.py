@@ -11,9 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# Name of the tag; its value is JSON.
-TAG = "alluvium.layout"
-
 
 @dataclass(frozen=True)
 class Tag:

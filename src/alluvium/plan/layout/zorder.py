@@ -17,9 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-# Application id of the `txn` action with the number of the newest cuts; before a colon and their
-# text, of the action that keeps them.
-APP = "alluvium.zorder"
 # Columns of a Z-order: with each more a query on one of them keeps more files.
 FEWEST, MOST = 2, 5
 # Quantiles of a sample: a rank stands for about a 256th of the rows.

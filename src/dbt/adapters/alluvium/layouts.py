@@ -172,7 +172,7 @@ def compact(
             plan, fragments = run.preview(session, table, layout, model)
             return list(report.plan_lines(model, plan, fragments.num_rows)), ""
         done, failed = (
-            run.compact(session, table, layout, model, say=told.say, may_pause=is_hook),
+            run.compact(session, table, layout, model, say=told.say, may_back_off=is_hook),
             "",
         )
     except LayoutError as error:

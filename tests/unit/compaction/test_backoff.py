@@ -1,4 +1,4 @@
-"""A pause is no longer than nothing is due, whatever small files land meanwhile."""
+"""A backoff is no longer than nothing is due, whatever small files land meanwhile."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alluvium.plan.compaction import backoff as pause
-from alluvium.plan.compaction.backoff import Pause
+from alluvium.delta.backoffs import app_id, changed_files
+from alluvium.plan.compaction.backoff import Backoff, compaction_backoff, room
 from alluvium.plan.compaction.bucket import FINAL, LOCALITY
 from alluvium.plan.compaction.plan import FRAGMENTS, buckets, plan
 from alluvium.plan.compaction.tags import Tag
@@ -69,10 +69,14 @@ def commit(*actions: dict[str, Any]) -> str:
     return "\n".join(json.dumps(one) for one in ({"commitInfo": {"operation": "WRITE"}}, *actions))
 
 
-def paused(rows: Sequence[dict[str, Any]], layout: Layout = LAYOUT) -> Pause:
-    found = pause.pause(table(rows), layout, NOW)
+def backoff(rows: Sequence[dict[str, Any]], layout: Layout = LAYOUT) -> Backoff:
+    found = compaction_backoff(table(rows), layout, NOW)
     assert found is not None
     return found
+
+
+def is_over(found: Backoff, commits: Sequence[str], layout: Layout, now: float) -> bool:
+    return found.is_over(map(changed_files, commits), layout, now)
 
 
 def settled(files: int) -> list[dict[str, Any]]:
@@ -102,7 +106,7 @@ def test_no_tier_of_a_hot_bucket_is_due_while_there_is_room(
         for place, (rows, level) in enumerate(old)
     ]
     assume(not plan(table(before), layout, NOW))
-    most = min((pause.room(one, layout) for one in buckets(table(before), layout)), default=1)
+    most = min((room(one, layout) for one in buckets(table(before), layout)), default=1)
     assert most >= 0
     landed = data.draw(st.lists(st.tuples(SMALL, LEVEL), min_size=most, max_size=most))
     after = [
@@ -135,7 +139,7 @@ def test_room_is_used_up_by_the_next_file(
             ]
         )
 
-    assert [pause.room(one, layout) for one in buckets(landed(old), layout)] == [most]
+    assert [room(one, layout) for one in buckets(landed(old), layout)] == [most]
     assert not plan(landed(old + [next_one] * most), layout, NOW)
     assert plan(landed(old + [next_one] * (most + 1)), layout, NOW)
 
@@ -158,7 +162,7 @@ def test_nothing_but_order_is_due_before_it_is_over(
         for place, (rows, level, bucket, ago) in enumerate(old)
     ]
     assume(not plan(table(before), layout, NOW))
-    found = pause.pause(table(before), layout, NOW)
+    found = compaction_backoff(table(before), layout, NOW)
     assume(found is not None)
     assert found is not None
     # Mostly at its very end.
@@ -177,49 +181,49 @@ def test_nothing_but_order_is_due_before_it_is_over(
     }
     commits = [commit(add(one)) for one in landed]
     commits += [commit(remove(one), add(one)) for one in changed.values()]
-    assume(not found.is_over(commits, layout, later))
+    assume(not is_over(found, commits, layout, later))
     after = [*(changed.get(one["path"], one) for one in before), *landed]
     assert {group.reason for group in plan(table(after), layout, later).groups} <= {LOCALITY}
 
 
 def test_a_settled_table_waits_for_half_of_a_merge() -> None:
-    found = paused(settled(50))
+    found = backoff(settled(50))
     assert found.files == 15
     small = [fragment(f"new-{place}", 100, arrived=NOW) for place in range(16)]
     commits = [commit(add(one)) for one in small]
-    assert not found.is_over([], LAYOUT, NOW + HOUR)
+    assert not is_over(found, [], LAYOUT, NOW + HOUR)
     # Noted by a clock that was far ahead.
-    assert found.is_over([], LAYOUT, found.until - 2 * DAY)
-    assert not found.is_over(commits[:15], LAYOUT, NOW + HOUR)
-    assert found.is_over(commits, LAYOUT, NOW + HOUR)
-    assert found.is_over([], LAYOUT, found.until)
+    assert is_over(found, [], LAYOUT, found.until - 2 * DAY)
+    assert not is_over(found, commits[:15], LAYOUT, NOW + HOUR)
+    assert is_over(found, commits, LAYOUT, NOW + HOUR)
+    assert is_over(found, [], LAYOUT, found.until)
     assert NOW + 6 * HOUR < found.until <= NOW + DAY
 
 
 def test_small_ones_that_wait_make_it_shorter() -> None:
     waiting = [fragment(f"new-{place}", 100) for place in range(20)]
-    found = paused(settled(50) + waiting)
+    found = backoff(settled(50) + waiting)
     assert found.files == 5
     # The age of the bucket makes 25 alike enough, of the 32 that are asked for.
     assert found.until == pytest.approx(NOW - 60 + DAY * (1 - 25 / 32))
     nearly = [fragment(f"new-{place}", 100) for place in range(28)]
-    assert pause.pause(table(settled(50) + nearly), LAYOUT, NOW) is None
+    assert compaction_backoff(table(settled(50) + nearly), LAYOUT, NOW) is None
 
 
 def test_an_open_bucket_ends_it_when_it_becomes_quiet() -> None:
     layout = Layout(("a",), "day", "day", ROWS, 10**9)
     ends = NOW + HOUR
     full = [fragment(f"full-{place}", ROWS, layout, 1, "b", ends) for place in range(9)]
-    found = paused(full, layout)
+    found = backoff(full, layout)
     assert NOW + 4 * HOUR < found.until < ends + 6 * HOUR
 
 
 def test_a_file_that_was_written_long_ago_ends_it() -> None:
     """Its bucket may be quiet: the clock of a bucket begins with what arrived in it."""
-    found = paused(settled(50))
+    found = backoff(settled(50))
     late = fragment("late", 100, arrived=NOW - 20 * HOUR)
-    assert found.is_over([commit(add(late))], LAYOUT, NOW)
-    assert not found.is_over([commit(add(late | {"written": NOW}))], LAYOUT, NOW)
+    assert is_over(found, [commit(add(late))], LAYOUT, NOW)
+    assert not is_over(found, [commit(add(late | {"written": NOW}))], LAYOUT, NOW)
 
 
 FULL, SMALL_ONE = fragment("full", ROWS // 2), fragment("small", ROWS // 2 - 1)
@@ -257,21 +261,21 @@ FULL, SMALL_ONE = fragment("full", ROWS // 2), fragment("small", ROWS // 2 - 1)
     ],
 )  # fmt: skip
 def test_what_ends_it(text: str, over: bool) -> None:
-    assert Pause(15, NOW + DAY).is_over([text], LAYOUT, NOW) is over
+    assert is_over(Backoff(15, NOW + DAY), [text], LAYOUT, NOW) is over
 
 
 def test_it_is_of_one_layout_and_one_table() -> None:
     names = {
-        pause.name(layout, table_id)
+        app_id(layout, table_id)
         for layout in (LAYOUT, Layout(("a",), fan_in=16), Layout(("b",)))
         for table_id in ("t1", "t2")
     }
     assert len(names) == 6
-    assert pause.name(LAYOUT, "t1") == pause.name(Layout(**vars(LAYOUT)), "t1")
+    assert app_id(LAYOUT, "t1") == app_id(Layout(**vars(LAYOUT)), "t1")
 
 
 def test_the_final_form_is_what_the_property_guards() -> None:
-    """Without a pause's end late data would be due as well: the property above can fail."""
+    """Without a backoff's end late data would be due as well: the property above can fail."""
     layout = Layout(("a",), "day", "day", ROWS, 10**9)
     ends = NOW - 3 * DAY
     rows = [fragment(f"p-{place}", 100, layout, None, "b", ends, NOW) for place in range(2)]

@@ -17,7 +17,7 @@ from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact, preview
 from alluvium.delta import log
 from alluvium.engine import jvm
-from alluvium.plan.compaction import backoff as pause
+from alluvium.plan.compaction import backoff
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
@@ -27,7 +27,7 @@ LAYOUT = Layout(tables.SORT_BY, target_rows=50, fan_in=8)
 
 @pytest.fixture(autouse=True)
 def _of_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pause, "WORTH", 1)
+    monkeypatch.setattr(backoff, "WORTH", 1)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def path(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 def hook(session: SparkSession, path: Path, layout: Layout = LAYOUT) -> Compacted:
-    return compact(session, f"delta.`{path}`", layout, "logs", may_pause=True)
+    return compact(session, f"delta.`{path}`", layout, "logs", may_back_off=True)
 
 
 def newest(path: Path) -> dict[str, object]:
@@ -185,7 +185,7 @@ def test_another_layout_and_another_table_call_for_a_look(
 def test_small_tables_get_none(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pause, "WORTH", 4)
+    monkeypatch.setattr(backoff, "WORTH", 4)
     path = tmp_path / "table"
     tables.make(spark, path, files=3)
     hook(spark, path)
@@ -209,7 +209,7 @@ def test_a_merge_ends_with_one_and_it_disturbs_no_writer(
     assert not looks
 
 
-def test_a_pause_does_not_disturb_a_merge_that_is_under_way(
+def test_a_backoff_does_not_disturb_a_merge_that_is_under_way(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "table"

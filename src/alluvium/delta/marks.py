@@ -1,0 +1,37 @@
+"""What this package leaves in the logs of tables beside rows: each name once, and who reads it.
+
+Tables that earlier versions wrote have these names. Under another one a table loses its progress,
+its order or the figures of its merges.
+"""
+
+from __future__ import annotations
+
+# Application ids of `txn` actions. Delta keeps the newest number of each.
+
+# Before `<model>/<id of the table>`: the newest batch that is merged. Read by `merge.progress`, by
+# the search for lost tables, and on stock targets by nobody.
+MERGED_THROUGH = "alluvium/"
+# Before the checkpoint's id: the newest epoch that is appended. Read by `ingest.start` and
+# `ingest.intake`.
+STREAM_EPOCH = "alluvium/stream/"
+# The number of the newest cuts of a Z-order; before a colon and their text, the action that keeps
+# them. Read by `delta.table_files` and `delta.backoffs`; `merge.progress` carries them to clones.
+ZORDER_CUTS = "alluvium.zorder"
+# Before a colon and a hash of layout and table: how long nothing is due. Read by `delta.backoffs`.
+BACKOFF = "alluvium.pause"
+
+# Tags of data files.
+
+# JSON: how a fragment is sorted, and what that cost. Read by `delta.table_files`; its text by
+# `plan.compaction.tags`.
+LAYOUT_TAG = "alluvium.layout"
+
+# Keys of a commit's `userMetadata`, which is a JSON object.
+
+# A merge's figures. Read by the macro `read_progress` on stock targets: there are no `txn` actions
+# of ours there.
+MERGE_FIGURES = "alluvium_merge"
+# A list of the figures of each merge of a compaction. Read by `compact.history`.
+COMPACTION_FIGURES = "alluvium_compaction"
+# A streaming table's batch. Read by `delta.arrivals` and `ingest.target`.
+STREAM_NOTE = "alluvium_stream"

@@ -1,0 +1,33 @@
+"""The names in logs of tables: those that tables have which earlier versions wrote."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from alluvium.delta import arrivals, backoffs, marks
+from alluvium.ingest.checkpoint import Checkpoint
+from alluvium.merge import progress
+from alluvium.plan.layout.settings import Layout
+
+
+def test_names() -> None:
+    found = {name: value for name, value in vars(marks).items() if name.isupper()}
+    assert found == {
+        "MERGED_THROUGH": "alluvium/",
+        "STREAM_EPOCH": "alluvium/stream/",
+        "ZORDER_CUTS": "alluvium.zorder",
+        "BACKOFF": "alluvium.pause",
+        "LAYOUT_TAG": "alluvium.layout",
+        "MERGE_FIGURES": "alluvium_merge",
+        "COMPACTION_FIGURES": "alluvium_compaction",
+        "STREAM_NOTE": "alluvium_stream",
+    }
+
+
+def test_what_is_made_of_them() -> None:
+    assert progress.app_id("model.shop.items", "t-1") == "alluvium/model.shop.items/t-1"
+    names = {field.name for field in dataclasses.fields(Checkpoint)}
+    place = Checkpoint(**{name: "x" for name in names})
+    assert place.app_id == "alluvium/stream/x"
+    assert arrivals.noted(batch_id=3, files=1) == '{"alluvium_stream": {"batch_id": 3, "files": 1}}'
+    assert backoffs.app_id(Layout(("a",)), "t-1").startswith("alluvium.pause:")
