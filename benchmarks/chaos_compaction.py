@@ -56,7 +56,7 @@ import pyarrow.parquet as pq
 from chaos import rounds
 from chaos.rounds import LOST, Worker
 from deltalake import DeltaTable, QueryBuilder
-from functional import curve
+from support import curve
 from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 

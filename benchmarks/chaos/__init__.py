@@ -4,5 +4,5 @@ import sys
 
 from merging.home import REPOSITORY
 
-# The places of rows on a Z-curve are counted as the tests do.
+# What tests and benchmarks share: `support`.
 sys.path.append(str(REPOSITORY / "tests"))

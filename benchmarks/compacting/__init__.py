@@ -4,5 +4,5 @@ import sys
 
 from merging.home import REPOSITORY
 
-# The simulation of a bucket, and the file system that counts, are those of the tests.
+# What tests and benchmarks share: `support`.
 sys.path.append(str(REPOSITORY / "tests"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from functional.opens import counting
+from support.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from unit.compaction.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one, trickle
-from unit.compaction.playground import Keys, Playground, clashes, huffman
+from support.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one, trickle
+from support.playground import Keys, Playground, clashes, huffman
 
 from alluvium.plan.compaction.bucket import FINAL, LOCALITY
 from alluvium.plan.compaction.overlap import depth

@@ -14,7 +14,7 @@ import pytest
 from delta.exceptions import MetadataChangedException
 from deltalake import DeltaTable
 from functional.compaction import tables
-from functional.opens import counting
+from support.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.compact.outcome import Compacted, MergeError

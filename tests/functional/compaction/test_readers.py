@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from functional.compaction import tables
-from functional.opens import counting
+from support.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.compact.run import compact

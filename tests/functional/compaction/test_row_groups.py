@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 from functional.compaction import tables
-from functional.opens import counting
+from support.opens import counting
 from pyspark.sql import SparkSession
 
 from alluvium.compact import history

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from functional.compaction import tables
 from functional.compaction.test_zorder import STRANGE
-from functional.opens import counting
+from support.opens import counting
 from functional.sorted_files import is_sorted, rows_in
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from delta.exceptions import ConcurrentTransactionException
 from functional.compaction.test_compaction import QUIET, live_files, log_of, rows_of
-from functional.curve import axes_of, measured, place
+from support.curve import axes_of, measured, place
 from pyspark.sql import SparkSession
 
 from alluvium.delta.marks import LAYOUT_TAG

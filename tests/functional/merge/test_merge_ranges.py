@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from functional.merge.conftest import BATCH, SOURCES, disturb, merged
-from functional.opens import counting
+from support.opens import counting
 from functional.sorted_files import files_of
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from compacting import events, planning, queries, rewriting, tables
 from compacting.ledger import Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.compaction.playground import huffman
+from support.playground import huffman
 
 from alluvium.plan.compaction.plan import plan
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes, overlap
+from support.playground import ROW_BYTES, Fragment, Playground, clashes, overlap
 
 from alluvium.plan.compaction.bucket import FINAL, UNSORTED, Group
 from alluvium.plan.compaction.budget import Allowance

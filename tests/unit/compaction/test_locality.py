@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
-from unit.compaction.playground import ROW_BYTES, Fragment, Keys, Playground, clashes
+from support.playground import ROW_BYTES, Fragment, Keys, Playground, clashes
 
 from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Group
 from alluvium.plan.compaction.budget import Allowance

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.compaction.playground import BEFORE, BEHIND, components, overlap
+from support.playground import BEFORE, BEHIND, components, overlap
 
 from alluvium.plan.compaction.bucket import Bucket, Numbers
 from alluvium.plan.compaction.overlap import depth, meets

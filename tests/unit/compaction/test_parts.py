@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.compaction.playground import Fragment, Playground, components
+from support.playground import Fragment, Playground, components
 
 from alluvium.plan.compaction.bucket import UNSORTED
 from alluvium.plan.compaction.budget import Allowance

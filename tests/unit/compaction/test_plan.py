@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.compaction.playground import ROW_BYTES, Fragment, Playground, clashes
+from support.playground import ROW_BYTES, Fragment, Playground, clashes
 
 from alluvium.plan.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
 from alluvium.plan.compaction.plan import FRAGMENTS, Plan, buckets, plan

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.compaction.arrivals import (
+from support.arrivals import (
     LARGE,
     ORDERS,
     SIZES,
@@ -15,7 +15,7 @@ from unit.compaction.arrivals import (
     to_one,
     trickle,
 )
-from unit.compaction.playground import ROW_BYTES, Fragment, Playground, huffman
+from support.playground import ROW_BYTES, Fragment, Playground, huffman
 
 from alluvium.plan.compaction.bucket import AGE, COUNT, UNSORTED, Group
 from alluvium.plan.compaction.tiers import tier_groups

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from unit.compaction.playground import Playground, huffman
+from support.playground import Playground, huffman
 
 from alluvium.plan.compaction.tiers import tier_groups
 from alluvium.plan.layout.settings import Layout
