@@ -20,7 +20,7 @@ from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.state import read_state
 from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
 from alluvium.delta import backoffs, marks
-from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE, log_is_gone
+from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE, log_is_gone
 from alluvium.delta.rewrite import Rewriter
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured

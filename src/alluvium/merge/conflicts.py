@@ -15,7 +15,7 @@ from typing import TypeVar
 from delta.exceptions import ConcurrentTransactionException
 from pyspark.errors import PySparkException
 
-from alluvium.delta.conflicts import OTHER_ROWS, OTHER_TABLE
+from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import refusal
-from alluvium.delta.merge_command import Statement
+from alluvium.delta.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.merge.conflicts import StaleBatchError
 from alluvium.plan.ranges import Kept
@@ -92,16 +92,16 @@ def refused(session: SparkSession, sql: str) -> str | None:
 
     Runs nothing, so that it cannot know what shows only in the files.
     """
-    statement = Statement(session, sql, {})
-    with statement.active():
-        return refusal.reason(statement.facts())
+    command = MergeCommand(session, sql, {})
+    with command.active():
+        return refusal.reason(command.facts())
 
 
 @dataclass
 class Prepared:
     """A merge whose files are written and whose commit is still to come. Use as a context."""
 
-    statement: Statement
+    command: MergeCommand
     started: float
     metadata: Callable[[Kept], str] | None = None
     actions: list[Any] = field(default_factory=list)
@@ -114,10 +114,10 @@ class Prepared:
         Raises Delta's concurrency exceptions (delta.exceptions).
         """
         self.figures["executionTimeMs"] = _milliseconds(self.started)
-        with self.statement.active():
+        with self.command.active():
             if self.metadata is not None:
-                self.statement.set(METADATA, self.metadata(self.kept))
-            version = self.statement.commit(self.actions, self.figures)
+                self.command.set(METADATA, self.metadata(self.kept))
+            version = self.command.commit(self.actions, self.figures)
         return Merged(
             version=version,
             inserted=self.figures["numTargetRowsInserted"],
@@ -137,7 +137,7 @@ class Prepared:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.statement.close()
+        self.command.close()
 
 
 def prepare(
@@ -158,62 +158,62 @@ def prepare(
     settings = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true"}
     if progress is not None:
         settings |= {APP: progress[0], VERSION: str(progress[1])}
-    statement = Statement(session, sql, settings, sort_by)
-    with statement.active():
-        why = refusal.reason(statement.facts())
+    command = MergeCommand(session, sql, settings, sort_by)
+    with command.active():
+        why = refusal.reason(command.facts())
         if why is not None:
             return Refusal(why)
-        if at is not None and statement.version != at:
+        if at is not None and command.version != at:
             raise StaleBatchError(f"the table has moved on since version {at}")
-        if statement.was_executed():
+        if command.was_executed():
             return Merged()
-        prepared = Prepared(statement, started, metadata)
+        prepared = Prepared(command, started, metadata)
         try:
             with ThreadPoolExecutor(1, "alluvium-merge") as beside:
                 why = _run(prepared, beside)
         except BaseException:
-            statement.close()
+            command.close()
             raise
         if why is not None:
-            statement.close()
+            command.close()
             return Refusal(why)
     return prepared
 
 
 def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
     """Read and write; gives the reason where that shows that MERGE has to do it."""
-    statement = prepared.statement
+    command = prepared.command
     figures = prepared.figures
 
     def start(task: Callable[[], Any]) -> Any:
-        return jvm.beside(beside, statement.session, statement.spark, task)
+        return jvm.beside(beside, command.session, command.spark, task)
 
-    finding = start(statement.candidates)
-    with statement.in_transaction():
+    finding = start(command.candidates)
+    with command.in_transaction():
         began = time.monotonic()
-        source, volume = statement.materialise_source()
+        source, volume = command.materialise_source()
         figures["materializeSourceTimeMs"] = _milliseconds(began)
         small = volume <= _SMALL
-        statement.plan_for(volume, small)
+        command.plan_for(volume, small)
         candidates = finding.result()
         began = time.monotonic()
-        matches, matched, prepared.kept = statement.materialise_matches(source, candidates, small)
+        matches, matched, prepared.kept = command.materialise_matches(source, candidates, small)
         if matched > max(volume, _SMALL):  # keys with very many rows
             small = False
-            statement.plan_for(matched, small)
+            command.plan_for(matched, small)
         figures["scanTimeMs"] = _milliseconds(began)
         began = time.monotonic()
         marking = None
-        if not statement.inserts_only:
-            marking = start(lambda: _mark(statement, matches, candidates, small))
-        added = statement.write(source, matches, small) if statement.writes_rows() else []
+        if not command.inserts_only:
+            marking = start(lambda: _mark(command, matches, candidates, small))
+        added = command.write(source, matches, small) if command.writes_rows() else []
         marked = marking.result() if marking is not None else _Marked()
         figures["rewriteTimeMs"] = _milliseconds(began)
     if isinstance(marked, str):
         return marked
     written = sum(int(file.numPhysicalRecords().get()) for file in added)
     figures |= {
-        "operationNumSourceRows": int(statement.metrics.apply("numSourceRows").value()),
+        "operationNumSourceRows": int(command.metrics.apply("numSourceRows").value()),
         "numTargetRowsInserted": written - marked.updated,
         "numTargetRowsUpdated": marked.updated,
         "numTargetRowsMatchedUpdated": marked.updated,
@@ -245,23 +245,23 @@ class _Marked:
     vectors_removed: int = 0
 
 
-def _mark(statement: Statement, matches: Any, candidates: Any, small: bool) -> _Marked | str:
+def _mark(command: MergeCommand, matches: Any, candidates: Any, small: bool) -> _Marked | str:
     """Deletion vectors for the rows that change; gives a reason where MERGE has to do it."""
-    files = statement.rows_by_file(matches, small)
-    statement.check_ambiguous(any(row.getLong(1) > row.getLong(2) for row in files))
+    files = command.rows_by_file(matches, small)
+    command.check_ambiguous(any(row.getLong(1) > row.getLong(2) for row in files))
     marked = _Marked(updated=sum(row.getLong(3) for row in files))
     changing = [row for row in files if row.getStruct(4).getLong(0)]
     if not changing:
         return marked
-    known = statement.by_absolute_path(candidates)
+    known = command.by_absolute_path(candidates)
     bitmaps = {
-        statement.touched(row.getString(0), known).path(): (row.getString(0), row.getStruct(4))
+        command.touched(row.getString(0), known).path(): (row.getString(0), row.getStruct(4))
         for row in changing
     }
     now = int(time.time() * 1000)
-    vectors = statement.vector_writer()
+    vectors = command.vector_writer()
     try:
-        for file in statement.files_with_statistics(bitmaps):
+        for file in command.files_with_statistics(bitmaps):
             path, bitmap = bitmaps[file.path()]
             before = file.deletionVector()
             gone = 0 if before is None else before.cardinality()

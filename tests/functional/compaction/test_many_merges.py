@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.run import compact
 from alluvium.delta import layout_commits
-from alluvium.delta.conflicts import OTHER_ROWS
+from alluvium.delta.concurrency_errors import OTHER_ROWS
 from alluvium.delta.rewrite import Rewriter
 from alluvium.plan.layout.settings import Layout
 

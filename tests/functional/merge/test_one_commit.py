@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log, merge_command
-from alluvium.delta.merge_command import Statement
+from alluvium.delta.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.merge import one_commit, progress
 from alluvium.merge.one_commit import Merged, Prepared, Refusal
@@ -140,13 +140,13 @@ def test_a_few_rows_that_match_very_many(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small batch is broadcast; what it matched is judged by itself."""
-    planned, plan_for = [], Statement.plan_for
+    planned, plan_for = [], MergeCommand.plan_for
 
-    def spy(statement: Statement, volume: int, small: bool) -> None:
+    def spy(statement: MergeCommand, volume: int, small: bool) -> None:
         planned.append(small)
         plan_for(statement, volume, small)
 
-    monkeypatch.setattr(Statement, "plan_for", spy)
+    monkeypatch.setattr(MergeCommand, "plan_for", spy)
     monkeypatch.setattr(one_commit, "_SMALL", 10_000)
     theirs, mine = (create(session, "plain", "(1, 'a', 1, 1, 'x', null)") for _ in range(2))
     for table in (theirs, mine):
@@ -415,7 +415,7 @@ def test_other_statements_and_wrong_ones(session: SparkSession) -> None:
 
 def delta_prepares(session: SparkSession, sql: str) -> Prepared:
     """The merge as Delta's own steps do it, up to the commit."""
-    statement = Statement(session, sql, {})
+    statement = MergeCommand(session, sql, {})
     command, transaction = statement._command, statement._transaction
     spark = statement.spark
     with statement.active(), statement.in_transaction():
