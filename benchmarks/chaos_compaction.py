@@ -69,7 +69,7 @@ from alluvium.engine import jvm
 from alluvium.engine import session as engine
 from alluvium.merge import execute
 from alluvium.plan.compaction import jobs
-from alluvium.plan.compaction.plan import Plan
+from alluvium.plan.compaction.compaction_plan import CompactionPlan
 from alluvium.plan.layout.settings import Layout
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_compaction.json"
@@ -478,7 +478,7 @@ class Round:
         self._compare()
         self._check_form()
 
-    def _compact_to_the_end(self) -> Plan:
+    def _compact_to_the_end(self) -> CompactionPlan:
         """As many runs as the budget asks for; what they leave."""
         for _ in range(RUNS if self.outcome.budget else 1):
             before = self._sizes()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from support.playground import Playground, huffman
 
-from alluvium.plan.compaction.tiers import tier_groups
+from alluvium.plan.compaction.tiers import tier_merges
 from alluvium.plan.layout.settings import Layout
 
 # Nothing becomes full, and all files are above the lowest class.
@@ -39,7 +39,7 @@ ORDERS: dict[str, tuple[Callable[[Sizes], Sizes], int]] = {
 
 def settle(bucket: Playground, now: float = 0.0) -> None:
     """As a run does: until nothing is left to do."""
-    while found := list(tier_groups(bucket.bucket(), bucket.layout, now)):
+    while found := list(tier_merges(bucket.bucket(), bucket.layout, now)):
         bucket.apply(found)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, Group, Numbers, Relabel
-from alluvium.plan.compaction.overlap import in_order
-from alluvium.plan.compaction.plan import FRAGMENTS
+from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, MergeTask, Numbers, Relabel
+from alluvium.plan.compaction.overlap import in_key_order
+from alluvium.plan.compaction.compaction_plan import FRAGMENTS
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout.settings import Layout
 
@@ -145,7 +145,7 @@ class Playground:
             for path in relabel.inputs:
                 self.fragments[path] = replace(self.fragments[path], level=relabel.level)
 
-    def merge(self, group: Group) -> None:
+    def merge(self, group: MergeTask) -> None:
         """Its inputs have to be there still, and to hold what it says."""
         assert group.bucket == self.name
         inputs = [self.fragments.pop(path) for path in group.inputs]
@@ -171,7 +171,7 @@ class Playground:
                 )
             )
 
-    def apply(self, groups: Iterable[Group], relabels: Iterable[Relabel] = ()) -> int:
+    def apply(self, groups: Iterable[MergeTask], relabels: Iterable[Relabel] = ()) -> int:
         """Carry a plan out; gives the rows that were rewritten."""
         before = self.rewritten.total()
         self.relabel(relabels)
@@ -212,5 +212,5 @@ def components(bucket: Bucket, places: Numbers) -> list[Numbers]:
     """The parts of `places` that do not overlap, in the order of their keys."""
     if not len(places):
         return []
-    places, starts, _ = in_order(bucket, places)
+    places, starts, _ = in_key_order(bucket, places)
     return np.split(places, starts[1:])

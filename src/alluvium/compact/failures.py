@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from alluvium.plan.compaction.bucket import Group
+from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.wording import counted
 
 # Merges that fail one after the other, of them for one reason, before a run gives up: what stops so
@@ -24,14 +24,14 @@ class Failures:
             planned once more, and take the budget of all that come after it.
     """
 
-    found: list[tuple[Group, str]] = field(default_factory=list)
+    found: list[tuple[MergeTask, str]] = field(default_factory=list)
     stuck: set[str] = field(default_factory=set)
     _streak: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.found)
 
-    def add(self, group: Group, reason: str) -> None:
+    def add(self, group: MergeTask, reason: str) -> None:
         self.found.append((group, reason))
         # Others of the bucket go on, without the broken one if the reason names it.
         self.stuck |= named([group], reason) or set(group.inputs)
@@ -70,7 +70,7 @@ class Failures:
         return f"{model}: {merges} failed, {rest}:{''.join(lines)}"
 
 
-def named(groups: Iterable[Group], reason: str) -> set[str]:
+def named(groups: Iterable[MergeTask], reason: str) -> set[str]:
     """Paths of the inputs that a reason names."""
     paths = [path for group in groups for path in group.inputs]
     return {path for path in paths if path.rpartition("/")[2] in reason}

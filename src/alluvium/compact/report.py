@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from alluvium.compact.outcome import Compacted
-from alluvium.plan.compaction.bucket import Group
-from alluvium.plan.compaction.plan import Plan
+from alluvium.plan.compaction.bucket import MergeTask
+from alluvium.plan.compaction.compaction_plan import CompactionPlan
 from alluvium.wording import counted
 
 # Merges of one bucket and reason that are listed one by one.
 _LISTED = 5
 
 
-def plan_lines(model: str, plan: Plan, fragments: int) -> Iterator[str]:
+def plan_lines(model: str, plan: CompactionPlan, fragments: int) -> Iterator[str]:
     """A table of the plan: bucket, reason, inputs, bytes and expected outputs."""
     if not plan:
         later = f"; {counted(plan.waiting, 'merge')} over the budget" if plan.waiting else ""
@@ -61,7 +61,7 @@ def done_line(model: str, done: Compacted) -> str:
     return f"{model}: compacted {', '.join(parts)}{size}{waiting} in {done.seconds:.1f} s"
 
 
-def _row(group: Group) -> tuple[str, ...]:
+def _row(group: MergeTask) -> tuple[str, ...]:
     return (
         group.bucket or "-",
         group.reason,

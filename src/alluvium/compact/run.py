@@ -25,9 +25,9 @@ from alluvium.delta.rewrite import Rewriter
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
 from alluvium.plan.compaction import backoff, tags
-from alluvium.plan.compaction.bucket import Group
+from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.jobs import Job, jobs
-from alluvium.plan.compaction.plan import Plan, plan
+from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan
 from alluvium.plan.layout.settings import ZORDER, Layout
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
@@ -44,7 +44,7 @@ Made = TypeVar("Made")
 
 def preview(
     session: SparkSession, table: str, layout: Layout, model: str, *, now: float | None = None
-) -> tuple[Plan, pa.Table]:
+) -> tuple[CompactionPlan, pa.Table]:
     """The plan for the table as it is, and its fragments. Changes nothing.
 
     Raises:
@@ -159,7 +159,7 @@ class _Run:
                         raise
                     _log.info("%s: no backoff was noted: %s", self.model, reason(error))
 
-    def _relabel(self, rewriter: Rewriter, planned: Plan, fragments: pa.Table) -> bool:
+    def _relabel(self, rewriter: Rewriter, planned: CompactionPlan, fragments: pa.Table) -> bool:
         """Give fragments new levels; False if another writer was faster."""
         if not planned.relabels:
             return True
@@ -178,7 +178,7 @@ class _Run:
         self._has_done(relabelled=self.done.relabelled + len(labels))
         return True
 
-    def _merge(self, rewriter: Rewriter, planned: Plan, layout: Layout) -> None:
+    def _merge(self, rewriter: Rewriter, planned: CompactionPlan, layout: Layout) -> None:
         """Write and commit the merges of a plan, until another writer is faster."""
         ahead = len(planned.groups)
         together: list[WrittenMerge] = []
@@ -278,7 +278,7 @@ class _Run:
             rows=done.rows + sum(merge.rows for merge in merges),
         )
 
-    def _count_conflicts(self, groups: Sequence[Group]) -> None:
+    def _count_conflicts(self, groups: Sequence[MergeTask]) -> None:
         size = sum(group.bytes for group in groups)
         self._has_done(
             conflicts=self.done.conflicts + len(groups),

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from alluvium.plan.compaction import overlap, tags
 from alluvium.plan.compaction.bucket import UNSORTED, Bucket, Numbers
-from alluvium.plan.compaction.budget import Allowance
-from alluvium.plan.compaction.plan import buckets, is_quiet
-from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.compaction_plan import buckets, is_quiet
+from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout
 
@@ -168,7 +168,7 @@ def state(bucket: Bucket, layout: Layout, now: float) -> str:
     """What a bucket waits for."""
     if not is_quiet(bucket, layout, now):
         return DIRTY if (bucket.level == UNSORTED).any() else OPEN
-    return QUIET if final_groups(bucket, layout, Allowance()) else FINAL
+    return QUIET if quiet_bucket_merges(bucket, layout, RewriteBudget()) else FINAL
 
 
 def _readable(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from alluvium.delta import marks
-from alluvium.delta.layout_commits import Written
-from alluvium.delta.rewrite import Merged
-from alluvium.plan.compaction.bucket import Group
+from alluvium.delta.layout_commits import WrittenFile
+from alluvium.delta.rewrite import Rewritten
+from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout
@@ -27,8 +27,8 @@ class WrittenMerge:
     core_seconds, cpu_seconds: that it took; None where Spark does not say.
     """
 
-    group: Group
-    made: Merged
+    group: MergeTask
+    made: Rewritten
     core_seconds: float | None
     cpu_seconds: float | None
 
@@ -60,7 +60,7 @@ class WrittenMerge:
         }
 
 
-def file_tag(merge: WrittenMerge, one: Written, layout: Layout) -> Tag:
+def file_tag(merge: WrittenMerge, one: WrittenFile, layout: Layout) -> Tag:
     group, share = merge.group, one.rows / merge.rows
     seconds = merge.cpu_seconds
     tier_cpu, locality_cpu = group.cpu(None if seconds is None else round(seconds * 1e6))

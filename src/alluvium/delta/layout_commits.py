@@ -18,7 +18,7 @@ _LONG_AGO = 32
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """A new file, not yet part of the table.
 
     Attributes:
@@ -47,7 +47,7 @@ class LayoutCommits(TableFiles):
     def commit(
         self,
         inputs: Iterable[str],
-        outputs: Iterable[tuple[Written, Mapping[str, str]]],
+        outputs: Iterable[tuple[WrittenFile, Mapping[str, str]]],
         metadata: str,
     ) -> int:
         """Put the outputs, with these tags, in the place of the inputs; the new version.

@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta.order import in_order
+from alluvium.delta.order import sorted_in_tasks
 from alluvium.delta.refusal import Facts
 from alluvium.delta.vector_writer import VectorWriter
 from alluvium.engine import jvm
@@ -271,7 +271,7 @@ class MergeCommand(jvm.SessionCopy):
         partition = list(metadata.partitionSchema().fieldNames())
         if partition:
             frame = frame.repartition(self._seq(functions.col(quoted(name)) for name in partition))
-        rows = in_order(DataFrame(frame, self.session), partition, self._sort_by)
+        rows = sorted_in_tasks(DataFrame(frame, self.session), partition, self._sort_by)
         written = self._transaction.writeFiles(rows._jdf, self._none, False, self._seq([]))
         return jvm.items(written)
 

@@ -21,8 +21,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import footers, key_ranges, marks, zcurve
-from alluvium.delta.layout_commits import LayoutCommits, Written, fields
-from alluvium.delta.order import in_order
+from alluvium.delta.layout_commits import LayoutCommits, WrittenFile, fields
+from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine import jvm
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
@@ -56,7 +56,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Merged:
+class Rewritten:
     """What a group of files became.
 
     Attributes:
@@ -66,7 +66,7 @@ class Merged:
             failed did and the sample that first cuts are made from are not in it.
     """
 
-    files: list[Written] = field(default_factory=list)
+    files: list[WrittenFile] = field(default_factory=list)
     opened: int = 0
     written: int = 0
 
@@ -152,7 +152,7 @@ class Rewriter(LayoutCommits):
         max_memory: int = Layout.max_memory,
         cuts: zorder.Cuts | None = None,
         tasks: int = 1,
-    ) -> list[Merged]:
+    ) -> list[Rewritten]:
         """Merge the files of each group into sorted ones, in one Spark job.
 
         groups: paths of the files, as the log has them, all of one partition.
@@ -169,7 +169,7 @@ class Rewriter(LayoutCommits):
         place = None if cuts is None else zcurve.place(self.session, cuts)
         with self.active():
             self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
-            merged = [Merged() for _ in groups]
+            merged = [Rewritten() for _ in groups]
             frames = [
                 self._sorted(self._files(paths), columns, place, tasks, one)
                 for paths, one in zip(groups, merged, strict=True)
@@ -184,7 +184,7 @@ class Rewriter(LayoutCommits):
                 # Delta makes it from a folder's name, which two hours may share.
                 made_up = _partition(action) not in partitions
                 kept = self._edited(action, partitionValues=partitions[0]) if made_up else action
-                one.files.append(Written(kept, size, rows, keys[_name(action)]))
+                one.files.append(WrittenFile(kept, size, rows, keys[_name(action)]))
             self._check_rows(paths, sum(file.rows for file in one.files))
         return merged
 
@@ -192,7 +192,7 @@ class Rewriter(LayoutCommits):
         self,
         frames: Sequence[Any],
         groups: Sequence[Sequence[str]],
-        merged: Sequence[Merged],
+        merged: Sequence[Rewritten],
         rows_per_file: int,
         max_memory: int,
         tasks: int,
@@ -253,7 +253,7 @@ class Rewriter(LayoutCommits):
     def _rows_per_row_group(
         self,
         groups: Sequence[Sequence[str]],
-        merged: Sequence[Merged],
+        merged: Sequence[Rewritten],
         rows_per_file: int,
         max_memory: int,
     ) -> dict[int, int | None]:
@@ -301,7 +301,7 @@ class Rewriter(LayoutCommits):
         columns: Sequence[str],
         place: Column | None,
         tasks: int,
-        merged: Merged,
+        merged: Rewritten,
     ) -> Any:
         """The rows of the files, those of each task in order."""
         frame = self._frame(files).coalesce(tasks)
@@ -315,13 +315,13 @@ class Rewriter(LayoutCommits):
             ends = key_ranges.bounds(self._frame(some), key, tasks, sizes, rows)
             frame = key_ranges.shared(frame, key, tasks, ends)
         if place is None:
-            return in_order(frame, self.partition_by, columns)._jdf
+            return sorted_in_tasks(frame, self.partition_by, columns)._jdf
         # A column while it sorts: found once a row, not at every comparison.
         name = _PLACE
         while among(name, frame.columns):
             name += "_"
         frame = frame.withColumn(name, place)
-        return in_order(frame, self.partition_by, [name, *columns]).drop(name)._jdf
+        return sorted_in_tasks(frame, self.partition_by, [name, *columns]).drop(name)._jdf
 
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None

@@ -1,7 +1,7 @@
 """Append-only bronze tables from files or Kafka, exactly once (``streaming_table``)."""
 
 from alluvium.ingest.append import append, create_empty
-from alluvium.ingest.figures import Figures
+from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.parsing import check_schema
 from alluvium.ingest.spec import Feed, SpecError, StreamError, StreamSpec, parse_spec
 from alluvium.ingest.target import Target, highest_batch
@@ -9,7 +9,7 @@ from alluvium.ingest.views import register_batch_view
 
 __all__ = [
     "Feed",
-    "Figures",
+    "StreamFigures",
     "SpecError",
     "StreamError",
     "StreamSpec",

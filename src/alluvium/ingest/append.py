@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from alluvium.delta import arrivals
 from alluvium.engine.causes import reason
 from alluvium.ingest import checkpoint as checkpoints
-from alluvium.ingest.figures import Figures
+from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.files import Files
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.kafka_source import KafkaSource
@@ -61,7 +61,7 @@ def append(
     *,
     full_refresh: bool = False,
     now: Callable[[], float] = time.time,
-) -> Figures:
+) -> StreamFigures:
     """Append every new event of the feed, as the query selects it, to the target.
 
     Args:

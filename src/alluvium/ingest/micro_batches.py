@@ -9,11 +9,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import arrivals, bucket_column, log
-from alluvium.delta.order import in_order
+from alluvium.delta.order import sorted_in_tasks
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import Trigger, register_view
-from alluvium.ingest.figures import Figures
+from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.files import Files
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
@@ -34,11 +34,11 @@ class MicroBatches:
         self.view = view
         self.target = target
         self.place = place
-        self._done: list[Figures] = []
+        self._done: list[StreamFigures] = []
 
-    def figures(self) -> Figures:
+    def figures(self) -> StreamFigures:
         """The run's sums."""
-        return Figures(
+        return StreamFigures(
             rows=sum(f.rows for f in self._done),
             files=sum(f.files for f in self._done),
             bytes=sum(f.bytes for f in self._done),
@@ -63,7 +63,7 @@ class MicroBatches:
         rows = session.sql(self.sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
         rows = self._few_files(self._with_bucket(rows), trigger)
         # To the sort of a compaction each file is a run then; nothing relies on it.
-        rows = in_order(rows, self.target.partition_by, self.target.sort_by)
+        rows = sorted_in_tasks(rows, self.target.partition_by, self.target.sort_by)
         note = arrivals.noted(batch_id=batch_id, files=trigger.files, bytes=trigger.bytes)
         options = {
             "txnAppId": self.place.app_id,
@@ -80,7 +80,7 @@ class MicroBatches:
         if commit is None:
             return None  # This epoch had committed before the run that planned it was killed.
         written, output_files = self._metrics(session, int(commit))
-        self._done.append(Figures(written, trigger.files, trigger.bytes, output_files, batch_id))
+        self._done.append(StreamFigures(written, trigger.files, trigger.bytes, output_files, batch_id))
         return int(commit)
 
     def _with_bucket(self, rows: DataFrame) -> DataFrame:

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from alluvium.merge import batch, execute
-from dbt.adapters.alluvium.session import SessionHandle
+from dbt.adapters.alluvium.handle import SessionHandle
 
 pytestmark = pytest.mark.spark
 

@@ -60,7 +60,7 @@ class Bronze:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
-    def run(self, **options: Any) -> stream.Figures:
+    def run(self, **options: Any) -> stream.StreamFigures:
         target = stream.Target(self.name, str(self.checkpoint), **self.target)
         # Batches are numbered from 1 at the beginning of time.
         options = {"now": lambda: 0.0} | options

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.playground import huffman
 
-from alluvium.plan.compaction.plan import plan
+from alluvium.plan.compaction.compaction_plan import plan
 
 
 @pytest.fixture(scope="module")

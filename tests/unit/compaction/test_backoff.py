@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from alluvium.delta.backoffs import app_id, changed_files
 from alluvium.plan.compaction.backoff import Backoff, compaction_backoff, room
 from alluvium.plan.compaction.bucket import FINAL, LOCALITY
-from alluvium.plan.compaction.plan import FRAGMENTS, buckets, plan
+from alluvium.plan.compaction.compaction_plan import FRAGMENTS, buckets, plan
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout.settings import Layout
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from alluvium.plan.compaction.bucket import UNSORTED, Bucket, Numbers
-from alluvium.plan.compaction.budget import Allowance
-from alluvium.plan.compaction.levels import locality
-from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.levels import plan_levels
+from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.layout.settings import Layout
 
 SIZE = 100
@@ -136,18 +136,18 @@ STATES = {
     "many levels": many_levels,
     "every other small": every_other_small,
 }
-LIMITS: dict[str, Callable[[], Allowance]] = {
-    "no limit": Allowance,
-    "a budget": lambda: Allowance(20 * SIZE, 20 * SIZE),
-    "order may cost nothing": lambda: Allowance(ordered=0),
+LIMITS: dict[str, Callable[[], RewriteBudget]] = {
+    "no limit": RewriteBudget,
+    "a budget": lambda: RewriteBudget(20 * SIZE, 20 * SIZE),
+    "order may cost nothing": lambda: RewriteBudget(ordered=0),
 }
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("limit", LIMITS)
-@pytest.mark.parametrize("work", [locality, final_groups])
+@pytest.mark.parametrize("work", [plan_levels, quiet_bucket_merges])
 def test_four_times_the_fragments_take_four_times_the_effort(
-    state: str, limit: str, work: Callable[[Bucket, Layout, Allowance], object]
+    state: str, limit: str, work: Callable[[Bucket, Layout, RewriteBudget], object]
 ) -> None:
     few, many = (
         effort(lambda one: work(one, LAYOUT, LIMITS[limit]()), STATES[state](count))

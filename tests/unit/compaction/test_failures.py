@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from alluvium.compact.failures import Failures
-from alluvium.plan.compaction.bucket import FINAL, Group
+from alluvium.plan.compaction.bucket import FINAL, MergeTask
 
 
-def merge(*inputs: str) -> Group:
-    return Group("day=1", FINAL, inputs, 1, 10, 100, 1, 0.0, 0, 0, 0, 0, 0)
+def merge(*inputs: str) -> MergeTask:
+    return MergeTask("day=1", FINAL, inputs, 1, 10, 100, 1, 0.0, 0, 0, 0, 0, 0)
 
 
 def test_the_fragment_that_the_reason_names_is_left_alone() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from alluvium.plan.layout.generated import (
     GeneratedColumn,
-    batch_query,
+    completed_query,
     bucket_partition,
     generated_column,
     with_time,
@@ -98,11 +98,11 @@ def test_the_partition_that_buckets_are_made_by() -> None:
 
 def test_the_query_of_a_batch() -> None:
     day = {"at_day": DAY.expression}
-    assert batch_query("q", day, ["region", "at_day"], ["a`b", "at"]) == (
+    assert completed_query("q", day, ["region", "at_day"], ["a`b", "at"]) == (
         "select *, (\nCAST(`at` AS DATE)\n) as `at_day`\nfrom q\n"
         "sort by region, at_day, `a``b`, `at`"
     )
-    assert batch_query("q", day | {"a`b": "a + b"}, ["at_day"], []) == (
+    assert completed_query("q", day | {"a`b": "a + b"}, ["at_day"], []) == (
         "select *, (\nCAST(`at` AS DATE)\n) as `at_day`, (\na + b\n) as `a``b`\nfrom q"
     )
-    assert batch_query("q", {}, [], ["v"]) == "select *\nfrom q\nsort by `v`"
+    assert completed_query("q", {}, [], ["v"]) == "select *\nfrom q\nsort by `v`"

@@ -10,21 +10,21 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.plan.compaction.bucket import FINAL, Group
+from alluvium.plan.compaction.bucket import FINAL, MergeTask
 from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.layout.settings import Layout
 
 LAYOUT = Layout(("a",), target_rows=1000)
 
 
-def group(number: int, rows: int, outputs: int) -> Group:
-    return Group(
+def group(number: int, rows: int, outputs: int) -> MergeTask:
+    return MergeTask(
         str(number), FINAL, (f"{number}a", f"{number}b"), 1, rows, rows, outputs, 0, 0, 0, 0, 0, 0
     )
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> list[Group]:
+def plans(draw: st.DrawFn) -> list[MergeTask]:
     sizes = draw(st.lists(st.tuples(st.integers(1, 30), st.floats(0.5, 1.5)), max_size=40))
     # As many outputs as by rows, or more because of their bytes.
     every = [
@@ -34,14 +34,14 @@ def plans(draw: st.DrawFn) -> list[Group]:
     return [group(place, rows, outputs) for place, (outputs, rows) in enumerate(every + by_bytes)]
 
 
-def files(one: Group, job: Job) -> list[int]:
+def files(one: MergeTask, job: Job) -> list[int]:
     """Rows of the files that a task makes which cuts its rows at the limit."""
     full, last = divmod(one.rows, job.rows_per_file)
     return [job.rows_per_file] * full + [last] * (last > 0)
 
 
 @given(plans(), st.integers(1, 8))
-def test_each_merge_is_in_one_job_and_makes_its_files(plan: list[Group], cores: int) -> None:
+def test_each_merge_is_in_one_job_and_makes_its_files(plan: list[MergeTask], cores: int) -> None:
     found = list(jobs(plan, LAYOUT, cores))
     assert Counter(one for job in found for one in job.groups) == Counter(plan)
     for job in found:
@@ -97,7 +97,7 @@ def test_tasks_that_share_a_merge_leave_full_files(full: int, size: int, seed: i
 
 @given(plans(), st.sets(st.integers(0, 10)))
 def test_a_job_that_failed_is_done_again_without_what_is_suspect(
-    plan: list[Group], suspect: set[int]
+    plan: list[MergeTask], suspect: set[int]
 ) -> None:
     job = Job(tuple(plan), 1000)
     parts = job.parts({f"{number}b" for number in suspect})

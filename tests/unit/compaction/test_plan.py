@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from support.playground import ROW_BYTES, Fragment, Playground, clashes
 
 from alluvium.plan.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
-from alluvium.plan.compaction.plan import FRAGMENTS, Plan, buckets, plan
-from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.compaction.compaction_plan import FRAGMENTS, CompactionPlan, buckets, plan
+from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout, parse_layout
@@ -195,7 +195,7 @@ def test_what_deletions_have_hollowed_out_is_merged_as_small() -> None:
 
 def test_no_fragments() -> None:
     found = plan(FRAGMENTS.empty_table(), LAYOUT, NOW)
-    assert (found, bool(found), found.bytes) == (Plan(), False, 0)
+    assert (found, bool(found), found.bytes) == (CompactionPlan(), False, 0)
 
 
 def test_a_log_that_knows_no_rows_is_planned_by_bytes() -> None:
@@ -311,9 +311,9 @@ def test_what_fits_into_the_budget_is_planned_once(monkeypatch: pytest.MonkeyPat
 
     def counting(*given: Any) -> Any:
         planned.append(given)
-        return final_groups(*given)
+        return quiet_bucket_merges(*given)
 
-    monkeypatch.setattr("alluvium.plan.compaction.plan.final_groups", counting)
+    monkeypatch.setattr("alluvium.plan.compaction.compaction_plan.quiet_bucket_merges", counting)
     bucket = full_bucket("old", NOW - DAY, NOW - DAY, 4)
     size = 4 * LAYOUT.target_rows * ROW_BYTES
     for budget, waiting in ((size, 0), (size - 1, 1)):
@@ -481,7 +481,7 @@ def test_a_table_of_many_files_is_adopted_run_by_run(
         assert full - above <= max(above / layout.growth, 16 * 8)
     for level in bucket.levels() - {0, UNSORTED}:
         assert clashes(bucket.at(level)) == 0
-    assert plan(bucket.table(), layout, NOW if quiet else NOW - DAY) == Plan()
+    assert plan(bucket.table(), layout, NOW if quiet else NOW - DAY) == CompactionPlan()
 
 
 @pytest.mark.parametrize(("fits", "most"), [(1000, 2), (200, 5), (80, 11)])

@@ -6,23 +6,23 @@ import pytest
 
 from alluvium.compact.report import done_line, plan_lines
 from alluvium.compact.outcome import Compacted
-from alluvium.plan.compaction.bucket import COUNT, FINAL, Group, Relabel
-from alluvium.plan.compaction.plan import Plan
+from alluvium.plan.compaction.bucket import COUNT, FINAL, MergeTask, Relabel
+from alluvium.plan.compaction.compaction_plan import CompactionPlan
 
 MIB = 2**20
 
 
-def group(bucket: str, reason: str, number: int, *, inputs: int, outputs: int) -> Group:
+def group(bucket: str, reason: str, number: int, *, inputs: int, outputs: int) -> MergeTask:
     paths = tuple(f"part-{number}-{place}" for place in range(inputs))
     rows = 40_000 * inputs
-    return Group(bucket, reason, paths, 0, rows, 2 * inputs * MIB, outputs, 0.0, 0, 0, 0, 0, 0)
+    return MergeTask(bucket, reason, paths, 0, rows, 2 * inputs * MIB, outputs, 0.0, 0, 0, 0, 0, 0)
 
 
 def test_a_plan_is_a_table() -> None:
     merges = [group("day=2024-03-02", COUNT, n, inputs=32, outputs=1) for n in range(7)]
     merges.append(group("day=2024-03-01", FINAL, 7, inputs=520, outputs=21))
     labels = (Relabel("", ("part-a", "part-b"), 2),)
-    assert list(plan_lines("logs", Plan(labels, tuple(merges), waiting=3), 1746)) == [
+    assert list(plan_lines("logs", CompactionPlan(labels, tuple(merges), waiting=3), 1746)) == [
         "logs: would compact (dry run), 1,746 fragments",
         "  bucket          reason    level  inputs      MiB        rows  outputs",
         *["  day=2024-03-02  count         0      32     64.0   1,280,000        1"] * 5,
@@ -34,8 +34,8 @@ def test_a_plan_is_a_table() -> None:
 
 
 def test_a_plan_of_nothing_is_a_line() -> None:
-    assert list(plan_lines("logs", Plan(), 1)) == ["logs: nothing to compact, 1 fragment"]
-    assert list(plan_lines("logs", Plan(waiting=1), 2)) == [
+    assert list(plan_lines("logs", CompactionPlan(), 1)) == ["logs: nothing to compact, 1 fragment"]
+    assert list(plan_lines("logs", CompactionPlan(waiting=1), 2)) == [
         "logs: nothing to compact, 2 fragments; 1 merge over the budget"
     ]
 

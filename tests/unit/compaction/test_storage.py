@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alluvium.compact import storage
-from alluvium.plan.compaction.plan import FRAGMENTS
+from alluvium.plan.compaction.compaction_plan import FRAGMENTS
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout

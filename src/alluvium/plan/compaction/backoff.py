@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from alluvium.plan.compaction.bucket import FULL, UNSORTED, Bucket, filled_by
-from alluvium.plan.compaction.plan import buckets, is_quiet
+from alluvium.plan.compaction.compaction_plan import buckets, is_quiet
 from alluvium.plan.compaction.quiet_bucket import MANY_DELETED
 from alluvium.plan.compaction.tiers import COOLING, fewest, least_size
 from alluvium.plan.layout.settings import Layout
@@ -77,7 +77,7 @@ def compaction_backoff(fragments: pa.Table, layout: Layout, now: float) -> Backo
     (locality) may wait meanwhile: it is best effort.
 
     Args:
-        fragments: a row each, columns as `alluvium.plan.compaction.plan.FRAGMENTS`.
+        fragments: a row each, columns as `alluvium.plan.compaction.compaction_plan.FRAGMENTS`.
         layout: with what the table has of it.
         now: seconds since 1970.
     """

@@ -116,7 +116,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Group:
+class MergeTask:
     """Fragments of one bucket that are merged into sorted, disjoint ones.
 
     Attributes:
@@ -156,8 +156,8 @@ class Group:
         return self.tier_cpu + spent - order, self.locality_cpu + order
 
     @staticmethod
-    def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> Group:
-        [group] = Group.each(bucket, reason, [inputs], [level], layout)
+    def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> MergeTask:
+        [group] = MergeTask.each(bucket, reason, [inputs], [level], layout)
         return group
 
     @staticmethod
@@ -167,7 +167,7 @@ class Group:
         merges: Sequence[Numbers],
         levels: Sequence[int],
         layout: Layout,
-    ) -> list[Group]:
+    ) -> list[MergeTask]:
         """A group for the inputs of each merge, and the level of its outputs."""
         if not merges:
             return []
@@ -205,7 +205,7 @@ class Group:
         )
         paths = [bucket.paths[place] for place in places.tolist()]
         return [
-            Group(bucket.name, reason, tuple(paths[start : start + count]), *of_merge)
+            MergeTask(bucket.name, reason, tuple(paths[start : start + count]), *of_merge)
             for start, count, *of_merge in figures
         ]
 

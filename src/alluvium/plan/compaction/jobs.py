@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
-from alluvium.plan.compaction.bucket import FULL, Group
+from alluvium.plan.compaction.bucket import FULL, MergeTask
 from alluvium.plan.layout.settings import MIB, Layout
 
 # Small merges that one job takes at most for each core: all cores have work, and the first merges
@@ -27,7 +27,7 @@ _SHARE, _FILES = 512 * MIB, 4
 _CORES = 4
 
 # The least and the most rows of a file with which a group makes the files it should.
-Limits = tuple[int, int, Group]
+Limits = tuple[int, int, MergeTask]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Job:
     tasks: that do each of the merges.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[MergeTask, ...]
     rows_per_file: int
     tasks: int = 1
 
@@ -54,7 +54,7 @@ class Job:
         return [replace(self, groups=part) for part in parts]
 
 
-def jobs(groups: Sequence[Group], layout: Layout, cores: int) -> Iterator[Job]:
+def jobs(groups: Sequence[MergeTask], layout: Layout, cores: int) -> Iterator[Job]:
     """All of the groups, each in one job; first those that make one file each.
 
     Merges that make several files share a job where one limit gives each of them the files that
@@ -88,13 +88,13 @@ def jobs(groups: Sequence[Group], layout: Layout, cores: int) -> Iterator[Job]:
         yield Job((group,), math.ceil(group.rows / tasks / each), tasks)
 
 
-def _shares(group: Group) -> int:
+def _shares(group: MergeTask) -> int:
     """Tasks that a merge has work for."""
     files = max(_FILES, math.ceil(_SHARE * group.outputs / max(1, group.bytes)))
     return max(1, min(group.outputs // files, _MOST))
 
 
-def _magnitude(group: Group) -> int:
+def _magnitude(group: MergeTask) -> int:
     """The same for numbers of files of which none is four times another."""
     return group.outputs.bit_length() // 2
 
@@ -109,7 +109,7 @@ def _with_one_limit(found: Iterable[Limits]) -> Iterator[Limits]:
         yield low, high, group
 
 
-def _limits(group: Group, layout: Layout) -> Limits:
+def _limits(group: MergeTask, layout: Layout) -> Limits:
     rows, others = group.rows, group.outputs - 1
     least = math.ceil(rows / group.outputs) or layout.target_rows
     most = rows / (others + _EVEN)

@@ -16,46 +16,46 @@ from itertools import pairwise
 
 import numpy as np
 
-from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, Group, Numbers, Relabel
-from alluvium.plan.compaction.budget import Allowance
+from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, MergeTask, Numbers, Relabel
+from alluvium.plan.compaction.budget import RewriteBudget
 from alluvium.plan.compaction.overlap import depth, meets
-from alluvium.plan.compaction.overlap_clusters import Parts
+from alluvium.plan.compaction.overlap_clusters import OverlapClusters
 from alluvium.plan.layout.settings import Layout
 
 
 @dataclass
-class Locality:
+class LevelPlan:
     """New labels, to be given first, and merges; no fragment is in two of them."""
 
     relabels: list[Relabel] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
+    groups: list[MergeTask] = field(default_factory=list)
 
 
-def locality(bucket: Bucket, layout: Layout, allowance: Allowance) -> Locality:
+def plan_levels(bucket: Bucket, layout: Layout, budget: RewriteBudget) -> LevelPlan:
     """What brings the fragments of an open bucket closer to their order.
 
     Afterwards, if it was so before, no two fragments of one level above 0 overlap, whichever of
     the merges come to nothing.
     """
-    order = _Order(bucket, layout, allowance)
+    order = LevelPlanner(bucket, layout, budget)
     if not (order.level != UNSORTED).any():
-        return Locality()
+        return LevelPlan()
     order.flush()
     if not order.groups:
         order.consolidate()
-    return Locality(list(order.relabels()), order.groups)
+    return LevelPlan(list(order.relabels()), order.groups)
 
 
-class _Order:
-    def __init__(self, bucket: Bucket, layout: Layout, allowance: Allowance) -> None:
+class LevelPlanner:
+    def __init__(self, bucket: Bucket, layout: Layout, budget: RewriteBudget) -> None:
         self.bucket = bucket
         self.layout = layout
-        self.allowance = allowance
-        self.heavy = allowance.heavy(bucket)
+        self.budget = budget
+        self.heavy = budget.heavy(bucket)
         self.raw = bucket.level == UNSORTED
         # Where each fragment will be once the new labels are given.
         self.level = np.where(bucket.is_full(layout), np.maximum(bucket.level, 0), UNSORTED)
-        self.groups: list[Group] = []
+        self.groups: list[MergeTask] = []
 
     def rows(self, places: Numbers) -> int:
         return int(self.bucket.rows[places].sum())
@@ -76,40 +76,40 @@ class _Order:
             return
         # In pieces it can be merged; until then the others go on without it.
         in_pieces = entering[self.heavy[entering]]
-        fits = [self.allowance.takes(size, 0) for size in self.bucket.bytes[in_pieces].tolist()]
+        fits = [self.budget.takes(size, 0) for size in self.bucket.bytes[in_pieces].tolist()]
         in_pieces = in_pieces[fits]
         self._add(list(in_pieces[:, None]), [0] * len(in_pieces))
-        parts = Parts(self.bucket, entering[~self.heavy[entering]])
-        alone = parts.alone()
+        clusters = OverlapClusters(self.bucket, entering[~self.heavy[entering]])
+        alone = clusters.alone()
         alone = alone[~self.raw[alone]]
         self.level[alone] = self._lowest(self.bucket.lo[alone], self.bucket.hi[alone], alone)
-        self._merge(list(self._entering(parts)))
+        self._merge(list(self._entering(clusters)))
 
-    def _entering(self, parts: Parts) -> Iterator[Numbers]:
+    def _entering(self, clusters: OverlapClusters) -> Iterator[Numbers]:
         """What is merged of each part of level 0: as much as fits, in the order of the keys."""
-        is_raw = self.raw[parts.places].tolist()
+        is_raw = self.raw[clusters.places].tolist()
         unsorted = np.flatnonzero(is_raw)
-        pieces = Parts(self.bucket, parts.places[unsorted])
+        pieces = OverlapClusters(self.bucket, clusters.places[unsorted])
         piece_starts = unsorted[pieces.starts[:-1]].tolist()
         least = self.bucket.level_0(self.layout)
-        for start, end in parts:
+        for start, end in clusters:
             if end - start == 1 and not is_raw[start]:
                 continue
-            stop = parts.fitting(self.allowance, start, end)
+            stop = clusters.fitting(self.budget, start, end)
             # A small run is worth no rewriting: what order may cost will be more by and by.
             is_much = (
                 stop == end
-                or parts.rows_and_bytes(start, stop)[0] > least
-                or parts.size(start, stop + 1)[0] > self.allowance.run
+                or clusters.rows_and_bytes(start, stop)[0] > least
+                or clusters.size(start, stop + 1)[0] > self.budget.this_run
             )
-            if is_much and self.allowance.takes(*parts.size(start, stop)):
-                yield parts.places[start:stop]
+            if is_much and self.budget.takes(*clusters.size(start, stop)):
+                yield clusters.places[start:stop]
                 continue
             # What is not sorted yet may be, whatever order has cost so far.
             first, last = (bisect_left(piece_starts, place) for place in (start, end))
             for begin, after in pairwise(pieces.starts[first : last + 1]):
-                stop = pieces.fitting(self.allowance, begin, after)
-                if self.allowance.takes(*pieces.size(begin, stop)):
+                stop = pieces.fitting(self.budget, begin, after)
+                if self.budget.takes(*pieces.size(begin, stop)):
                     yield pieces.places[begin:stop]
 
     def consolidate(self) -> None:
@@ -117,7 +117,7 @@ class _Order:
         can_be_taken = ~self.heavy & (self.level == self.bucket.level)
         # What waits in level 0 has paid for its own order.
         waiting = np.flatnonzero((self.level == 0) & can_be_taken)
-        self.allowance.ordered -= int(self.bucket.bytes[waiting].sum())
+        self.budget.ordered -= int(self.bucket.bytes[waiting].sum())
         every = np.flatnonzero((self.level > 0) & can_be_taken)
         every = every[np.argsort(self.level[every], kind="stable")]
         runs = np.split(every, np.flatnonzero(np.diff(self.level[every])) + 1)
@@ -128,9 +128,9 @@ class _Order:
             if rows[first + count - 1] >= count * rows[first]:
                 continue
             together = np.concatenate(runs[first : first + count])
-            parts = Parts(self.bucket, together)
-            alone = parts.alone()
-            merges = list(self._pieces(parts))
+            clusters = OverlapClusters(self.bucket, together)
+            alone = clusters.alone()
+            merges = list(self._pieces(clusters))
             if merges or len(alone) == len(together):
                 # What overlaps nothing goes along by its label: up, so that labels come to an end.
                 highest = self.level[together].max()
@@ -140,17 +140,17 @@ class _Order:
                 self._merge(merges)
                 return
 
-    def _pieces(self, parts: Parts) -> Iterator[Numbers]:
+    def _pieces(self, clusters: OverlapClusters) -> Iterator[Numbers]:
         """All of each part of several fragments, or where no run's budget holds it as much of its
         beginning as this one's does."""
-        for start, end in parts:
-            if self.allowance.in_one_run(parts.size(start, end)[0]):
+        for start, end in clusters:
+            if self.budget.in_one_run(clusters.size(start, end)[0]):
                 stop = end
             else:
-                most = parts.bytes[start] + self.allowance.run
-                stop = bisect_right(parts.bytes, most, start, end + 1) - 1
-            if stop - start > 1 and self.allowance.takes(*parts.size(start, stop)):
-                yield parts.places[start:stop]
+                most = clusters.bytes[start] + self.budget.this_run
+                stop = bisect_right(clusters.bytes, most, start, end + 1) - 1
+            if stop - start > 1 and self.budget.takes(*clusters.size(start, stop)):
+                yield clusters.places[start:stop]
 
     def relabels(self) -> Iterator[Relabel]:
         moved = (self.level != np.maximum(self.bucket.level, 0)) & (self.level > 0)
@@ -185,4 +185,4 @@ class _Order:
         return found
 
     def _add(self, merges: Sequence[Numbers], levels: Sequence[int]) -> None:
-        self.groups += Group.each(self.bucket, LOCALITY, merges, levels, self.layout)
+        self.groups += MergeTask.each(self.bucket, LOCALITY, merges, levels, self.layout)

@@ -12,15 +12,15 @@ import numpy.typing as npt
 from alluvium.plan.compaction.bucket import Bucket, Numbers
 
 
-def in_order(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """`places` in the order of their keys, divided into parts that do not overlap.
+def in_key_order(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """`places` in the order of their keys, divided into clusters that do not overlap.
 
-    Within a part every fragment is connected with every other through fragments that overlap. Of
+    Within a cluster every fragment is connected with every other through fragments that overlap. Of
     those with the same keys small ones are last: what comes late with a bucket's last key is its
     last fragment, and in front of no full one that would be merged with it.
 
     Returns:
-        The places; where in them each part starts; and for each place where in the order of keys
+        The places; where in them each cluster starts; and for each place where in the order of keys
         those up to it end.
     """
     places = places[np.lexsort((-bucket.rows[places], bucket.hi[places], bucket.lo[places]))]
@@ -35,13 +35,13 @@ def meets(bucket: Bucket, places: Numbers, lo: Numbers, hi: Numbers) -> npt.NDAr
     met = np.zeros(len(lo), dtype=bool)
     if not len(places):
         return met
-    places, starts, reach = in_order(bucket, places)
-    # A part has no hole: what lies between its ends overlaps one of its fragments.
-    part_lo, part_hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
-    # The first part that ends behind the start of each range.
-    first = np.searchsorted(part_hi, lo, side="right")
+    places, starts, reach = in_key_order(bucket, places)
+    # A cluster has no hole: what lies between its ends overlaps one of its fragments.
+    cluster_lo, cluster_hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
+    # The first cluster that ends behind the start of each range.
+    first = np.searchsorted(cluster_hi, lo, side="right")
     within = first < len(starts)
-    met[within] = part_lo[first[within]] < hi[within]
+    met[within] = cluster_lo[first[within]] < hi[within]
     return met
 
 

@@ -9,20 +9,20 @@ from alluvium.plan.compaction.bucket import (
     FULL,
     UNSORTED,
     Bucket,
-    Group,
+    MergeTask,
     Numbers,
     filled_by,
     outputs_of,
 )
-from alluvium.plan.compaction.budget import Allowance
-from alluvium.plan.compaction.overlap_clusters import Parts, sums
+from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.overlap_clusters import OverlapClusters, sums
 from alluvium.plan.layout.settings import Layout
 
 # Share of deleted rows above which a fragment is written anew without them.
 MANY_DELETED = 0.1
 
 
-def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> list[Group]:
+def quiet_bucket_merges(bucket: Bucket, layout: Layout, budget: RewriteBudget) -> list[MergeTask]:
     """Merges after which no two fragments overlap and none but a last one is small.
 
     Each row is rewritten once at most; sorted, full fragments that overlap nothing stay as they
@@ -36,7 +36,7 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> list[G
     if len(bucket) == 1 and not anew[0]:
         return []
     settled = bucket.is_full(layout) & ~anew
-    heavy = allowance.heavy(bucket)
+    heavy = budget.heavy(bucket)
     merges: list[Numbers] = []
     are_whole: list[bool] = []
     in_pieces = np.flatnonzero(heavy & anew & ~bucket.stuck)
@@ -45,27 +45,27 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> list[G
         in_pieces, bucket.bytes[in_pieces].tolist(), ordered.tolist(), strict=True
     ):
         # In pieces it can be merged; until then the others go on without it.
-        if allowance.takes(size, size * is_ordered):
+        if budget.takes(size, size * is_ordered):
             merges.append(np.array([place]))
             are_whole.append(False)
-    parts = Parts(bucket, np.flatnonzero(~heavy))
-    needed = sums(anew[parts.places])
-    stays = settled[parts.places].tolist()
+    clusters = OverlapClusters(bucket, np.flatnonzero(~heavy))
+    needed = sums(anew[clusters.places])
+    stays = settled[clusters.places].tolist()
     count = len(stays)
-    # Where in `parts.places` the merge starts that is being put together.
+    # Where in `clusters.places` the merge starts that is being put together.
     first = 0
-    for start, end in [*parts, (count, count)]:
+    for start, end in [*clusters, (count, count)]:
         if end - start > 1 or (start < count and not stays[start]):
             continue
         last = start
-        helps = first < start < count and _helps(parts, first, end, layout)
-        if helps and allowance.holds(*parts.size(first, end)):
+        helps = first < start < count and _helps(clusters, first, end, layout)
+        if helps and budget.holds(*clusters.size(first, end)):
             last = end
         # A single small fragment that is sorted is the last one of its bucket.
         if last - first > 1 or needed[last] > needed[first]:
-            fitting = parts.fitting(allowance, first, last)
-            if allowance.takes(*parts.size(first, fitting)):
-                merges.append(parts.places[first:fitting])
+            fitting = clusters.fitting(budget, first, last)
+            if budget.takes(*clusters.size(first, fitting)):
+                merges.append(clusters.places[first:fitting])
                 are_whole.append(fitting == last)
         first = end
     if not merges:
@@ -74,18 +74,18 @@ def final_groups(bucket: Bucket, layout: Layout, allowance: Allowance) -> list[G
     # the same level already.
     highest = 0 if heavy.any() else 1
     levels = [highest if is_whole else 0 for is_whole in are_whole]
-    return Group.each(bucket, FINAL, merges, levels, layout)
+    return MergeTask.each(bucket, FINAL, merges, levels, layout)
 
 
-def _helps(parts: Parts, first: int, end: int, layout: Layout) -> bool:
+def _helps(clusters: OverlapClusters, first: int, end: int, layout: Layout) -> bool:
     """Whether a settled fragment, the last of these, is merged with those before it: they would
     make a small one, and with it fewer fragments, or full ones for sure.
 
     Outputs have nearly as many rows as one another. Where bytes decide, one of them may be small
     again, and a next run would merge it again.
     """
-    if filled_by(*parts.rows_and_bytes(first, end - 1), layout) >= FULL:
+    if filled_by(*clusters.rows_and_bytes(first, end - 1), layout) >= FULL:
         return False
-    rows, size = parts.rows_and_bytes(first, end)
+    rows, size = clusters.rows_and_bytes(first, end)
     outputs = outputs_of(rows, size, layout)
     return bool(outputs < end - first or rows / outputs >= FULL * layout.target_rows)

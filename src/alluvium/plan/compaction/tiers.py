@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from alluvium.plan.compaction.bucket import AGE, COUNT, UNSORTED, Bucket, Group, Numbers
+from alluvium.plan.compaction.bucket import AGE, COUNT, UNSORTED, Bucket, MergeTask, Numbers
 from alluvium.plan.layout.settings import Layout
 
 COOLING = 86400.0  # seconds
 
 
-def tier_groups(bucket: Bucket, layout: Layout, now: float) -> Iterator[Group]:
+def tier_merges(bucket: Bucket, layout: Layout, now: float) -> Iterator[MergeTask]:
     """Merges of fragments of one size class, smallest first; none that share a fragment.
 
     While the bucket is hot each takes `fan_in` fragments. New ones and such as have been merged
@@ -43,7 +43,7 @@ def tier_groups(bucket: Bucket, layout: Layout, now: float) -> Iterator[Group]:
         if alike < (needed_if_mixed if is_mixed else needed):
             first += 1
             continue
-        yield Group.of(bucket, reason, taken, 0, layout)
+        yield MergeTask.of(bucket, reason, taken, 0, layout)
         first += len(taken)
 
 

@@ -89,7 +89,7 @@ def generated_column(layout: Layout, partition_by: Sequence[str]) -> GeneratedCo
     return GeneratedColumn(column, window)
 
 
-def batch_query(
+def completed_query(
     batch: str, computed: Mapping[str, str], partition_by: Sequence[str], sort_by: Sequence[str]
 ) -> str:
     """A query of the rows of the relation `batch` as their table takes them.

@@ -23,7 +23,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from alluvium.engine import pools
 from alluvium.engine import session as engine
 from dbt.adapters.alluvium import clock, streams, told
-from dbt.adapters.alluvium.session import SessionHandle
+from dbt.adapters.alluvium.handle import SessionHandle
 
 logger = AdapterLogger("Alluvium")
 

@@ -20,7 +20,7 @@ from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
 from alluvium.plan.layout.errors import LayoutError, refusals
 from alluvium.plan.layout.generated import GeneratedColumn, generated_column, with_time
-from alluvium.plan.layout.generated import batch_query as generated_sql
+from alluvium.plan.layout.generated import completed_query
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.schema import shown
 from dbt.adapters.alluvium import told
@@ -103,7 +103,7 @@ def batch_query(
     sort_by = layout.sort_by if layout is not None and in_order else ()
     if not computed and not sort_by:
         return None
-    return generated_sql(batch, computed, partition_columns(partition_by), sort_by)
+    return completed_query(batch, computed, partition_columns(partition_by), sort_by)
 
 
 def check(

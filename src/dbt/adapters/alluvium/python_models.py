@@ -21,7 +21,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import Figures
-from dbt.adapters.alluvium.session import SessionHandle
+from dbt.adapters.alluvium.handle import SessionHandle
 
 # The names under which create_table_as leaves the write for us, after the user's code.
 _VIEW, _SQL = "__alluvium_view", "__alluvium_sql"

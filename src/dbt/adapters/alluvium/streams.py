@@ -197,7 +197,7 @@ def append(
     *,
     full_refresh: bool,
     empty: bool,
-) -> stream.Figures:
+) -> stream.StreamFigures:
     """Run a streaming table's query over the one stream that it reads."""
     views = _mentioned(sql)
     if len(views) != 1:
@@ -210,7 +210,7 @@ def append(
     try:
         if empty:
             stream.create_empty(session, feed, sql, views[0], target)
-            return stream.Figures()
+            return stream.StreamFigures()
         return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
     except stream.SpecError as error:
         raise DbtRuntimeError(str(error)) from error
@@ -253,7 +253,7 @@ def holds_delta(session: SparkSession, folder: str | None) -> bool:
     return folder is not None and Files(session).exists(f"{folder}/_delta_log")
 
 
-def as_dict(figures: stream.Figures, model: str, empty: bool) -> dict[str, Any]:
+def as_dict(figures: stream.StreamFigures, model: str, empty: bool) -> dict[str, Any]:
     """Figures for macros, with the line for the console."""
     line = f"{model}: its source was not read (--empty)" if empty else figures.line(model)
     return {**asdict(figures), "newest": as_text(figures.newest), "line": line}

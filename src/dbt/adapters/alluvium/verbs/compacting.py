@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 
 from alluvium.names import quoted
 from dbt.adapters.alluvium import layouts, storage, suggestions
-from dbt.adapters.alluvium.session import spark_errors
+from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 

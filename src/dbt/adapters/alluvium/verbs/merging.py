@@ -17,7 +17,7 @@ from alluvium.plan.ranges import UnfitError
 from dbt.adapters.alluvium import freshness, layouts, nested, told
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, written
-from dbt.adapters.alluvium.session import spark_errors
+from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from dbt.adapters.base import available
 
 from alluvium.windows.window import Window
 from dbt.adapters.alluvium import windows
-from dbt.adapters.alluvium.session import spark_errors
+from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
-from dbt.adapters.alluvium.session import spark_errors
+from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 _VECTORS = "delta.enableDeletionVectors"

@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from alluvium.names import bare, literal, quoted
 from dbt.adapters.alluvium import named
 from dbt.adapters.alluvium.column import AlluviumColumn
-from dbt.adapters.alluvium.session import spark_errors
+from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.statements import limited
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 

@@ -11,7 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.alluvium import catalog, layouts, streams
 from dbt.adapters.alluvium.relation import AlluviumRelation
-from dbt.adapters.alluvium.session import spark_errors
+from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 

@@ -1,4 +1,4 @@
-"""Parts, and what fits of them: against sums that are made one by one."""
+"""OverlapClusters, and what fits of them: against sums that are made one by one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.playground import Fragment, Playground, components
 
 from alluvium.plan.compaction.bucket import UNSORTED
-from alluvium.plan.compaction.budget import Allowance
-from alluvium.plan.compaction.overlap_clusters import Parts
+from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.overlap_clusters import OverlapClusters
 from alluvium.plan.layout.settings import Layout
 
 FRAGMENT = st.builds(
@@ -29,7 +29,7 @@ def test_of_each_part_the_first_fragments_fit(
     for fragment in fragments:
         bucket.add(fragment)
     known = bucket.bucket()
-    parts = Parts(known, np.arange(len(known)))
+    parts = OverlapClusters(known, np.arange(len(known)))
     expected = components(known, np.arange(len(known)))
     assert [parts.places[start:end].tolist() for start, end in parts] == [
         part.tolist() for part in expected
@@ -50,5 +50,5 @@ def test_of_each_part_the_first_fragments_fit(
                 break
             fitting += 1
         assert parts.rows_and_bytes(start, end)[0] == sum(len(fragments[at].keys) for at in part)
-        fit = parts.fitting(Allowance(run=run, ordered=ordered), start, end) - start
+        fit = parts.fitting(RewriteBudget(this_run=run, ordered=ordered), start, end) - start
         assert fit == max(fitting, min(2, len(part)))

@@ -9,7 +9,7 @@ from alluvium.wording import counted, newest
 
 
 @dataclass(frozen=True)
-class Figures:
+class StreamFigures:
     """What one run did.
 
     Attributes:

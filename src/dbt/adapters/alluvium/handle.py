@@ -37,7 +37,7 @@ def spark_errors(sql: str = "", start: int = 0) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptBatch:
     """Rows that Spark keeps.
 
     planned: done when Spark knows how to read them.
@@ -57,7 +57,7 @@ class SessionHandle:
 
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _KeptBatch] = {}
         # Version of the merged table that its merge must find: that of the node's batch, if it
         # reads the table, or the one that was verified.
         self.merge_at: int | None = None
@@ -99,7 +99,7 @@ class SessionHandle:
             beside, self.session, self.session._jsparkSession, lambda: batch.keep(rows)
         )
         beside.shutdown(wait=False)
-        self._kept[relation] = _Kept(rows, planned, put_back)
+        self._kept[relation] = _KeptBatch(rows, planned, put_back)
 
     def release(self, relation: str) -> None:
         """Let go of what `keep` kept: a table that moved on since would be another plan."""

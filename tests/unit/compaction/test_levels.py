@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.playground import ROW_BYTES, Fragment, Keys, Playground, clashes
 
-from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Group
-from alluvium.plan.compaction.budget import Allowance
-from alluvium.plan.compaction.levels import Locality, locality
+from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, MergeTask
+from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.levels import LevelPlan, plan_levels
 from alluvium.plan.compaction.overlap import depth
-from alluvium.plan.compaction.plan import plan
+from alluvium.plan.compaction.compaction_plan import plan
 from alluvium.plan.layout.settings import Layout
 
 Draw = Callable[[np.random.Generator, int, int], Keys]
@@ -64,7 +64,7 @@ def clashes_within_levels(bucket: Playground) -> int:
     return sum(clashes(bucket.at(level)) for level in bucket.levels() if level > 0)
 
 
-def carry_out(bucket: Playground, found: Locality) -> None:
+def carry_out(bucket: Playground, found: LevelPlan) -> None:
     """As it is committed: the labels, then each merge; a run may end behind any of them."""
     labels = [path for relabel in found.relabels for path in relabel.inputs]
     merged = [path for group in found.groups for path in group.inputs]
@@ -78,7 +78,7 @@ def carry_out(bucket: Playground, found: Locality) -> None:
         assert clashes_within_levels(bucket) == 0
 
 
-def cost(bucket: Playground, groups: Iterable[Group]) -> int:
+def cost(bucket: Playground, groups: Iterable[MergeTask]) -> int:
     """Bytes that are rewritten for order alone: of what a size tier has sorted before."""
     merged = [path for group in groups if group.reason == LOCALITY for path in group.inputs]
     inputs = [bucket.fragments[path] for path in merged]
@@ -110,7 +110,7 @@ def test_levels_stay_without_overlaps_and_within_what_the_tiers_cost(
             continue
         while found := plan(bucket.table(), bucket.layout, 0.0):
             paid += cost(bucket, found.groups)
-            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
             every = bucket.fragments.values()
             tiers, order = (sum(of) for of in zip(*map(spent, every), strict=True))
             # Each is rounded to bytes, at every merge.
@@ -141,7 +141,7 @@ def test_order_costs_no_more_cpu_time_than_the_tiers_once_its_price_is_known(
                 ordered = cost(bucket, [group])
                 by_tiers += (group.bytes - ordered) * each
                 by_order += ordered * each
-            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
             assert [sum(of) for of in zip(*map(cpu, bucket.fragments.values()), strict=True)] == (
                 pytest.approx([by_tiers, by_order], rel=0.001)
             )
@@ -188,7 +188,7 @@ def test_what_no_merge_can_take_stays_and_stops_no_others(name: str) -> None:
         for _ in range(5):
             found = plan(bucket.table(), bucket.layout, 0.0, stuck=stuck)
             assert stuck.isdisjoint(path for group in found.groups for path in group.inputs)
-            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
     assert stuck <= set(bucket.fragments)
     assert bucket.rows().tolist() == sorted(np.concatenate(landed).tolist())
     assert bucket.rewritten[LOCALITY] > 1000
@@ -203,20 +203,20 @@ def test_runs_with_nothing_new_come_to_an_end(fits: int, growth: int) -> None:
         bucket.land(any_of(rng, int(rng.integers(1, 250)), at // 4))
         if at % 3 == 0:
             found = plan(bucket.table(), bucket.layout, 0.0)
-            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
     paths = list(bucket.fragments)
     stuck = {paths[place] for place in rng.integers(0, len(paths), 5)}
     labels_alone = plans = 0
     while found := plan(bucket.table(), bucket.layout, 0.0, stuck=stuck):
-        carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+        carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
         labels_alone = 0 if found.groups else labels_alone + 1
         plans += 1
         assert labels_alone <= 3
         assert plans < 300
 
 
-def found(bucket: Playground, ordered: float = float("inf")) -> Locality:
-    return locality(bucket.bucket(), bucket.layout, Allowance(ordered=ordered))
+def found(bucket: Playground, ordered: float = float("inf")) -> LevelPlan:
+    return plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(ordered=ordered))
 
 
 def rows_of(start: int, end: int) -> range:
@@ -228,7 +228,7 @@ def test_level_0_waits_for_its_limit() -> None:
     bucket = Playground(layout(2, 300))
     for _ in range(3):
         bucket.put(rows_of(0, 1000), level=0)
-    assert found(bucket) == Locality()
+    assert found(bucket) == LevelPlan()
     bucket.put(rows_of(0, 1000), level=0)
     [group] = found(bucket).groups
     assert (len(group.inputs), group.level, group.reason) == (4, 1, LOCALITY)
@@ -242,7 +242,7 @@ def test_level_0_waits_until_it_is_deeper_than_the_runs() -> None:
         bucket.put(rows_of(0, 1000), level=0)
         # A level may hold any number of fragments that do not overlap.
         bucket.put(rows_of(2000, 3000), level=bucket.written)
-        assert found(bucket) == Locality()
+        assert found(bucket) == LevelPlan()
     bucket.put(rows_of(0, 1000), level=0)
     assert [len(group.inputs) for group in found(bucket).groups] == [4]
 
@@ -296,7 +296,7 @@ def test_levels_stay_without_overlaps_whichever_parts_do_not_fit(seed: int) -> N
         known.lo[place], known.hi[place] = one.keys[0], one.keys[-1]
     size = int(known.bytes.sum())
     run, ordered = rng.integers(0, size, 2).tolist()
-    found = locality(known, bucket.layout, Allowance(size, run, ordered))
+    found = plan_levels(known, bucket.layout, RewriteBudget(size, run, ordered))
     assert sum(group.bytes for group in found.groups) <= run
     assert cost(bucket, found.groups) <= ordered
     carry_out(bucket, found)
@@ -315,7 +315,7 @@ def test_runs_alike_in_size_are_merged_and_others_not() -> None:
     assert [(label.inputs, label.level) for label in plan_of.relabels] == [((alone,), 3)]
     carry_out(bucket, plan_of)
     assert all(bucket.fragments[path].level == 4 for path in large)
-    assert found(bucket) == Locality()
+    assert found(bucket) == LevelPlan()
 
 
 def test_what_waits_in_level_0_keeps_what_it_may_cost() -> None:
@@ -323,7 +323,7 @@ def test_what_waits_in_level_0_keeps_what_it_may_cost() -> None:
     for level in (0, 1, 2):
         bucket.put(rows_of(0, 1000), level)
     size = bucket.fragments["/000000"].bytes
-    assert found(bucket, 3 * size - 1) == Locality()
+    assert found(bucket, 3 * size - 1) == LevelPlan()
     assert [len(group.inputs) for group in found(bucket, 3 * size).groups] == [2]
 
 
@@ -345,7 +345,7 @@ def test_order_costs_no_more_than_it_may() -> None:
     size = bucket.fragments["/000000"].bytes
     assert [len(group.inputs) for group in found(bucket, 4 * size).groups] == [4]
     assert [len(group.inputs) for group in found(bucket, 4 * size - 1).groups] == [3]
-    assert found(bucket, 2 * size - 1) == Locality()
+    assert found(bucket, 2 * size - 1) == LevelPlan()
     # Sorting what is not sorted yet is the size tiers' part.
     unsorted = Playground(bucket.layout)
     for _ in range(4):
@@ -364,7 +364,7 @@ def test_runs_that_do_not_overlap_become_one_by_their_labels() -> None:
     assert plan_of.groups == []
     carry_out(bucket, plan_of)
     assert len(bucket.at(5)) == 2
-    assert found(bucket, 0) == Locality()
+    assert found(bucket, 0) == LevelPlan()
 
 
 def test_files_of_which_no_two_fit_into_the_budget_stop_no_others() -> None:
@@ -372,7 +372,7 @@ def test_files_of_which_no_two_fit_into_the_budget_stop_no_others() -> None:
     bucket = Playground(layout(2, 200, budget=100_000))
     for rows in (600, 600, 1200, 100, 100, 100, 100):
         bucket.land(uniform(rng, rows, 0))
-    found = locality(bucket.bucket(), bucket.layout, Allowance(100_000, 100_000))
+    found = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000))
     assert sorted(len(group.inputs) for group in found.groups) == [1, 4]
     assert sum(group.bytes for group in found.groups) == 100_000
     assert [group.level for group in found.groups if len(group.inputs) == 1] == [0]
@@ -385,9 +385,9 @@ def test_a_sorted_file_that_is_too_heavy_is_no_reason_to_merge_others() -> None:
     bucket.put(range(0, 6000, 10), level=0)
     for start in (1, 2):
         bucket.put(range(start, 1000, 10), level=0)
-    assert not locality(bucket.bucket(), bucket.layout, Allowance(100_000, 100_000)).groups
+    assert not plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000)).groups
     bucket.put(range(3, 6200, 20), level=0)
-    [group] = locality(bucket.bucket(), bucket.layout, Allowance(100_000, 100_000)).groups
+    [group] = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000)).groups
     assert len(group.inputs) == 3
 
 
@@ -400,8 +400,8 @@ def test_levels_that_no_budget_holds_are_merged_piece_by_piece() -> None:
             bucket.put(range(start, start + width, width // 100), level)
     rows, before, plans = bucket.rows(), clashes(bucket.fragments.values()), 0
     while True:
-        merged = locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000))
-        if merged == Locality():
+        merged = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(40_000, 40_000))
+        if merged == LevelPlan():
             break
         assert sum(group.bytes for group in merged.groups) <= 40_000
         carry_out(bucket, merged)
@@ -421,7 +421,7 @@ def test_a_sorted_file_that_is_too_heavy_keeps_no_levels_from_being_merged() -> 
         for start in (3000, 4000):
             bucket.put(rows_of(start, start + 1000), level)
     bucket.put(rows_of(0, 1000), level=1)
-    merged = locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000))
+    merged = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(40_000, 40_000))
     assert [len(group.inputs) for group in merged.groups] == [2, 2]
     carry_out(bucket, merged)
     assert heavy in bucket.fragments
@@ -432,7 +432,7 @@ def test_what_no_merge_can_take_is_not_moved_up_for_ever() -> None:
     bucket.put(rows_of(0, 1000), level=1)
     bucket.put(range(0, 2500, 10), level=2)
     bucket.put(rows_of(5000, 6000), level=3)
-    assert locality(bucket.bucket(), bucket.layout, Allowance(40_000, 40_000)) == Locality()
+    assert plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(40_000, 40_000)) == LevelPlan()
 
 
 @pytest.mark.parametrize("full", [{"target_rows": 100}, {"target_bytes": 100 * ROW_BYTES}])
@@ -442,7 +442,7 @@ def test_level_0_has_room_for_16_full_fragments_whatever_fills_them(full: dict[s
     for landed in range(1, 126):
         bucket.land(rng.integers(0, 10**6, 100))
         while found := plan(bucket.table(), bucket.layout, 0.0):
-            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
         assert depth(bucket.bucket(), np.arange(len(bucket.fragments))) <= min(landed, 24)
 
 
@@ -458,7 +458,7 @@ def test_levels_are_few_and_labels_rare(values: int, files: int) -> None:
             bucket.land(rng.integers(0, values, 32 // files))
         while found := plan(bucket.table(), bucket.layout, 0.0):
             labels += sum(len(label.inputs) for label in found.relabels)
-            carry_out(bucket, Locality(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
         depths.append(depth(bucket.bucket(), np.arange(len(bucket.fragments))))
         # Batches of 1, 2, 3, ... fragments are as few as can be where each row is merged once.
         assert len(bucket.levels()) <= 2 + np.sqrt(2 * len(bucket.fragments))
@@ -472,7 +472,7 @@ def test_a_merge_that_never_commits_moves_nothing_for_ever() -> None:
     bucket.put(rows_of(0, 1000), level=2)
     bucket.put(range(0, 1000, 5), level=3)
     labels = 0
-    while found := locality(bucket.bucket(), bucket.layout, Allowance(30_000, 30_000)).relabels:
+    while found := plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(30_000, 30_000)).relabels:
         bucket.relabel(found)
         labels += 1
         assert labels < 10

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.playground import ROW_BYTES, Fragment, Playground, clashes, overlap
 
-from alluvium.plan.compaction.bucket import FINAL, UNSORTED, Group
-from alluvium.plan.compaction.budget import Allowance
-from alluvium.plan.compaction.quiet_bucket import final_groups
+from alluvium.plan.compaction.bucket import FINAL, UNSORTED, MergeTask
+from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.layout.settings import Layout
 
 LAYOUT = Layout(("a",), target_rows=20, target_bytes=10**12, level_rows=100, growth=2)
@@ -40,8 +40,8 @@ def buckets(draw: st.DrawFn) -> Playground:
     return bucket
 
 
-def groups(bucket: Playground, budget: float = float("inf")) -> list[Group]:
-    return list(final_groups(bucket.bucket(), LAYOUT, Allowance(budget, budget)))
+def groups(bucket: Playground, budget: float = float("inf")) -> list[MergeTask]:
+    return list(quiet_bucket_merges(bucket.bucket(), LAYOUT, RewriteBudget(budget, budget)))
 
 
 def is_small(one: Fragment) -> bool:
@@ -98,7 +98,7 @@ def test_what_no_merge_can_take_stays_and_stops_no_others(
     stuck = {path for path in before if shuffle.random() < 0.3}
     known = bucket.bucket()
     marked = replace(known, stuck=np.array([path in stuck for path in known.paths]))
-    bucket.apply(list(final_groups(marked, LAYOUT, Allowance())))
+    bucket.apply(list(quiet_bucket_merges(marked, LAYOUT, RewriteBudget())))
     assert bucket.rows().tolist() == rows.tolist()
     assert {path: bucket.fragments[path] for path in stuck} == {
         path: before[path] for path in stuck
@@ -204,7 +204,7 @@ def test_what_has_lost_many_rows_is_written_anew(rows: int, share: float, writte
     lost = np.array([0, round(rows * 100 * share), 0])
     with_rows = replace(bucket.bucket(), rows=bucket.bucket().rows * 100 - lost, deleted=lost)
     hundredfold = replace(LAYOUT, target_rows=100 * LAYOUT.target_rows)
-    found = list(final_groups(with_rows, hundredfold, Allowance()))
+    found = list(quiet_bucket_merges(with_rows, hundredfold, RewriteBudget()))
     # What has become small takes the next one with it.
     assert [group.inputs for group in found] == ([(hollow, behind)[:written]] if written else [])
 
@@ -223,7 +223,7 @@ def test_what_is_in_order_is_merged_only_into_fewer(rows: list[int], weights: li
         bucket.put(range(100 * place, 100 * place + count), level=1)
     sizes = np.array(rows) * np.array(weights[: len(rows)])
     heavy_rows = replace(bucket.bucket(), bytes=sizes)
-    for group in final_groups(heavy_rows, layout, Allowance()):
+    for group in quiet_bucket_merges(heavy_rows, layout, RewriteBudget()):
         assert group.outputs < len(group.inputs)
 
 
@@ -252,7 +252,7 @@ def test_what_does_not_fit_in_with_its_neighbour_is_written_alone() -> None:
     lost = np.array([18, 0])
     rows = bucket.bucket().rows - lost
     without = replace(bucket.bucket(), rows=rows, bytes=rows * ROW_BYTES, deleted=lost)
-    found = list(final_groups(without, LAYOUT, Allowance(run=21 * ROW_BYTES)))
+    found = list(quiet_bucket_merges(without, LAYOUT, RewriteBudget(run=21 * ROW_BYTES)))
     assert [group.inputs for group in found] == [(hollow,)]
 
 
@@ -277,5 +277,5 @@ def test_a_late_row_with_the_last_key_is_written_once(late: str) -> None:
             known, paths=[paths[n] for n in order], rows=known.rows[order],
             bytes=known.bytes[order], level=known.level[order],
         )  # fmt: skip
-        found = final_groups(named, LAYOUT, Allowance())
+        found = quiet_bucket_merges(named, LAYOUT, RewriteBudget())
         assert [group.inputs for group in found] == ([(late,)] if level == UNSORTED else [])

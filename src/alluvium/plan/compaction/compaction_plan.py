@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alluvium.plan.compaction import tags
-from alluvium.plan.compaction.bucket import UNSORTED, Bucket, Group, Numbers, Relabel
-from alluvium.plan.compaction.budget import Allowance
-from alluvium.plan.compaction.levels import locality
-from alluvium.plan.compaction.quiet_bucket import final_groups
-from alluvium.plan.compaction.tiers import tier_groups
+from alluvium.plan.compaction.bucket import UNSORTED, Bucket, MergeTask, Numbers, Relabel
+from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.levels import plan_levels
+from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
+from alluvium.plan.compaction.tiers import tier_merges
 from alluvium.plan.layout.settings import Layout
 
 FRAGMENTS = pa.schema(
@@ -41,14 +41,14 @@ _HIGHEST = 10_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class CompactionPlan:
     """New labels, given first, and merges; no fragment is in two of them.
 
     waiting: merges that the budget leaves for later runs, as a whole or in part.
     """
 
     relabels: tuple[Relabel, ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[MergeTask, ...] = ()
     waiting: int = 0
 
     @property
@@ -66,7 +66,7 @@ def plan(
     now: float,
     spent: int = 0,
     stuck: Collection[str] = frozenset(),
-) -> Plan:
+) -> CompactionPlan:
     """What the fragments of a table need.
 
     Open buckets first: their size tiers, which keep the number of fragments down. Then the final
@@ -82,12 +82,12 @@ def plan(
     every = sorted(buckets(fragments, layout, stuck), key=lambda one: (one.ends or 0.0, one.name))
     quiet = [is_quiet(one, layout, now) for one in every]
     if layout.budget is None:
-        return _plan(every, quiet, layout, now, Allowance())
-    allowance = Allowance(layout.budget, run=layout.budget - spent)
-    found = _plan(every, quiet, layout, now, allowance)
-    if not allowance.limits:
+        return _plan(every, quiet, layout, now, RewriteBudget())
+    budget = RewriteBudget(layout.budget, this_run=layout.budget - spent)
+    found = _plan(every, quiet, layout, now, budget)
+    if not budget.limits:
         return found
-    whole = _plan(every, quiet, layout, now, Allowance())
+    whole = _plan(every, quiet, layout, now, RewriteBudget())
     return replace(found, waiting=len(set(whole.groups) - set(found.groups)))
 
 
@@ -96,24 +96,24 @@ def _plan(
     quiet: Sequence[bool],
     layout: Layout,
     now: float,
-    allowance: Allowance,
-) -> Plan:
+    budget: RewriteBudget,
+) -> CompactionPlan:
     relabels: list[Relabel] = []
-    groups: list[Group] = []
+    groups: list[MergeTask] = []
     still_open = [one for one, is_over in zip(every, quiet, strict=True) if not is_over]
     for bucket in still_open:
         groups += [
-            group for group in tier_groups(bucket, layout, now) if allowance.takes(group.bytes, 0)
+            group for group in tier_merges(bucket, layout, now) if budget.takes(group.bytes, 0)
         ]
     for bucket, is_over in zip(every, quiet, strict=True):
         if is_over:
-            groups += final_groups(bucket, layout, allowance)
+            groups += quiet_bucket_merges(bucket, layout, budget)
     for bucket in still_open:
-        allowance.ordered = bucket.left_for_order()
-        found = locality(bucket, layout, allowance)
+        budget.ordered = bucket.left_for_order()
+        found = plan_levels(bucket, layout, budget)
         relabels += found.relabels
         groups += found.groups
-    return Plan(tuple(relabels), tuple(groups))
+    return CompactionPlan(tuple(relabels), tuple(groups))
 
 
 def is_quiet(bucket: Bucket, layout: Layout, now: float) -> bool:
