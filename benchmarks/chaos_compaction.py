@@ -56,9 +56,9 @@ import pyarrow.parquet as pq
 from chaos import rounds
 from chaos.rounds import LOST, Worker
 from deltalake import DeltaTable, QueryBuilder
-from support import curve
 from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
+from support import curve
 
 from alluvium.compact import history
 from alluvium.compact.outcome import Compacted

@@ -14,14 +14,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from support.opens import counting
 from pyspark.sql import SparkSession
+from support.opens import counting
 
 from alluvium.delta import log
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.engine import core_seconds
 from alluvium.names import quoted
 from alluvium.plan.compaction import tags
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.plan.layout.settings import Layout
 from compacting.contenders import Alluvium, Contender, sized
 from compacting.ledger import Ledger

@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact import run
 from alluvium.delta import log, table_files
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.engine import jvm
 from alluvium.plan.compaction.bucket import UNSORTED
 from alluvium.plan.compaction.compaction_plan import FRAGMENTS, plan
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout

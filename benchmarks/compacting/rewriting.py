@@ -11,8 +11,8 @@ from support.arrivals import LARGE, ORDERS, SIZES, arrive, settle, to_one, trick
 from support.playground import Keys, Playground, clashes, huffman
 
 from alluvium.plan.compaction.bucket import FINAL, LOCALITY
-from alluvium.plan.compaction.overlap import depth
 from alluvium.plan.compaction.compaction_plan import plan
+from alluvium.plan.compaction.overlap import depth
 from alluvium.plan.layout.settings import Layout
 from compacting import events
 

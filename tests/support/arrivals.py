@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from support.playground import Playground, huffman
 
 from alluvium.plan.compaction.tiers import tier_merges
 from alluvium.plan.layout.settings import Layout
+from support.playground import Playground, huffman
 
 # Nothing becomes full, and all files are above the lowest class.
 LARGE = Layout(("a",), target_rows=10**7, target_bytes=10**12)

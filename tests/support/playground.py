@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, MergeTask, Numbers, Relabel
-from alluvium.plan.compaction.overlap import in_key_order
 from alluvium.plan.compaction.compaction_plan import FRAGMENTS
+from alluvium.plan.compaction.overlap import in_key_order
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout.settings import Layout
 

@@ -27,7 +27,7 @@ def test_names() -> None:
 def test_what_is_made_of_them() -> None:
     assert progress.app_id("model.shop.items", "t-1") == "alluvium/model.shop.items/t-1"
     names = {field.name for field in dataclasses.fields(Checkpoint)}
-    place = Checkpoint(**{name: "x" for name in names})
+    place = Checkpoint(**dict.fromkeys(names, "x"))
     assert place.app_id == "alluvium/stream/x"
     assert arrivals.noted(batch_id=3, files=1) == '{"alluvium_stream": {"batch_id": 3, "files": 1}}'
     assert backoffs.app_id(Layout(("a",)), "t-1").startswith("alluvium.pause:")

@@ -26,8 +26,8 @@ from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
 from alluvium.plan.compaction import backoff, tags
 from alluvium.plan.compaction.bucket import MergeTask
-from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan
+from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.layout.settings import ZORDER, Layout
 
 # Plans that one run carries out at most: a merge may make others due, and a merge that another
@@ -75,7 +75,8 @@ def compact(
         clock: seconds since 1970.
         say: takes a line of progress.
         may_back_off: whether to leave the table alone as long as an earlier look has found that
-            nothing will be due, and to note in its log for how long this one has; see `compaction_backoff`.
+            nothing will be due, and to note in its log for how long this one has; see
+            `compaction_backoff`.
 
     Raises:
         LayoutError: the table cannot have this layout.
@@ -99,7 +100,7 @@ class _Run:
     clock: Callable[[], float]
     say: Callable[[str], None]
     may_back_off: bool = False
-    done: Compacted = Compacted()
+    done: Compacted = field(default_factory=Compacted)
     failures: Failures = field(default_factory=Failures)
 
     def execute(self) -> Compacted:
@@ -126,7 +127,9 @@ class _Run:
     def _round(self, first: bool) -> bool:
         """Carry out one plan; False where there was nothing to do."""
         model = self.model
-        rewriter, layout, fragments = read_state(Rewriter, self.session, self.table, self.layout, model)
+        rewriter, layout, fragments = read_state(
+            Rewriter, self.session, self.table, self.layout, model
+        )
         # A merge that fails takes nothing of the budget: it would in every run.
         spent = self.done.bytes_read + self.done.bytes_given_up
         if layout.budget is not None and spent >= layout.budget:

@@ -83,7 +83,7 @@ class TableFiles(jvm.SessionCopy):
         window: str | None,
         sorted_by: str = "",
     ) -> pa.Table:
-        """The data files, a row each, columns as `alluvium.plan.compaction.compaction_plan.FRAGMENTS`.
+        """The data files, a row each, columns as `compaction_plan.FRAGMENTS`.
 
         first: column by whose statistics untagged files are placed, the row key's first one; None
             where the log does not tell their place.

@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -23,7 +22,6 @@ from typing import TypedDict, cast
 
 from alluvium.engine import EngineError, ivy, versions
 from alluvium.engine.ivy import (
-    IVY_SETTINGS_ENV,
     JarError,
     JarSet,
     Progress,
@@ -252,9 +250,7 @@ def _described(folder: Path, wanted: JarSet, store: Path) -> list[_File]:
     for name, digest in wanted.sha256.items():
         if digests[name] != digest:
             raise JarError(
-                unavailable(
-                    wanted, store, f"{name} has SHA-256 {digests[name]}, expected {digest}"
-                )
+                unavailable(wanted, store, f"{name} has SHA-256 {digests[name]}, expected {digest}")
             )
     ordered = [*wanted.sha256, *(name for name in jars if name not in wanted.sha256)]
     return [

@@ -1,17 +1,17 @@
 """Append-only bronze tables from files or Kafka, exactly once (``streaming_table``)."""
 
 from alluvium.ingest.append import append, create_empty
-from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.parsing import check_schema
 from alluvium.ingest.spec import Feed, SpecError, StreamError, StreamSpec, parse_spec
+from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.target import Target, highest_batch
 from alluvium.ingest.views import register_batch_view
 
 __all__ = [
     "Feed",
-    "StreamFigures",
     "SpecError",
     "StreamError",
+    "StreamFigures",
     "StreamSpec",
     "Target",
     "append",

@@ -22,15 +22,15 @@ from pyspark.sql import DataFrame, SparkSession
 from alluvium.delta import arrivals
 from alluvium.engine.causes import reason
 from alluvium.ingest import checkpoint as checkpoints
-from alluvium.ingest.stream_figures import StreamFigures
+from alluvium.ingest.events import Trigger
 from alluvium.ingest.files import Files
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.kafka_source import KafkaSource
 from alluvium.ingest.micro_batches import MicroBatches, not_alone
-from alluvium.ingest.events import Trigger
 from alluvium.ingest.sources import open_source
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.ingest.start import held_back, is_kafka_idle, last_epoch, starting_place
+from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.target import (
     Target,
     check_columns,

@@ -13,6 +13,7 @@ from alluvium.ingest.events import HEADERS, PLACE, Trigger, event_columns, lacki
 from alluvium.ingest.files import Files
 from alluvium.ingest.spec import Feed
 
+
 class KafkaSource:
     """Kafka topics; the partition is ``<topic>-<number>``, from the earliest event by default."""
 

@@ -13,10 +13,10 @@ from alluvium.delta.order import sorted_in_tasks
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import Trigger, register_view
-from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.files import Files
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
+from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.target import BATCH_ID, Target, id_of
 from alluvium.names import quoted
 
@@ -80,7 +80,9 @@ class MicroBatches:
         if commit is None:
             return None  # This epoch had committed before the run that planned it was killed.
         written, output_files = self._metrics(session, int(commit))
-        self._done.append(StreamFigures(written, trigger.files, trigger.bytes, output_files, batch_id))
+        self._done.append(
+            StreamFigures(written, trigger.files, trigger.bytes, output_files, batch_id)
+        )
         return int(commit)
 
     def _with_bucket(self, rows: DataFrame) -> DataFrame:

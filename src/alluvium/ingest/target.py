@@ -46,7 +46,9 @@ class Target:
     sort_by: tuple[str, ...] = ()
 
 
-def query_columns(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> StructType:
+def query_columns(
+    session: SparkSession, feed: Feed, sql: str, view: str, target: Target
+) -> StructType:
     """The table's columns, after checking the query and the target."""
     if target.file_format != "delta":
         raise StreamError(

@@ -26,7 +26,7 @@ _ROUNDS = 4
 def ranges_of_values(
     values: DataFrame, spark_type: str, method: str, k: int, sample_rows: int, engine: str
 ) -> Ranges:
-    """Of the methods that look at values alone, in at most `sample_rows` distinct ones at a time."""
+    """Of a method that looks at values alone, at most `sample_rows` distinct ones at a time."""
     if method == "none":
         return one_each(make_points(pa.array([], parse_type(spark_type))))
     if method == "min_max" or k == 1:

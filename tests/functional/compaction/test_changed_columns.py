@@ -12,8 +12,8 @@ from functional.compaction import tables
 from functional.compaction.test_compaction import QUIET, live_files
 from pyspark.sql import SparkSession
 
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.compact.run import compact
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
@@ -27,7 +27,10 @@ def settle(session: SparkSession, table: str, *sort_by: str) -> int:
 
 def row_keys(session: SparkSession, table: str) -> set[str]:
     """Of the live files' tags."""
-    return {json.loads(add["tags"][LAYOUT_TAG])["row_key"] for add in live_files(session, table).values()}
+    return {
+        json.loads(add["tags"][LAYOUT_TAG])["row_key"]
+        for add in live_files(session, table).values()
+    }
 
 
 def test_another_spelling_is_the_same_column(spark: SparkSession, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.compact.run import compact, preview
 from alluvium.delta.concurrency_errors import OTHER_ROWS
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.delta.rewrite import Rewriter
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout

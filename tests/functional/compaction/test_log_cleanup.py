@@ -14,10 +14,10 @@ import pytest
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 
-from alluvium.delta.marks import LAYOUT_TAG, ZORDER_CUTS
 from alluvium.compact.run import compact
 from alluvium.compact.state import look
 from alluvium.delta import log
+from alluvium.delta.marks import LAYOUT_TAG, ZORDER_CUTS
 from alluvium.engine import jvm
 from alluvium.plan.layout.settings import Layout
 

@@ -14,8 +14,8 @@ import pytest
 from delta.exceptions import MetadataChangedException
 from deltalake import DeltaTable
 from functional.compaction import tables
-from support.opens import counting
 from pyspark.sql import SparkSession
+from support.opens import counting
 
 from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.run import compact

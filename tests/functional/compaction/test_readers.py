@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from functional.compaction import tables
-from support.opens import counting
 from pyspark.sql import SparkSession
+from support.opens import counting
 
 from alluvium.compact.run import compact
 from alluvium.plan.layout.settings import Layout

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 from functional.compaction import tables
-from support.opens import counting
 from pyspark.sql import SparkSession
+from support.opens import counting
 
 from alluvium.compact import history
 from alluvium.compact.outcome import Compacted

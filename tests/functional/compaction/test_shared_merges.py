@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from functional.compaction import tables
 from functional.compaction.test_zorder import STRANGE
-from support.opens import counting
 from functional.sorted_files import is_sorted, rows_in
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from support.opens import counting
 
 from alluvium.compact import history
 from alluvium.compact.run import compact

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from delta.exceptions import ConcurrentTransactionException
 from functional.compaction.test_compaction import QUIET, live_files, log_of, rows_of
-from support.curve import axes_of, measured, place
 from pyspark.sql import SparkSession
+from support.curve import axes_of, measured, place
 
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.compact.outcome import MergeError
 from alluvium.compact.run import compact, preview
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.delta.rewrite import Rewriter
 from alluvium.merge import progress
 from alluvium.plan.layout import row_key

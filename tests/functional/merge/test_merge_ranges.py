@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from functional.merge.conftest import BATCH, SOURCES, disturb, merged
-from support.opens import counting
 from functional.sorted_files import files_of
+from support.opens import counting
 
 pytestmark = pytest.mark.spark
 

@@ -22,8 +22,8 @@ from functional.runner import REPO
 from functional.sorted_files import files_of, is_sorted
 from oracle.flights import replay_duckdb
 
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.compact.run import compact
+from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.demo.edits import replay_edits
 from alluvium.plan.layout.settings import parse_layout
 

@@ -7,19 +7,53 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.alluvium.impl import AlluviumAdapter
 
 # Called while dbt parses, as they stand.
-AT_PARSE = set("bare identifiers is_retry literal stored_names".split())
+AT_PARSE = {"bare", "identifiers", "is_retry", "literal", "stored_names"}
 # While dbt parses, something stands in their place.
-REPLACED = set(
-    """
-    append_stream batch_query batch_window check_bucket_column check_delta check_layout
-    check_named_columns check_no_stream compact condition_mistakes copy_progress files_kept
-    fit_fields freshness given_vars hold_version is_small keep_batch layout_mistakes
-    layout_suggestions limited load_seed made_columns merge_progress merge_refused
-    merge_response once_had_batch partition_columns plan_predicate plan_ranges
-    predicate_mistakes release_batch reprice_ranges run_again run_merge setting_mistakes storage
-    stored_table stream_mistakes stream_response sync_fields with_bucket_column write_window
-    """.split()
-)
+REPLACED = {
+    "append_stream",
+    "batch_query",
+    "batch_window",
+    "check_bucket_column",
+    "check_delta",
+    "check_layout",
+    "check_named_columns",
+    "check_no_stream",
+    "compact",
+    "condition_mistakes",
+    "copy_progress",
+    "files_kept",
+    "fit_fields",
+    "freshness",
+    "given_vars",
+    "hold_version",
+    "is_small",
+    "keep_batch",
+    "layout_mistakes",
+    "layout_suggestions",
+    "limited",
+    "load_seed",
+    "made_columns",
+    "merge_progress",
+    "merge_refused",
+    "merge_response",
+    "once_had_batch",
+    "partition_columns",
+    "plan_predicate",
+    "plan_ranges",
+    "predicate_mistakes",
+    "release_batch",
+    "reprice_ranges",
+    "run_again",
+    "run_merge",
+    "setting_mistakes",
+    "storage",
+    "stored_table",
+    "stream_mistakes",
+    "stream_response",
+    "sync_fields",
+    "with_bucket_column",
+    "write_window",
+}
 
 
 def test_what_jinja_sees() -> None:

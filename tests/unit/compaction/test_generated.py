@@ -6,8 +6,8 @@ import pytest
 
 from alluvium.plan.layout.generated import (
     GeneratedColumn,
-    completed_query,
     bucket_partition,
+    completed_query,
     generated_column,
     with_time,
 )

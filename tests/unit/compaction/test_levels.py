@@ -11,9 +11,9 @@ from support.playground import ROW_BYTES, Fragment, Keys, Playground, clashes
 
 from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, MergeTask
 from alluvium.plan.compaction.budget import RewriteBudget
+from alluvium.plan.compaction.compaction_plan import plan
 from alluvium.plan.compaction.levels import LevelPlan, plan_levels
 from alluvium.plan.compaction.overlap import depth
-from alluvium.plan.compaction.compaction_plan import plan
 from alluvium.plan.layout.settings import Layout
 
 Draw = Callable[[np.random.Generator, int, int], Keys]
@@ -472,7 +472,9 @@ def test_a_merge_that_never_commits_moves_nothing_for_ever() -> None:
     bucket.put(rows_of(0, 1000), level=2)
     bucket.put(range(0, 1000, 5), level=3)
     labels = 0
-    while found := plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(30_000, 30_000)).relabels:
+    while found := plan_levels(
+        bucket.bucket(), bucket.layout, RewriteBudget(30_000, 30_000)
+    ).relabels:
         bucket.relabel(found)
         labels += 1
         assert labels < 10

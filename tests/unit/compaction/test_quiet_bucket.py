@@ -252,7 +252,7 @@ def test_what_does_not_fit_in_with_its_neighbour_is_written_alone() -> None:
     lost = np.array([18, 0])
     rows = bucket.bucket().rows - lost
     without = replace(bucket.bucket(), rows=rows, bytes=rows * ROW_BYTES, deleted=lost)
-    found = list(quiet_bucket_merges(without, LAYOUT, RewriteBudget(run=21 * ROW_BYTES)))
+    found = list(quiet_bucket_merges(without, LAYOUT, RewriteBudget(this_run=21 * ROW_BYTES)))
     assert [group.inputs for group in found] == [(hollow,)]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.compact.report import done_line, plan_lines
 from alluvium.compact.outcome import Compacted
+from alluvium.compact.report import done_line, plan_lines
 from alluvium.plan.compaction.bucket import COUNT, FINAL, MergeTask, Relabel
 from alluvium.plan.compaction.compaction_plan import CompactionPlan
 

@@ -10,7 +10,9 @@ from alluvium.ingest import StreamFigures
 def test_lines() -> None:
     done = StreamFigures(rows=12_345, files=24, batch_id=7, seconds=1.94)
     assert done.line("ev") == "ev: 12,345 events from 24 files → batch 7 in 1.9 s"
-    assert StreamFigures(rows=5, batch_id=1, seconds=2).line("ev") == "ev: 5 events → batch 1 in 2.0 s"
+    assert (
+        StreamFigures(rows=5, batch_id=1, seconds=2).line("ev") == "ev: 5 events → batch 1 in 2.0 s"
+    )
     assert StreamFigures(seconds=0.44).line("ev") == "ev: up to date in 0.4 s"
     held = StreamFigures(waiting=3, min_rows=1000, seconds=1).line("ev")
     assert held == "ev: waiting for min_rows (3 of 1,000 events) in 1.0 s"

@@ -43,9 +43,7 @@ class Backoff:
     files: int
     until: float
 
-    def is_over(
-        self, commits: Iterable[Iterable[ChangedFile]], layout: Layout, now: float
-    ) -> bool:
+    def is_over(self, commits: Iterable[Iterable[ChangedFile]], layout: Layout, now: float) -> bool:
         """Whether a look is due, after what these commits did to files.
 
         A commit that cannot be read as that raises ValueError, TypeError, KeyError or

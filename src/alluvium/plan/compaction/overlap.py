@@ -37,7 +37,10 @@ def meets(bucket: Bucket, places: Numbers, lo: Numbers, hi: Numbers) -> npt.NDAr
         return met
     places, starts, reach = in_key_order(bucket, places)
     # A cluster has no hole: what lies between its ends overlaps one of its fragments.
-    cluster_lo, cluster_hi = bucket.lo[places[starts]], reach[np.append(starts[1:], len(places)) - 1]
+    cluster_lo, cluster_hi = (
+        bucket.lo[places[starts]],
+        reach[np.append(starts[1:], len(places)) - 1],
+    )
     # The first cluster that ends behind the start of each range.
     first = np.searchsorted(cluster_hi, lo, side="right")
     within = first < len(starts)

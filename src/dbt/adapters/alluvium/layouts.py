@@ -19,8 +19,12 @@ from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
 from alluvium.plan.layout.errors import LayoutError, refusals
-from alluvium.plan.layout.generated import GeneratedColumn, generated_column, with_time
-from alluvium.plan.layout.generated import completed_query
+from alluvium.plan.layout.generated import (
+    GeneratedColumn,
+    completed_query,
+    generated_column,
+    with_time,
+)
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.schema import shown
 from dbt.adapters.alluvium import told

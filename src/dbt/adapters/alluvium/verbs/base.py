@@ -10,8 +10,8 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
-from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.handle import SessionHandle
+from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.statements import statements
 
 

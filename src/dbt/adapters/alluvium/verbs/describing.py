@@ -15,8 +15,8 @@ from pyspark.errors import AnalysisException
 from alluvium.names import among, in_catalog, quoted
 from dbt.adapters.alluvium import catalog, lost_tables, told
 from dbt.adapters.alluvium.column import columns, has_bounds
-from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 _STAGED_KEY = re.compile(r"dbt_unique_key(_\d+)?", re.IGNORECASE)

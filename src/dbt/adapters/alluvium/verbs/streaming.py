@@ -10,8 +10,8 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.alluvium import catalog, layouts, streams
-from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
