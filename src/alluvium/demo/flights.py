@@ -86,7 +86,7 @@ def flights_file() -> Path:
         path = Path(folder, "data", "flights.csv.zip")
         if path.is_file():
             return path
-    raise ReplayError("the flights data is not installed: run pip install 'dbt-alluvium[demo]'")
+    raise ReplayError("the flights data is not installed: run pip install -e '.[demo]'")
 
 
 def _schedule(path: Path) -> pd.DataFrame:

