@@ -1,8 +1,9 @@
-"""What may import what, where import-linter does not look: tests and benchmarks."""
+"""What may import what, where import-linter does not look: circles, tests and benchmarks."""
 
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 REPO = Path(__file__).parents[2]
@@ -12,6 +13,48 @@ OF_TESTS = {path.stem for path in (REPO / "tests").iterdir()} - SHARED
 OF_BENCHMARKS = {path.stem for path in (REPO / "benchmarks").iterdir()}
 # A name that both have is found in their own folder.
 BOTH = OF_TESTS & OF_BENCHMARKS
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(REPO / "src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def graph() -> dict[str, set[str]]:
+    """What each module of src imports of the others, wherever in it, for types too."""
+    files = {module_of(path): path for path in (REPO / "src").rglob("*.py")}
+    found: dict[str, set[str]] = {}
+    for module, path in files.items():
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                of = [f"{node.module}.{name.name}" for name in node.names]
+                names |= {one if one in files else node.module for one in of}
+        found[module] = names & files.keys()
+    return found
+
+
+def test_no_circle_of_files() -> None:
+    found = graph()
+    assert "alluvium.delta.log" in found["alluvium.merge.progress"]
+    TopologicalSorter(found).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_circle_of_packages() -> None:
+    """Of the library; an adapter's `impl` stands above its verbs and in one folder with helpers."""
+    packages: dict[str, set[str]] = {}
+    every = {module_of(path) for path in (REPO / "src").rglob("__init__.py")}
+    for module, names in graph().items():
+        for name in names if module.startswith("alluvium.") else ():
+            above, below = (
+                one if one in every else one.rpartition(".")[0] for one in (module, name)
+            )
+            if above != below:
+                packages.setdefault(above, set()).add(below)
+    assert "alluvium.delta" in packages["alluvium.merge"]
+    TopologicalSorter(packages).prepare()
 
 
 def imported(path: Path) -> set[str]:
