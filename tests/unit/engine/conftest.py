@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from unit.engine.maven import DELTA, Repository
 
-from alluvium.engine import jars
+from alluvium.engine import ivy, jars
 
 
 def publish_delta(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
@@ -17,7 +17,7 @@ def publish_delta(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
         f'<ibiblio name="disk" m2compatible="true" root="{made.root.as_uri()}"/>'
         "</resolvers></ivysettings>"
     )
-    monkeypatch.setenv(jars.IVY_SETTINGS_ENV, str(settings))
+    monkeypatch.setenv(ivy.IVY_SETTINGS_ENV, str(settings))
     pins = {artifact: made.publish("io.delta", artifact, "4.4.0") for artifact in DELTA}
     monkeypatch.setattr(jars, "DELTA_SHA256", {"4.4.0": pins})
     return made

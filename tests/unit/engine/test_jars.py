@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from unit.engine.maven import DELTA, Repository
 
-from alluvium.engine import jars, java, versions
+from alluvium.engine import ivy, jars, java, versions
 
 DELTA_FILES = [f"io.delta_{artifact}-4.4.0.jar" for artifact in DELTA]
 
@@ -54,10 +54,10 @@ def test_half_filled_local_repositories_play_no_part(
         module = user / ".m2" / "repository" / "io" / "delta" / artifact / "4.4.0"
         module.mkdir(parents=True)
         (module / f"{artifact}-4.4.0.pom").write_text("<project>half a file")
-        ivy = user / ".ivy2" / "cache" / "io.delta" / artifact
-        ivy.mkdir(parents=True)
-        (ivy / "ivy-4.4.0.xml").write_text("<ivy-module>half a file")
-        (ivy / "ivydata-4.4.0.properties").write_text("resolver=nowhere")
+        cached = user / ".ivy2" / "cache" / "io.delta" / artifact
+        cached.mkdir(parents=True)
+        (cached / "ivy-4.4.0.xml").write_text("<ivy-module>half a file")
+        (cached / "ivydata-4.4.0.properties").write_text("resolver=nowhere")
     before = sorted(user.rglob("*"))
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Duser.home={user}")
     assert names(jars.resolve(tmp_path / "home", progress=repository.say)) == DELTA_FILES
@@ -88,7 +88,7 @@ def test_damage_is_noticed(
 ) -> None:
     home = shutil.copytree(downloaded, tmp_path / "home")
     harm(jars.resolve(home, offline=True)[0])
-    with pytest.raises(jars.JarError) as refused:
+    with pytest.raises(ivy.JarError) as refused:
         jars.resolve(home, offline=True)
     assert str(home / "jars" / "delta-4.4.0") in str(refused.value)
 
@@ -120,7 +120,7 @@ def test_a_jar_that_is_not_the_pinned_one_is_refused(
 ) -> None:
     (published,) = repository.root.rglob("delta-storage-4.4.0.jar")
     damage(published)
-    with pytest.raises(jars.JarError, match=r"delta-storage-4\.4\.0\.jar has SHA-256"):
+    with pytest.raises(ivy.JarError, match=r"delta-storage-4\.4\.0\.jar has SHA-256"):
         jars.resolve(tmp_path / "home", progress=repository.say)
     assert not (tmp_path / "home" / "jars" / "delta-4.4.0").exists()
 
@@ -130,12 +130,12 @@ def test_unavailable_names_what_where_and_what_to_do(
 ) -> None:
     shutil.rmtree(repository.root / "io")
     home = tmp_path / "home"
-    with pytest.raises(jars.JarError) as refused:
+    with pytest.raises(ivy.JarError) as refused:
         jars.resolve(home, progress=repository.say)
     message = str(refused.value)
     assert "io.delta:delta-storage:4.4.0: not found" in message
     assert str(home / "jars") in message
-    assert jars.IVY_SETTINGS_ENV in message
+    assert ivy.IVY_SETTINGS_ENV in message
     assert "module not found" in (home / "jars" / "ivy.log").read_text()
 
 
@@ -143,10 +143,10 @@ def test_no_network(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Our own settings, with every connection sent to a port that nobody listens on.
-    monkeypatch.delenv(jars.IVY_SETTINGS_ENV)
+    monkeypatch.delenv(ivy.IVY_SETTINGS_ENV)
     proxy = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9"
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", proxy)
-    with pytest.raises(jars.JarError) as refused:
+    with pytest.raises(ivy.JarError) as refused:
         jars.resolve(tmp_path / "home", progress=repository.say)
     assert "Connection refused" in str(refused.value)
     assert "connect to the network once" in str(refused.value)
@@ -155,8 +155,8 @@ def test_no_network(
 def test_settings_file_that_is_not_there(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(jars.IVY_SETTINGS_ENV, str(tmp_path / "absent.xml"))
-    with pytest.raises(jars.JarError, match=r"absent\.xml, which is not a file"):
+    monkeypatch.setenv(ivy.IVY_SETTINGS_ENV, str(tmp_path / "absent.xml"))
+    with pytest.raises(ivy.JarError, match=r"absent\.xml, which is not a file"):
         jars.resolve(tmp_path / "home", progress=repository.say)
 
 
@@ -168,7 +168,7 @@ def test_no_java(repository: Repository, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_home_that_cannot_be_written(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
-    with pytest.raises(jars.JarError, match="cannot be kept in"):
+    with pytest.raises(ivy.JarError, match="cannot be kept in"):
         jars.resolve(tmp_path / "home", progress=repository.say)
 
 
@@ -201,7 +201,7 @@ def test_packages_come_with_what_they_need_less_what_spark_ships(
     # Their order makes no other set, and Delta alone is still there.
     assert jars.resolve(home, packages=wanted[::-1], offline=True) == found
     assert jars.resolve(home, offline=True) == found[: len(DELTA_FILES)]
-    with pytest.raises(jars.JarError, match=r"offline.*\n.*org\.example:codec:2\.1"):
+    with pytest.raises(ivy.JarError, match=r"offline.*\n.*org\.example:codec:2\.1"):
         jars.resolve(home, packages=["org.example:codec:2.1"], offline=True)
 
 
@@ -265,7 +265,7 @@ def test_command(
 
 @pytest.mark.network
 def test_the_real_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(jars.IVY_SETTINGS_ENV, raising=False)
+    monkeypatch.delenv(ivy.IVY_SETTINGS_ENV, raising=False)
     lines: list[str] = []
     found = jars.resolve(tmp_path, progress=lines.append)
     assert len(found) == len(jars.DELTA_SHA256[versions.check().delta])
