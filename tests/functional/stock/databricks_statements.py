@@ -1,11 +1,13 @@
 """Run dbt-databricks without a workspace: statements are noted down and answered by nothing, but
 that `edits` is there, with a day of small files.
 
-Runs with the Python of .venv-databricks; the arguments are dbt's. Prints, as the last line, JSON:
-`success`, `exception` and `statements`.
+Runs with the Python of .venv-databricks. Takes JSON: a list of runs, each with `args` for dbt and
+`environ` to add. Prints, as the last line, JSON of each run: `success`, `exception`, `lines` and
+`statements`.
 """
 
 import json
+import os
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -69,13 +71,19 @@ DatabricksAdapter.list_relations_without_caching = lambda self, relation: []
 DatabricksAdapter.get_relation = get_relation
 DatabricksAdapter.get_columns_in_relation = get_columns_in_relation
 
-result = dbtRunner().invoke(sys.argv[1:])
-print(
-    json.dumps(
-        {
-            "success": result.success,
-            "exception": str(result.exception),
-            "statements": statements,
-        }
-    )
-)
+
+def ran(task: dict[str, Any]) -> dict[str, Any]:
+    os.environ.update(task["environ"])
+    statements.clear()
+    lines: list[str] = []
+    runner = dbtRunner(callbacks=[lambda event: lines.append(event.info.msg)])
+    result = runner.invoke(task["args"])
+    return {
+        "success": result.success,
+        "exception": str(result.exception),
+        "lines": lines,
+        "statements": [*statements],
+    }
+
+
+print(json.dumps([ran(task) for task in json.loads(sys.argv[1])]))

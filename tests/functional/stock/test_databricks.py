@@ -20,6 +20,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 Call = Callable[..., str]
+LANDING = "/Volumes/main/default/landing"
+ENVIRON = {"ALLUVIUM_TARGET": "databricks", "ALLUVIUM_SCHEMA": "alluvium"}
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +33,12 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def call(target: Path) -> Call:
     """Run a program of the environment with dbt's arguments, without a workspace; its output."""
 
-    def run(*command: str, landing: str = "/Volumes/main/default/landing") -> str:
+    def run(*command: str) -> str:
         folders = ["--project-dir", str(REPO), "--profiles-dir", str(REPO / "profiles")]
         folders += ["--target-path", str(target), "--log-path", str(target)]
-        environ = os.environ | {
-            "ALLUVIUM_TARGET": "databricks",
-            "ALLUVIUM_SCHEMA": "alluvium",
-            "ALLUVIUM_LANDING": landing,
-        }
         done = subprocess.run(
             [str(BIN / command[0]), *command[1:], *folders],
-            env=environ,
+            env=os.environ | ENVIRON | {"ALLUVIUM_LANDING": LANDING},
             capture_output=True,
             text=True,
             timeout=300,
@@ -71,29 +68,62 @@ def test_compiles_without_a_connection(call: Call, target: Path) -> None:
     assert "where not coalesce(`_deleted`, false)" in marts
 
 
-def test_bronze_becomes_a_streaming_table_of_databricks(call: Call) -> None:
-    script = str(Path(__file__).parent / "databricks_statements.py")
-    output = call("python", script, "run", "--select", "flights_events")
-    result: dict[str, Any] = json.loads(output.splitlines()[-1])
-    assert result["success"], result["exception"]
-    create = [sql for sql in result["statements"] if "CREATE STREAMING TABLE" in sql]
+# Arguments of dbt, and the landing folder; all run in one process.
+RUNS = {
+    "bronze": (["run", "--select", "flights_events"], LANDING),
+    "compact": (["run-operation", "alluvium.compact", "--args", "{model: edits}"], LANDING),
+    "vacuum": (
+        ["run-operation", "alluvium.vacuum", "--args", "{model: edits, dry_run: false}"],
+        LANDING,
+    ),
+    "here": (["run", "--select", "flights_events"], ".alluvium"),
+    "undispatched": (["run"], LANDING),
+}
+
+
+@pytest.fixture(scope="module")
+def results(target: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What each of `RUNS` did: `success`, `exception`, `lines` and `statements`."""
+    undispatched = tmp_path_factory.mktemp("undispatched")
+    for entry in REPO.iterdir():
+        if entry.name in ("models", "macros", "python_models", "seeds", "profiles"):
+            (undispatched / entry.name).symlink_to(entry)
+    text = (REPO / "dbt_project.yml").read_text()
+    assert "search_order: [alluvium, dbt]" in text
+    (undispatched / "dbt_project.yml").write_text(
+        text.replace("search_order: [alluvium, dbt]", "search_order: [dbt]")
+    )
+    runs = []
+    for name, (args, landing) in RUNS.items():
+        project, written = REPO, target
+        if name == "undispatched":
+            project, written = undispatched, undispatched / "target"
+        folders = ["--project-dir", str(project), "--profiles-dir", str(REPO / "profiles")]
+        folders += ["--target-path", str(written), "--log-path", str(target)]
+        runs.append({"args": args + folders, "environ": ENVIRON | {"ALLUVIUM_LANDING": landing}})
+    script = Path(__file__).parent / "databricks_statements.py"
+    done = subprocess.run(
+        [str(BIN / "python"), str(script), json.dumps(runs)],
+        capture_output=True,
+        text=True,
+        cwd=undispatched,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return dict(zip(RUNS, json.loads(done.stdout.splitlines()[-1]), strict=True))
+
+
+def test_bronze_becomes_a_streaming_table_of_databricks(results: dict[str, Any]) -> None:
+    assert results["bronze"]["success"], results["bronze"]["exception"]
+    create = [sql for sql in results["bronze"]["statements"] if "CREATE STREAMING TABLE" in sql]
     assert len(create) == 1
     assert_golden("databricks_streaming_table", create)
 
 
-@pytest.mark.parametrize(
-    ("name", "operation", "args"),
-    [
-        ("databricks_compact", "alluvium.compact", "{model: edits}"),
-        ("databricks_vacuum", "alluvium.vacuum", "{model: edits, dry_run: false}"),
-    ],
-)
-def test_maintenance(call: Call, name: str, operation: str, args: str) -> None:
-    script = str(Path(__file__).parent / "databricks_statements.py")
-    output = call("python", script, "run-operation", operation, "--args", args)
-    result = json.loads(output.splitlines()[-1])
-    assert result["success"], result["exception"]
-    assert_golden(name, result["statements"])
+@pytest.mark.parametrize("name", ["compact", "vacuum"])
+def test_maintenance(results: dict[str, Any], name: str) -> None:
+    assert results[name]["success"], results[name]["exception"]
+    assert_golden(f"databricks_{name}", results[name]["statements"])
 
 
 def assert_golden(name: str, statements: list[str]) -> None:
@@ -108,32 +138,12 @@ def assert_golden(name: str, statements: list[str]) -> None:
     assert text == path.read_text()
 
 
-def test_a_landing_folder_of_this_machine_is_refused(call: Call) -> None:
-    script = str(Path(__file__).parent / "databricks_statements.py")
-    output = call("python", script, "run", "--select", "flights_events", landing=".alluvium")
-    result = json.loads(output.splitlines()[-1])
-    assert not result["success"]
-    assert "a path of the workspace" in output
+def test_a_landing_folder_of_this_machine_is_refused(results: dict[str, Any]) -> None:
+    assert not results["here"]["success"]
+    said = results["here"]["exception"] + "".join(results["here"]["lines"])
+    assert "a path of the workspace" in said
 
 
-def test_says_where_dispatch_is_missing(call: Call, tmp_path: Path, target: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    for entry in REPO.iterdir():
-        if entry.name in ("models", "macros", "python_models", "seeds", "profiles"):
-            (project / entry.name).symlink_to(entry)
-    text = (REPO / "dbt_project.yml").read_text()
-    (project / "dbt_project.yml").write_text(
-        text.replace("search_order: [alluvium, dbt]", "search_order: [dbt]")
-    )
-    script = str(Path(__file__).parent / "databricks_statements.py")
-    folders = ["--project-dir", str(project), "--profiles-dir", str(REPO / "profiles")]
-    done = subprocess.run(
-        [str(BIN / "python"), script, "run", *folders, "--target-path", str(tmp_path / "t")],
-        env=os.environ | {"ALLUVIUM_TARGET": "databricks"},
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        timeout=300,
-    )
-    assert "dispatch: get_merge_sql is taken from dbt" in done.stdout, done.stderr
+def test_says_where_dispatch_is_missing(results: dict[str, Any]) -> None:
+    said = "".join(results["undispatched"]["lines"])
+    assert "dispatch: get_merge_sql is taken from dbt" in said
