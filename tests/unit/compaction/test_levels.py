@@ -154,7 +154,14 @@ def test_order_costs_no_more_cpu_time_than_the_tiers_once_its_price_is_known(
     assert by_order > by_tiers / 4
 
 
-@pytest.mark.parametrize("told", ["never", "for large ones only", "for small ones only"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "never",
+        pytest.param("for large ones only", marks=pytest.mark.slow),
+        pytest.param("for small ones only", marks=pytest.mark.slow),
+    ],
+)
 def test_times_that_are_not_told_limit_nothing(told: str) -> None:
     """By bytes order goes on as if no time were known."""
     tells: dict[str, Callable[[int], bool]] = {
@@ -446,8 +453,13 @@ def test_level_0_has_room_for_16_full_fragments_whatever_fills_them(full: dict[s
         assert depth(bucket.bucket(), np.arange(len(bucket.fragments))) <= min(landed, 24)
 
 
-@pytest.mark.parametrize("values", [4, 10**6])
-@pytest.mark.parametrize("files", [32, 1])
+@pytest.mark.parametrize(
+    ("values", "files"),
+    [
+        (10**6, 1),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in [(4, 32), (4, 1), (10**6, 32)]),
+    ],
+)
 def test_levels_are_few_and_labels_rare(values: int, files: int) -> None:
     """All of full fragments that overlap; the tiers have paid one rewriting of each, or none."""
     bucket = Playground(Layout(("a",), target_rows=32))

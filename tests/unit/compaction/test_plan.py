@@ -443,13 +443,13 @@ def test_the_least_budget_is_enough_for_the_final_form(fan_in: int, seed: int) -
     ("rows", "quiet", "budget", "runs", "rewrites"),
     [
         # Full files are sorted once, and once more for order at most; of some 1,250 a run.
-        (8, False, 10**6, 15, 2.0),
+        pytest.param(8, False, 10**6, 15, 2.0, marks=pytest.mark.slow),
         # 10,000 small ones are merged into 1,250 full ones by their tier, all in one run.
         (1, False, 10**6, 2, 2.0),
         # The least budget that a layout may have is 16 full files.
-        (1, False, 12_800, 157, 2.0),
+        pytest.param(1, False, 12_800, 157, 2.0, marks=pytest.mark.slow),
         # The final form, of a budget that holds it in two parts and of one that holds it.
-        (1, True, 600_000, 4, 2.6),
+        pytest.param(1, True, 600_000, 4, 2.6, marks=pytest.mark.slow),
         (1, True, 10**6, 1, 1.0),
     ],
 )
@@ -484,7 +484,13 @@ def test_a_table_of_many_files_is_adopted_run_by_run(
     assert plan(bucket.table(), layout, NOW if quiet else NOW - DAY) == CompactionPlan()
 
 
-@pytest.mark.parametrize(("fits", "most"), [(1000, 2), (200, 5), (80, 11)])
+@pytest.mark.parametrize(
+    ("fits", "most"),
+    [
+        (200, 5),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in [(1000, 2), (80, 11)]),
+    ],
+)
 def test_how_much_order_a_small_budget_brings(fits: int, most: float) -> None:
     # Full fragments of a bucket's whole range; measured: sorted ones that hold a key, on average.
     layout = Layout(("a",), target_rows=8, target_bytes=10**12, budget=fits * 8 * ROW_BYTES)

@@ -64,7 +64,14 @@ def test_the_bound_knows_how_many_files_will_come(count: int, least: float, most
 
 # Measured; the more of the cooling passes from file to file the fewer a merge takes, 8 at last.
 @pytest.mark.parametrize(
-    ("gap", "ratio"), [(0.01, 1.0), (0.25, 1.28), (0.5, 1.38), (0.75, 1.74), (0.9, 1.74), (1, 1.74)]
+    ("gap", "ratio"),
+    [
+        (0.5, 1.38),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in [(0.01, 1.0), (0.25, 1.28), (0.75, 1.74), (0.9, 1.74), (1, 1.74)]
+        ),
+    ],
 )
 def test_what_age_costs_where_files_trickle_in(gap: float, ratio: float) -> None:
     sizes = SIZES["uniform"](np.random.default_rng(0), 1000)
