@@ -36,7 +36,7 @@ test-unit: machine $(VENV)/.dev ## the tests that start no Spark: seconds
 
 .PHONY: test-full
 test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too; properties on new examples
-	$(PYTEST) --hypothesis-profile=search
+	TEST_JVM=plain $(PYTEST) --hypothesis-profile=search
 
 .PHONY: lint
 lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamllint

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from dbt_common.tests import enable_test_caching
+from functional import quick_java
 from functional.runner import add_jars, new_session
 from pyspark.sql import SparkSession
 
@@ -14,6 +15,11 @@ from alluvium.engine import session as engine
 
 # dbt would parse the same macros for each project folder, half a second each.
 enable_test_caching()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_java() -> None:
+    quick_java.use()
 
 
 @pytest.fixture(scope="session")
