@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from alluvium.plan.compaction.tiers import tier_merges
+from alluvium.plan.compaction.size_classes import size_class_merges
 from alluvium.plan.layout.settings import Layout
 from support.playground import Playground, huffman
 
@@ -39,7 +39,7 @@ ORDERS: dict[str, tuple[Callable[[Sizes], Sizes], int]] = {
 
 def settle(bucket: Playground, now: float = 0.0) -> None:
     """As a run does: until nothing is left to do."""
-    while found := list(tier_merges(bucket.bucket(), bucket.layout, now)):
+    while found := list(size_class_merges(bucket.bucket(), bucket.layout, now)):
         bucket.apply(found)
 
 

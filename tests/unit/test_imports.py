@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -91,3 +93,15 @@ def test_tests_import_no_benchmarks() -> None:
 
 def test_what_they_share_imports_neither() -> None:
     assert clashes(REPO / "tests/support", OF_TESTS | OF_BENCHMARKS) == []
+
+
+def test_plans_start_without_spark() -> None:
+    """What they import is imported; import-linter looks at our own imports alone."""
+    plans = [module for module in graph() if module.startswith("alluvium.plan")]
+    assert len(plans) > 20
+    code = (
+        f"import importlib, sys; [importlib.import_module(one) for one in {plans!r}];"
+        " print(*{'pyspark', 'py4j', 'delta', 'dbt'} & sys.modules.keys())"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert told.stdout.split() == []

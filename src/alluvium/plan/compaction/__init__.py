@@ -1,1 +1,1 @@
-"""Planning of compaction: size tiers, levels, the final form of quiet buckets."""
+"""Planning of compaction: size classes, levels, the final form of quiet buckets."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 from alluvium.plan.compaction.bucket import FULL, UNSORTED, Bucket, filled_by
 from alluvium.plan.compaction.compaction_plan import buckets, is_quiet
 from alluvium.plan.compaction.quiet_bucket import MANY_DELETED
-from alluvium.plan.compaction.tiers import COOLING, fewest, least_size
+from alluvium.plan.compaction.size_classes import COOLING, fewest, least_size
 from alluvium.plan.layout.settings import Layout
 
 # Fragments from which a look takes longer than the commit that saves the next ones.
@@ -71,7 +71,7 @@ class Backoff:
 def compaction_backoff(fragments: pa.Table, layout: Layout, now: float) -> Backoff | None:
     """The backoff from a table for which the plan is empty; None where it would be too short.
 
-    Half of the files that could land before a size tier may be due, wherever these land. Order
+    Half of the files that could land before a size class may be due, wherever these land. Order
     (locality) may wait meanwhile: it is best effort.
 
     Args:
@@ -100,7 +100,7 @@ def room(bucket: Bucket, layout: Layout) -> int:
 
 def _cool(bucket: Bucket, layout: Layout, more: int) -> float:
     """Seconds since its last arrival after which small fragments, with so many more of them, may
-    be merged for the age of the bucket; see `tiers.fragments_needed`."""
+    be merged for the age of the bucket; see `size_classes.fragments_needed`."""
     mixed, new, merged = (count + more for count in _alike(bucket, layout))
     if mixed < fewest(layout):
         return math.inf

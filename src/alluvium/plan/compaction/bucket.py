@@ -18,7 +18,8 @@ UNSORTED = -1
 # Why fragments are merged: `fan_in` of one size, fewer in an ageing bucket, the last time of a
 # quiet one, and because they overlap.
 COUNT, AGE, FINAL, LOCALITY = "count", "age", "final", "locality"
-# A fragment of half the target or more is full: a tier merge would gain less than it rewrites.
+# A fragment of half the target or more is full: merging it by its size class would gain less than
+# that rewrites.
 FULL = 0.5
 # Full fragments that level 0 holds at most, unless the layout says how many rows.
 _LEVEL_0 = 16
@@ -38,7 +39,7 @@ class Bucket:
             keys are unknown, a place before and one behind all others.
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that have been rewritten for its rows so far, by size
-            tiers and by locality.
+            classes and by locality.
         tier_cpu, locality_cpu: CPU time of that in microseconds; NaN where it is not known.
         stuck: whether no merge can take it.
         ends: when the time that the bucket stands for is over, in seconds since 1970; None where
@@ -70,7 +71,7 @@ class Bucket:
         return filled
 
     def is_full(self, layout: Layout) -> npt.NDArray[np.bool_]:
-        """Whether a fragment is large enough to be left alone by the size tiers."""
+        """Whether a fragment is large enough to be left alone by the size classes."""
         full: npt.NDArray[np.bool_] = self.fullness(layout) >= FULL
         return full
 
@@ -95,15 +96,15 @@ class Bucket:
 
     def left_for_order(self) -> float:
         """Bytes of sorted fragments that locality may still rewrite: as far as it has cost neither
-        more bytes than the size tiers nor, at what a byte has cost it so far, more CPU time.
+        more bytes than the size classes nor, at what a byte has cost it so far, more CPU time.
 
         Where the time of any merge is not known, bytes alone decide.
         """
-        tiers, order = float(self.tier_bytes.sum()), float(self.locality_bytes.sum())
+        by_size, order = float(self.tier_bytes.sum()), float(self.locality_bytes.sum())
         tier_cpu, order_cpu = float(self.tier_cpu.sum()), float(self.locality_cpu.sum())
         # What paid may be gone: replaced by a writer, or merged with all of its rows deleted. Order
-        # waits until the tiers have paid again then; sorting what is unsorted needs none of it.
-        left = tiers - order
+        # waits until size classes have paid again then; sorting what is unsorted needs none of it.
+        left = by_size - order
         if order > 0 and order_cpu > 0 and tier_cpu >= 0:  # neither is NaN
             left = min(left, (tier_cpu - order_cpu) * order / order_cpu)
         return max(0.0, left)
@@ -146,7 +147,7 @@ class MergeTask:
     locality_cpu: int | None
 
     def cpu(self, spent: int | None) -> tuple[int | None, int | None]:
-        """CPU time by size tiers and by locality of the outputs together, in microseconds, where
+        """CPU time by size classes and by locality of the outputs together, in microseconds, where
         the merge took so much; None for what is not known."""
         if self.reason == FINAL:
             return self.tier_cpu, self.locality_cpu
@@ -181,7 +182,7 @@ class MergeTask:
             return summed
 
         rows, size = total(bucket.rows[places]), total(bucket.bytes[places])
-        # The first sorting of a fragment is a size tier's, whoever does it.
+        # The first sorting of a fragment is of its size class, whoever does it.
         local = total(bucket.bytes[places] * (bucket.level[places] != UNSORTED))
         if reason != LOCALITY:
             local = np.zeros_like(local)

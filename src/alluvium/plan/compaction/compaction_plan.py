@@ -17,7 +17,7 @@ from alluvium.plan.compaction.bucket import UNSORTED, Bucket, MergeTask, Numbers
 from alluvium.plan.compaction.budget import RewriteBudget
 from alluvium.plan.compaction.levels import plan_levels
 from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
-from alluvium.plan.compaction.tiers import tier_merges
+from alluvium.plan.compaction.size_classes import size_class_merges
 from alluvium.plan.layout.settings import Layout
 
 FRAGMENTS = pa.schema(
@@ -69,7 +69,7 @@ def plan(
 ) -> CompactionPlan:
     """What the fragments of a table need.
 
-    Open buckets first: their size tiers, which keep the number of fragments down. Then the final
+    Open buckets first: their size classes, which keep the number of fragments down. Then the final
     compaction of quiet ones, oldest first, and last the locality of the open ones.
 
     Args:
@@ -103,7 +103,9 @@ def _plan(
     still_open = [one for one, is_over in zip(every, quiet, strict=True) if not is_over]
     for bucket in still_open:
         groups += [
-            group for group in tier_merges(bucket, layout, now) if budget.takes(group.bytes, 0)
+            group
+            for group in size_class_merges(bucket, layout, now)
+            if budget.takes(group.bytes, 0)
         ]
     for bucket, is_over in zip(every, quiet, strict=True):
         if is_over:

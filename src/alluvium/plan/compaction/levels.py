@@ -1,10 +1,10 @@
 """Locality: full fragments become sorted runs, in levels in each of which none overlap in row keys.
 
 After Datadog's Husky (blog, 2025) and O'Neil et al., The log-structured merge-tree (1996). Level 0
-holds full fragments as the size tiers made them. When they overlap more than all runs do, they are
-merged into a further run, in the lowest level where nothing is in its way; so nothing has to make
-way. Runs that are alike in size are merged, many at a time, as far as the rewriting stays within
-what the size tiers have cost.
+holds full fragments as the size classes made them. When they overlap more than all runs do, they
+are merged into a further run, in the lowest level where nothing is in its way; so nothing has to
+make way. Runs that are alike in size are merged, many at a time, as far as the rewriting stays
+within what the size classes have cost.
 """
 
 from __future__ import annotations

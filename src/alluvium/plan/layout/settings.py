@@ -35,7 +35,7 @@ class Layout:
             one is computed from, and how much time each of its values stands for, a key of
             `WINDOWS`; both None where the table is not divided by time.
         target_rows, target_bytes: size of a full fragment; whichever is reached first counts.
-        fan_in: fragments that one merge of a size tier takes, at most and, while the bucket is
+        fan_in: fragments that one merge of a size class takes, at most and, while the bucket is
             hot, at least.
         tiers: size classes of fragments that are not full. Each spans a factor of `span`; the
             lowest holds all that is smaller still.
@@ -99,7 +99,7 @@ class Layout:
 
     @property
     def most_small(self) -> int:
-        """Fragments of a bucket that are not full, at most, once its tiers have been merged."""
+        """Fragments of a bucket that are not full, at most, once those of a size are merged."""
         return self.tiers * (self.fan_in_of_mixed - 1)
 
     def quiet_time(self, lateness: float) -> float:

@@ -18,14 +18,14 @@ from support.arrivals import (
 from support.playground import ROW_BYTES, Fragment, Playground, huffman
 
 from alluvium.plan.compaction.bucket import AGE, COUNT, UNSORTED, MergeTask
-from alluvium.plan.compaction.tiers import tier_merges
+from alluvium.plan.compaction.size_classes import size_class_merges
 from alluvium.plan.layout.settings import Layout
 
 HOUR, DAY = 3600.0, 86400.0
 
 
 def groups(bucket: Playground, now: float = 0.0) -> list[MergeTask]:
-    return list(tier_merges(bucket.bucket(), bucket.layout, now))
+    return list(size_class_merges(bucket.bucket(), bucket.layout, now))
 
 
 def worst(name: str, seed: int) -> float:

@@ -1,4 +1,4 @@
-"""Lazy size tiers: small fragments wait until a few dozen of one size can be merged.
+"""Lazy size classes: small fragments wait until a few dozen of one size can be merged.
 
 After Datadog's Husky (blog, 2025). Fragments that are merged are alike in size, as in an F-ary
 Huffman tree, whose rewriting is the least; a large one never waits on many small ones, nor is it
@@ -18,7 +18,7 @@ from alluvium.plan.layout.settings import Layout
 COOLING = 86400.0  # seconds
 
 
-def tier_merges(bucket: Bucket, layout: Layout, now: float) -> Iterator[MergeTask]:
+def size_class_merges(bucket: Bucket, layout: Layout, now: float) -> Iterator[MergeTask]:
     """Merges of fragments of one size class, smallest first; none that share a fragment.
 
     While the bucket is hot each takes `fan_in` fragments. New ones and such as have been merged
