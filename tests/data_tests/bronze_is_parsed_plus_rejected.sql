@@ -1,4 +1,4 @@
-{{ config(enabled=var('alluvium_demo', project_name == 'alluvium')) }}
+{{ config(enabled=var('alluvium_demo', project_name == 'alluvium') is sameas true) }}
 -- Every line of bronze is either an event or rejected with a reason, and neither twice.
 with counts as (
 

@@ -7,7 +7,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import reduce
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -106,26 +107,37 @@ class FileSource:
         )
 
     def _check_names(self, session: SparkSession) -> None:
-        """Raise for a file whose name Java cannot read: its listings leave such out in silence."""
-        jvm: Any = session._jvm
+        """Raise for what a listing would leave out in silence, or list again and again.
+
+        Java leaves out a name that it cannot read, and follows a link to a folder above it as far
+        as the system lets it: each file would come in some forty times.
+        """
         if re.match(_SCHEME, self.path):
             return
+        jvm: Any = session._jvm
         encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
-        for folder, _, names in os.walk(os.fsencode(self.path)):
-            for name in names:
-                try:
-                    name.decode(encoding)
-                except UnicodeDecodeError as error:
-                    if name[:1] in b"._":
-                        continue
-                    where = os.fsdecode(folder).encode("utf-8", "replace").decode()
-                    raise SpecError(
-                        self.feed.spec.source,
-                        [
-                            f"path: {where} has a file named {name!r}, which Java cannot read as "
-                            f"{encoding}: rename it, or run with LC_ALL=C.UTF-8"
-                        ],
-                    ) from error
+        root = Path(self.path)
+        for folder, folders, names in os.walk(os.fsencode(root), followlinks=True):
+            folders[:] = [name for name in folders if not _hidden(name)]
+            for name in [*folders, *names]:
+                if not _hidden(name) and not _readable(name, encoding):
+                    self._refuse(
+                        folder,
+                        f"has a file or folder named {name!r}, which Java cannot read as"
+                        f" {encoding}: rename it, or run with LC_ALL=C.UTF-8",
+                    )
+            for name in folders:
+                link = Path(os.fsdecode(folder), os.fsdecode(name))
+                if link.is_symlink() and _leads_back(link, root):
+                    self._refuse(
+                        folder,
+                        f"has a link named {link.name!r} to a folder that it lies in, so its files"
+                        " would be read many times: remove the link",
+                    )
+
+    def _refuse(self, folder: bytes, why: str) -> NoReturn:
+        where = os.fsdecode(folder).encode("utf-8", "replace").decode()
+        raise SpecError(self.feed.spec.source, [f"path: {where} {why}"])
 
     def _glob(self, session: SparkSession) -> str:
         """The path as Spark reads it: a folder whose name has a wildcard's characters is itself."""
@@ -304,3 +316,22 @@ def _whole_files(session: SparkSession) -> SparkSession:
     scan.conf.set("spark.sql.files.ignoreMissingFiles", "false")
     list_in_few_tasks(scan)
     return scan
+
+
+def _hidden(name: bytes) -> bool:
+    """Whether Spark passes over a file or folder of this name."""
+    return name.startswith(b".") or (name.startswith(b"_") and b"=" not in name)
+
+
+def _readable(name: bytes, encoding: str) -> bool:
+    try:
+        name.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _leads_back(link: Path, root: Path) -> bool:
+    """Whether a link below `root` leads to a folder that one on the way to it is, or lies in."""
+    above = [folder for folder in link.parents if folder.is_relative_to(root)]
+    return any(folder.resolve().is_relative_to(link.resolve()) for folder in above)

@@ -103,9 +103,35 @@ def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> No
     assert found == {(name, 1, str(number)) for number, name in enumerate(names)}
     assert {bytes(r._headers[0].value) for r in bronze.rows()} == {b"id"}
     # Java's listings leave out a name that is no text: it is told.
-    Path(os.fsdecode(os.fsencode(bronze.landing) + b"/\xff.csv")).write_text("id\n7\n")
+    bad = Path(os.fsdecode(os.fsencode(bronze.landing) + b"/\xff.csv"))
+    bad.write_text("id\n7\n")
     with pytest.raises(stream.SpecError, match=r"\\xff\.csv.*rename it"):
         bronze.run()
+    bad.unlink()
+    # So it does with all that lies in such a folder. A link to a folder above never ends.
+    folder = bad.with_suffix("")
+    folder.mkdir()
+    bronze.land("_passed_over/x", b"id\n8\n")
+    (bronze.landing / "_passed_over" / "up").symlink_to("..")
+    with pytest.raises(stream.SpecError, match=r"named b'\\xff'.*rename it"):
+        bronze.run()
+    folder.rmdir()
+    link = bronze.landing / "k=v" / "up"
+    link.symlink_to(bronze.landing)
+    with pytest.raises(stream.SpecError, match=r"link named 'up'.*remove the link"):
+        bronze.run()
+    link.unlink()
+    # Neither folder lies in the other.
+    (bronze.landing / "m").mkdir()
+    link.symlink_to("../m")
+    back = bronze.landing / "m" / "back"
+    back.symlink_to("../k=v")
+    with pytest.raises(stream.SpecError, match=r"a link named '(up|back)'.*remove the link"):
+        bronze.run()
+    back.unlink()
+    link.unlink()
+    (bronze.landing / "linked").symlink_to(bronze.landing / "k=v")
+    assert bronze.run().rows == 1
 
 
 def test_every_option_of_spark_has_its_answer(make_bronze: Make) -> None:

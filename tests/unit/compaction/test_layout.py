@@ -220,7 +220,7 @@ def test_what_is_no_mapping_is_refused(block: Any) -> None:
 @pytest.mark.parametrize("value", ["day", ["day"], 5, True, ""])
 def test_a_part_that_is_no_mapping_is_refused(key: str, value: Any) -> None:
     [mistake] = mistakes({"sort_by": "a", key: value})
-    assert mistake.startswith(f"{key}.{value!r} is not a mapping; accepted keys: ")
+    assert mistake.startswith(f"{key}: {value!r} is not a mapping; accepted keys: ")
 
 
 @pytest.mark.parametrize("block", [{}, {"fan_in": 4}, {"sort_by": None}])

@@ -186,7 +186,8 @@ def _mapping(
     """The values by their rules; a key without a rule is left to the caller."""
     accepted = ", ".join(rules)
     if not isinstance(given, Mapping):
-        mistakes.append(f"{where}{given!r} is not a mapping; accepted keys: {accepted}")
+        of = f"{where.removesuffix('.')}: " if where else ""
+        mistakes.append(f"{of}{given!r} is not a mapping; accepted keys: {accepted}")
         return {}
     found = {}
     for key, value in given.items():
