@@ -361,11 +361,10 @@ class Round:
 
     def _merge_in_one_commit(self, session: SparkSession, statement: str) -> None:
         merge = execute.Statement(statement, {})
-        done = execute.run(
-            session, self.table, lambda: merge, "chaos", None, retries=TRIES, sort_by=SORT_BY
-        )
-        if done.refused:
-            raise RuntimeError(f"left to MERGE INTO: {done.refused}")
+        table = execute.DeltaTable(session, self.table, "chaos", sort_by=SORT_BY)
+        done = execute.run(table, lambda: merge, TRIES)
+        if done is None or done.refused:
+            raise RuntimeError(f"left to MERGE INTO: {done and done.refused}")
         self.outcome.gave_way += done.conflicts
         self.outcome.engine_merges += 1
 

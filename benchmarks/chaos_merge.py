@@ -118,10 +118,12 @@ def merge(
             " when not matched then insert (id, lsn, value, deleted)"
             " values (s.id, s.e.lsn, s.e.value, s.e.deleted)"
         )
-        return execute.Statement(sql, {}, prune(""))
+        return execute.Statement(sql, {}, through, prune(""))
 
     try:
-        return execute.run(session, table, plan, model, through, retries=RETRIES)
+        done = execute.run(execute.DeltaTable(session, table, model), plan, RETRIES)
+        assert done is not None, "every batch has events"
+        return done
     finally:
         put_back()
 

@@ -24,7 +24,7 @@
       'alluvium.explain_merge: the SQL of ' ~ model ~ ' cannot be rendered outside of a run; accepted: a model without'
       ~ ' this and is_incremental()', render, node.raw_code) -%}
   {%- do run_query('create or replace temporary view ' ~ source ~ ' as ' ~ sql) -%}
-  {%- set plan = alluvium.merge_plan(target_relation, source, node) -%}
+  {%- set plan = alluvium.plan_to_explain(target_relation, source, node) -%}
   {%- set n = alluvium.thousands -%}
   {%- if not plan.pending -%}
     {%- do log(model ~ ': nothing new in the staged batch', info=true) -%}
@@ -36,51 +36,27 @@
   {%- for row in plan.ranges -%}
     {%- do log('  ' ~ row.column_name ~ ' ' ~ row.lo ~ ' … ' ~ row.hi ~ '  (' ~ plan.method ~ ')', info=true) -%}
   {%- endfor -%}
-  {%- set kept = alluvium.files_kept(target_relation, plan.prune) -%}
-  {%- if kept -%}
-    {%- do log('  ' ~ n(kept.files_kept) ~ ' of ' ~ n(kept.files_total) ~ ' files, '
-        ~ n(kept.bytes_kept) ~ ' of ' ~ n(kept.bytes_total) ~ ' bytes', info=true) -%}
+  {%- if plan.kept -%}
+    {%- do log('  ' ~ n(plan.kept.files) ~ ' of ' ~ n(plan.kept.files_total) ~ ' files, '
+        ~ n(plan.kept.bytes) ~ ' of ' ~ n(plan.kept.bytes_total) ~ ' bytes', info=true) -%}
   {%- endif -%}
-  {%- do log('  predicate: ' ~ (plan.prune or 'none'), info=true) -%}
-  {%- do log('  engine: ' ~ alluvium.merge_engine(target_relation, plan, node), info=true) -%}
+  {%- do log('  predicate: ' ~ (plan.predicate or 'none'), info=true) -%}
+  {%- do log('  engine: ' ~ plan.engine, info=true) -%}
 {% endmacro %}
 
 
-{#- What will run the merge, and why it is not the one-commit merge where that was not asked for. -#}
-{% macro merge_engine(target, plan, node) %}
-  {{ return(adapter.dispatch('merge_engine', 'alluvium')(target, plan, node)) }}
-{% endmacro %}
-
-{% macro default__merge_engine(target, plan, node) %}
-  {{ return('merge_into') }}
-{% endmacro %}
-
-{% macro alluvium__merge_engine(target, plan, node) %}
-  {%- if plan.settings.engine == 'merge_into' -%}{{ return('merge_into') }}{%- endif -%}
-  {%- if plan.settings.soft and '_deleted' not in plan.types -%}
-    {{ return('known when the merge has added the column _deleted') }}
-  {%- endif -%}
+{#- What the next merge would do: `pending`, the batch's `profile`, `settings`, `method` and `ranges`, the `predicate`; `kept`, the files that
+    it leaves as Delta's own skipping finds them, where there is a session; what will run the merge (`engine`), and why it is not the
+    one-commit merge where that was not asked for. -#}
+{% macro plan_to_explain(relation, source, node) %}
   {%- set predicates = node.config.get('predicates') or node.config.get('incremental_predicates') -%}
-  {%- set refused = adapter.merge_refused(alluvium.planned_statement(target, plan, node, predicates)) -%}
-  {{ return('merge_into, for ' ~ refused if refused else 'one_commit') }}
+  {{ return(adapter.dispatch('plan_to_explain', 'alluvium')(relation, source, node, predicates)) }}
 {% endmacro %}
 
-
-{#- Files that the predicate leaves, as Delta's own skipping finds them. Needs the session. -#}
-{% macro files_kept(target, prune) %}
-  {{ return(adapter.dispatch('files_kept', 'alluvium')(target, prune)) }}
+{% macro default__plan_to_explain(relation, source, node, predicates) %}
+  {{ return(dict(alluvium.merge_plan(relation, source, node, predicates), engine='merge_into')) }}
 {% endmacro %}
 
-{% macro default__files_kept(target, prune) %}
-  {{ return({}) }}
-{% endmacro %}
-
-{% macro alluvium__files_kept(target, prune) %}
-  {{ return(adapter.files_kept(target.render(), alluvium.prune_on_target(prune))) }}
-{% endmacro %}
-
-
-{#- The predicate for a query on the target alone; none where nothing is known. -#}
-{% macro prune_on_target(prune) %}
-  {{ return(prune | replace('DBT_INTERNAL_DEST.', '') if prune else none) }}
+{% macro alluvium__plan_to_explain(relation, source, node, predicates) %}
+  {{ return(adapter.explain_merge(relation, source, node, predicates)) }}
 {% endmacro %}

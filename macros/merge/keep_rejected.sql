@@ -1,18 +1,7 @@
 {#- Keep events that cannot be merged in the table `<merged table>__rejected`, each content once.
-    reason: SQL over the events that says why.
+    columns: quoted names of those to keep; reason: SQL over the events that says why.
 
     This runs before the merge and finds what a killed run had kept, so nothing is lost or doubled. -#}
-{% macro keep_rejected(target, events, names, reason="'null_key'") %}
-  {%- set rejected = alluvium.rejected_relation(target) -%}
-  {%- set columns = [] -%}
-  {%- for name in names -%}{%- do columns.append(alluvium.quote_name(name)) -%}{%- endfor -%}
-  {%- do run_query(
-      'create table if not exists ' ~ rejected ~ ' (reason string, event string, event_hash string, rejected_at timestamp) using delta'
-  ) -%}
-  {%- do alluvium.run_again(rejected.render(), alluvium.keep_rejected_sql(rejected, events, columns, reason), 'merge') -%}
-{% endmacro %}
-
-
 {% macro keep_rejected_sql(rejected, events, columns, reason="'null_key'") %}
 merge into {{ rejected }} as `kept`
 using (
@@ -36,4 +25,9 @@ values (`found`.reason, `found`.event, `found`.event_hash, current_timestamp())
 {#- The table that keeps the rejected events of a merged table. -#}
 {% macro rejected_relation(target) %}
   {{ return(target.incorporate(path={'identifier': target.identifier ~ '__rejected'})) }}
+{% endmacro %}
+
+
+{% macro create_rejected_sql(rejected_table) %}
+  {{ return('create table if not exists ' ~ rejected_table ~ ' (reason string, event string, event_hash string, rejected_at timestamp) using delta') }}
 {% endmacro %}

@@ -22,32 +22,6 @@
 {% endmacro %}
 
 
-{#- One look at a merged table: its `columns`, `partitions`, the names of those that it is partitioned by, and `id`, which every
-    (re)creation renews. Then what nobody can tell on a stock target. `made`: columns that the table fills itself where a batch
-    leaves them out (generated, identity, default), and of each whether no batch may bring it. `padded`: columns of CHAR, each
-    with its type; DESCRIBE calls them string. `limits`: by lower-case name, how many characters a column of VARCHAR may have;
-    there Delta stops the merge. -#}
-{% macro stored_table(relation) %}
-  {{ return(adapter.dispatch('stored_table', 'alluvium')(relation)) }}
-{% endmacro %}
-
-{% macro default__stored_table(relation) %}
-  {{ return(dict(alluvium.table_detail(relation), columns=adapter.get_columns_in_relation(relation), made={}, padded=[], limits={})) }}
-{% endmacro %}
-
-{% macro alluvium__stored_table(relation) %}
-  {{ return(adapter.stored_table(relation.render())) }}
-{% endmacro %}
-
-
-{#- The table's `id`, and `partitions`. -#}
-{% macro table_detail(relation) %}
-  {%- set row = run_query('describe detail ' ~ relation.render()).rows[0] -%}
-  {#- Each client writes an array in its own way: as JSON, or as Python or NumPy print it. -#}
-  {{ return({'id': row['id'], 'partitions': modules.re.findall('["\']([^"\']+)["\']', row['partitionColumns'] | string)}) }}
-{% endmacro %}
-
-
 {#- Columns of a batch that are not stored, in lower case. -#}
 {% macro control_columns(settings) %}
   {{ return(['_batch_through', '_batch_after'] + ([settings.reject_by | lower] if settings.reject_by is not none else [])) }}
@@ -112,13 +86,22 @@
   {%- do alluvium.refuse_merge(node, mistakes) -%}
   {#- A rebuild empties the table before it merges: by then it is too late to find that the batch is not whole. -#}
   {%- if table is none and '_batch_after' in selected and alluvium.batch_models(node) -%}
-    {%- do alluvium.check_start_of_batch(node, run_query('select max(`_batch_after`) from ' ~ source).rows[0][0], -1) -%}
+    {%- set mistake = alluvium.start_mistake(run_query('select max(`_batch_after`) from ' ~ source).rows[0][0], -1) -%}
+    {%- if mistake -%}{%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ mistake) -%}{%- endif -%}
   {%- endif -%}
 {% endmacro %}
 
 
-{#- Raises where the merge of `source` into `relation` cannot be as the settings say. table: what `stored_table` says of it. -#}
-{% macro check_merge_columns(node, source, relation, settings, source_types, types, table) %}
+{#- Why a batch cannot begin where the table's progress ends: events lie between the two; none where there are none. -#}
+{% macro start_mistake(after, progress) %}
+  {%- if after is none or after <= progress -%}{{ return(none) }}{%- endif -%}
+  {{ return('the staged batch starts after event batch ' ~ after ~ ', but the table holds '
+      ~ ('none yet' if progress < 0 else 'those up to ' ~ progress ~ ' only') ~ '. Run the model that stages the batch again, together with this one.') }}
+{% endmacro %}
+
+
+{#- Why a batch cannot be merged into its table as the settings say. table: what `stored_table` says of it. -#}
+{% macro merge_mistakes(node, settings, source_types, types, table) %}
   {%- set mistakes = alluvium.unknown_columns(node, settings, source_types, types) -%}
   {%- for setting, columns in alluvium.needed_columns(settings).items() -%}
     {%- for column in columns if column | lower in source_types -%}
@@ -140,9 +123,7 @@
       {%- do mistakes.append('the model no longer selects ' ~ column ~ ', which the table has; set on_schema_change or rebuild it') -%}
     {%- endfor -%}
   {%- endif -%}
-  {%- do mistakes.extend(alluvium.delete_mistakes(settings, source)) -%}
-  {%- do mistakes.extend(alluvium.predicate_mistakes(node, source, relation)) -%}
-  {%- do alluvium.refuse_merge(node, mistakes) -%}
+  {{ return(mistakes) }}
 {% endmacro %}
 
 
@@ -152,10 +133,9 @@
   {{ return(adapter.condition_mistakes('delete_when', settings.delete_when, source.render())) }}
 {% endmacro %}
 
-{#- table: the merged one; none where it is yet to be made. -#}
-{% macro predicate_mistakes(node, source, table=none) %}
+{% macro predicate_mistakes(node, source) %}
   {%- if target.type != 'alluvium' -%}{{ return([]) }}{%- endif -%}
-  {{ return(adapter.predicate_mistakes(node.config.get('predicates') or node.config.get('incremental_predicates'), source.render(), table)) }}
+  {{ return(adapter.predicate_mistakes(node.config.get('predicates') or node.config.get('incremental_predicates'), source.render(), none)) }}
 {% endmacro %}
 
 
@@ -186,4 +166,17 @@
     {%- do padded.append(name ~ ' ' ~ type) -%}
   {%- endfor -%}
   {{ return(padded) }}
+{% endmacro %}
+
+
+{#- Raises where a merged table would lose a column that its settings name: that cannot be undone. -#}
+{% macro check_removed_columns(node, remove_columns) %}
+  {%- set removed = remove_columns | map(attribute='name') | map('lower') | list -%}
+  {%- set mistakes = [] -%}
+  {%- for setting, columns in alluvium.needed_columns(alluvium.merge_settings(node)).items() -%}
+    {%- for column in columns if column | lower in removed -%}
+      {%- do mistakes.append(setting ~ ': the model does not select ' ~ column) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- do alluvium.refuse_merge(node, mistakes) -%}
 {% endmacro %}

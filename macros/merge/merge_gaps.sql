@@ -1,19 +1,5 @@
 {#- Ranges of a column in SQL: cut at the k - 1 widest gaps between neighbouring values. The width
     only chooses where to cut, so it may be coarse; the bounds are values of the batch. -#}
-{% macro merge_gaps(source, column, type, k) %}
-  {%- set result = run_query(alluvium.merge_gaps_sql(source, column, type, k)) -%}
-  {%- set rows = [] -%}
-  {%- for row in fromjson(result.rows[0][0] or '[]') -%}
-    {%- do rows.append({
-        'column_name': column, 'column_type': type, 'method': 'gaps',
-        'lo': alluvium.canonical_text(row.get('lo'), type),
-        'hi': alluvium.canonical_text(row.get('hi'), type),
-    }) -%}
-  {%- endfor -%}
-  {{ return(rows) }}
-{% endmacro %}
-
-
 {% macro merge_gaps_sql(source, column, type, k) %}
   {%- set value = 'cast(' ~ alluvium.quote_name(column) ~ ' as ' ~ type ~ ')' %}
 with `distinct_values` as (
@@ -62,4 +48,18 @@ select to_json(sort_array(collect_list(struct(`range_no`, `lo`, `hi`)))) as `ran
     {{ return("cast(conv(substr(regexp_extract(" ~ value ~ ", '^[0-9a-fA-F]{8,}', 0), 1, 12), 16, 10) as double)") }}
   {%- endif -%}
   {{ return('cast(' ~ value ~ ' as double)') }}
+{% endmacro %}
+
+
+{#- Rows of ranges whose bounds SQL has written as text. -#}
+{% macro ranges_of_texts(bounds, column, type, method) %}
+  {%- set rows = [] -%}
+  {%- for row in bounds -%}
+    {%- do rows.append({
+        'column_name': column, 'column_type': type, 'method': method,
+        'lo': alluvium.canonical_text(row.get('lo'), type),
+        'hi': alluvium.canonical_text(row.get('hi'), type),
+    }) -%}
+  {%- endfor -%}
+  {{ return(rows) }}
 {% endmacro %}

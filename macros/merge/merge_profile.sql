@@ -1,28 +1,11 @@
-{#- One look at the batch: figures for the plan, the checks and the console, as a mapping. They are those of the events that
-    the merge takes; of the others it says how many they are (`rejects`, `null_keys`), and the control columns are those of all.
+{#- One look at the batch: figures for the plan, the checks and the console, as JSON for each fate of an event: `merged`, `null_key`
+    or `rejected`.
 
     types: type of every target column by lower-case name, in which bounds are compared; planned:
     predicate of the planned ranges on `__alluvium_value`, the range column in the target's type, or none; controls: which control columns the
-    source has; judged: whether it says why an event is rejected. -#}
-{% macro merge_profile(source, settings, types, box, planned, controls, judged=false) %}
-  {%- set found = {'merged': {}, 'null_key': {}, 'rejected': {}} -%}
-  {%- for row in run_query(alluvium.merge_profile_sql(source, settings, types, box, planned, controls, judged)).rows -%}
-    {%- do found.update({row[0]: fromjson(row[1])}) -%}
-  {%- endfor -%}
-  {%- set profile = found.merged -%}
-  {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'tied', 'blurred', 'lacking', 'outside') -%}
-    {%- do profile.update({figure: profile.get(figure) or 0}) -%}
-  {%- endfor -%}
-  {%- do profile.update({'null_keys': found.null_key.get('events') or 0, 'rejects': found.rejected.get('events') or 0}) -%}
-  {%- for control in controls -%}
-    {%- set values = found.values() | map(attribute=control) | select('number') | list -%}
-    {%- do profile.update({control: (values | max if control == '_batch_through' else values | min) if values else none}) -%}
-  {%- endfor -%}
-  {{ return(profile) }}
-{% endmacro %}
-
-
-{% macro merge_profile_sql(source, settings, types, box, planned, controls, judged=false) %}
+    source has; judged: whether it says why an event is rejected; is_small: whether one task should read it, so that its rows need no exchange
+    before they are grouped. -#}
+{% macro merge_profile_sql(source, settings, types, box, planned, controls, judged=false, is_small=false) %}
   {%- set column = settings.ranges.column if settings.ranges else none -%}
   {%- set type = types.get(column | lower) if column else none -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
@@ -113,7 +96,7 @@ from (
         {%- endif %}
         {%- endif %}
     from (
-        select{{ alluvium.scan_hint(source) }}
+        select{{ ' /*+ coalesce(1) */' if is_small }}
             *
             {%- if column %},
             cast({{ alluvium.quote_name(column) }} as {{ type }}) as `__alluvium_value`
@@ -141,20 +124,6 @@ select count_if(coalesce((
 ), false))
 from {{ alluvium.newest(source, settings.unique_key, alluvium.order_terms(settings), nulls_equal=true) }}
 {%- endmacro %}
-
-
-{#- A small batch is read by one task: its rows need no exchange before they are grouped. -#}
-{% macro scan_hint(source) %}
-  {{ return(adapter.dispatch('scan_hint', 'alluvium')(source)) }}
-{% endmacro %}
-
-{% macro default__scan_hint(source) %}
-  {{ return('') }}
-{% endmacro %}
-
-{% macro alluvium__scan_hint(source) %}
-  {{ return(' /*+ coalesce(1) */' if adapter.is_small(source if source is string else source.render()) else '') }}
-{% endmacro %}
 
 
 {#- Bound of a key column as text; none where a value is no UTF-8: neither the text nor Delta's statistics tell

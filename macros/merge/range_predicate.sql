@@ -27,8 +27,9 @@
 {#- The rows of a ranges model, in order. JSON keeps every bound as the text that it is, and drops NULLs. -#}
 {% macro range_rows(relation) %}
   {%- if not execute -%}{{ return([]) }}{%- endif -%}
-  {%- set rows = run_query(
-      'select to_json(sort_array(collect_list(struct(range_no as place, *))), map(\'ignoreNullFields\', \'false\')) from ' ~ relation
-  ) -%}
-  {{ return(fromjson(rows.rows[0][0] or '[]')) }}
+  {{ return(fromjson(run_query(alluvium.range_rows_sql(relation)).rows[0][0] or '[]')) }}
+{% endmacro %}
+
+{% macro range_rows_sql(relation) %}
+  {{ return('select to_json(sort_array(collect_list(struct(range_no as place, *))), map(\'ignoreNullFields\', \'false\')) from ' ~ relation) }}
 {% endmacro %}

@@ -9,6 +9,5 @@
 {% endmacro %}
 
 {% macro alluvium__run_again(table, sql, what) %}
-  {%- do log('On ' ~ table ~ ': ' ~ sql) -%}
   {%- do adapter.run_again(table, sql, what) -%}
 {% endmacro %}

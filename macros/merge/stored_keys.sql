@@ -31,20 +31,6 @@
 {% endmacro %}
 
 
-{#- Says that events are told apart by more than the table can store of them. -#}
-{% macro warn_of_order(node, settings, profile, types, source_types) %}
-  {%- if profile.blurred -%}
-    {%- set columns = [] -%}
-    {%- for column in settings.stored_order -%}
-      {%- do columns.append(column ~ ' is ' ~ source_types[column | lower] ~ ' in the batch and ' ~ types[column | lower] ~ ' in the table') -%}
-    {%- endfor -%}
-    {%- do exceptions.warn(node.name ~ ': order_by: ' ~ columns | join(', ') ~ ', which stores the order of '
-        ~ alluvium.counted(profile.blurred, 'event') ~ ' otherwise. A later event that is stored with the same order changes nothing.'
-        ~ ' Give the table the type of the batch.') -%}
-  {%- endif -%}
-{% endmacro %}
-
-
 {% macro stored_values(columns, table, settings, types, source_types) %}
   {%- set found = {} -%}
   {%- set partitions = table.partitions | map('lower') | list -%}

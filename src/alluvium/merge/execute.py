@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
@@ -21,15 +21,20 @@ RETRIES = 5
 class Statement:
     """A MERGE, and what the metadata of its commit says of it.
 
+    through: the newest event batch in the source, recorded as the model's progress; a batch that
+        was recorded before, by whomever, changes nothing. None records none.
     prune: SQL on the target alone that holds for every match; None says nothing.
     at: version that the target must still have: what the batch was computed from, or what was
         verified; None for any.
+    table_id: of the table that it was planned for; the present one's if not given.
     """
 
     sql: str
     figures: Mapping[str, Any]
+    through: int | None = None
     prune: str | None = None
     at: int | None = None
+    table_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,116 +61,158 @@ class Outcome:
     kept: Kept | None = None
 
 
+class MergedTable(Protocol):
+    """What a merge asks of the table that it changes, for one model."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    def id(self) -> str:
+        """What every (re)creation renews."""
+
+    def version(self) -> int:
+        """Its newest version."""
+
+    def progress(self) -> int | None:
+        """The newest event batch that the model merged into it; None before the first."""
+
+    def commit(self, statement: Statement, table_id: str) -> Outcome:
+        """Run the statement and commit it with its progress, to the table with this id."""
+
+
+@dataclass(frozen=True)
+class DeltaTable:
+    """A table of a session.
+
+    name: rendered.
+    model: dbt's unique id.
+    engine: `auto`, the one-commit merge and MERGE INTO where that refuses; or `merge_into`.
+    sort_by: columns that the one-commit merge sorts each new file by.
+    """
+
+    session: SparkSession
+    name: str
+    model: str
+    engine: str = "auto"
+    sort_by: Sequence[str] = ()
+
+    def id(self) -> str:
+        return log.table_id(self.session, self.name)
+
+    def version(self) -> int:
+        return log.version(self.session, self.name)
+
+    def progress(self) -> int | None:
+        return progress.read(self.session, self.name, self.model)
+
+    def commit(self, statement: Statement, table_id: str) -> Outcome:
+        kept: Kept | None = None
+
+        def describe(looked_at: Kept) -> str:
+            nonlocal kept
+            kept = looked_at
+            figures = {**statement.figures, **looked_at.figures(), "table": table_id}
+            return json.dumps({"alluvium_merge": figures}, sort_keys=True)
+
+        recorded = None
+        if statement.through is not None:
+            recorded = (progress.app_id(self.model, table_id), statement.through)
+        refused = None
+        if self.engine == "auto":
+            merged = one_commit.merge(
+                self.session,
+                statement.sql,
+                progress=recorded,
+                metadata=describe,
+                at=statement.at,
+                sort_by=self.sort_by,
+            )
+            if isinstance(merged, one_commit.Merged):
+                return Outcome(
+                    merged.affected,
+                    "one_commit",
+                    already_merged=recorded is not None and merged.version is None,
+                    files=merged.files_written,
+                    bytes=merged.bytes_written,
+                    kept=kept,
+                )
+            refused = merged.reason
+        metadata = describe(log.skipping(self.session, self.name, statement.prune))
+        outcome = self._merge_into(statement, recorded, metadata)
+        return replace(outcome, refused=refused, kept=None if outcome.already_merged else kept)
+
+    def _merge_into(
+        self, statement: Statement, recorded: tuple[str, int] | None, metadata: str
+    ) -> Outcome:
+        settings = {one_commit.METADATA: metadata}
+        if recorded is not None:
+            settings |= {one_commit.APP: recorded[0], one_commit.VERSION: str(recorded[1])}
+        try:
+            for key, value in settings.items():
+                self.session.conf.set(key, value)
+            if statement.at is not None and self.version() != statement.at:
+                raise StaleBatchError(f"{self.name} has moved on since version {statement.at}")
+            rows = self.session.sql(statement.sql).collect()
+        finally:
+            # A leaked pair would make Delta skip the session's next write without a word.
+            for key in settings:
+                self.session.conf.unset(key)
+        # Delta answers with no row where the `txn` is in the log already.
+        if not rows:
+            return Outcome(0, already_merged=True)
+        return Outcome(int(rows[0]["num_affected_rows"]))
+
+
 def run(
-    session: SparkSession,
-    table: str,
-    plan: Callable[[], Statement | None],
-    model: str,
-    through: int | None,
-    *,
-    table_id: str | None = None,
-    engine: str = "auto",
-    retries: int = RETRIES,
-    sort_by: Sequence[str] = (),
-) -> Outcome:
+    table: MergedTable, plan: Callable[[], Statement | None], retries: int = RETRIES
+) -> Outcome | None:
     """Run the MERGE that `plan` gives into `table`, again if other writers are in its way.
 
-    plan: called before every try, so that ranges fit the table as it is then; None where there is
-        nothing left to merge.
-    through: the newest event batch in the source, recorded as the model's progress; a batch that
-        was recorded before, by whomever, changes nothing. None records none.
-    table_id: id of the table that the first plan was made for; the present one's if not given.
-    engine: `auto`, the one-commit merge and MERGE INTO where that refuses; or `merge_into`.
-    retries: tries beyond the first.
-    sort_by: columns that the one-commit merge sorts each new file by.
+    Args:
+        table: The one that the batch is staged for.
+        plan: Called before every try, so that ranges fit the table as it is then; None where there
+            is nothing left to merge.
+        retries: Tries beyond the first.
+
+    Returns:
+        None where the first plan has nothing to merge.
 
     Raises:
-        ConflictError: the retries are used up, or the table was altered or replaced meanwhile.
+        ConflictError: The retries are used up, or the table was altered or replaced meanwhile.
     """
-    table_id = table_id or log.table_id(session, table)
-
     tries = 0
+    staged_for: str | None = None
+    through: int | None = None
 
-    def attempt() -> Outcome:
-        nonlocal tries
+    def attempt() -> Outcome | None:
+        nonlocal tries, staged_for, through
         tries += 1
         # What was in the way may have been this very batch, merged by another process.
         done = recorded() if tries > 1 else None
         if done is not None:
             return done
         statement = plan()
-        if log.table_id(session, table) != table_id:
+        if statement is None and tries == 1:
+            return None
+        present = table.id()
+        staged_for = staged_for or (statement and statement.table_id) or present
+        if present != staged_for:
             raise ConflictError(
-                f"{table} was replaced while the merge was planned or waited for other writers; the"
-                " batch was staged for the table before. Nothing was committed. Run it again."
+                f"{table.name} was replaced while the merge was planned or waited for other"
+                " writers; the batch was staged for the table before. Nothing was committed. Run it"
+                " again."
             )
         if statement is None:
             return recorded() or Outcome(0)
-        return _try(session, table, statement, table_id, model, through, engine, sort_by)
+        through = statement.through
+        return table.commit(statement, present)
 
     def recorded() -> Outcome | None:
-        done = progress.read(session, table, model)
+        done = None if through is None else table.progress()
         if through is not None and done is not None and done >= through:
             return Outcome(0, already_merged=True)
         return None
 
-    outcome, conflicts = retry(table, attempt, recorded, retries)
-    return replace(outcome, conflicts=conflicts)
-
-
-def _try(
-    session: SparkSession,
-    table: str,
-    statement: Statement,
-    table_id: str,
-    model: str,
-    through: int | None,
-    engine: str,
-    sort_by: Sequence[str],
-) -> Outcome:
-    kept: Kept | None = None
-
-    def describe(looked_at: Kept) -> str:
-        nonlocal kept
-        kept = looked_at
-        figures = {**statement.figures, **looked_at.figures(), "table": table_id}
-        return json.dumps({"alluvium_merge": figures}, sort_keys=True)
-
-    recorded = None if through is None else (progress.app_id(model, table_id), through)
-    refused = None
-    if engine == "auto":
-        merged = one_commit.merge(
-            session,
-            statement.sql,
-            progress=recorded,
-            metadata=describe,
-            at=statement.at,
-            sort_by=sort_by,
-        )
-        if isinstance(merged, one_commit.Merged):
-            return Outcome(
-                merged.affected,
-                "one_commit",
-                already_merged=recorded is not None and merged.version is None,
-                files=merged.files_written,
-                bytes=merged.bytes_written,
-                kept=kept,
-            )
-        refused = merged.reason
-    settings = {one_commit.METADATA: describe(log.skipping(session, table, statement.prune))}
-    if recorded is not None:
-        settings |= {one_commit.APP: recorded[0], one_commit.VERSION: str(recorded[1])}
-    try:
-        for key, value in settings.items():
-            session.conf.set(key, value)
-        if statement.at is not None and log.version(session, table) != statement.at:
-            raise StaleBatchError(f"{table} has moved on since version {statement.at}")
-        rows = session.sql(statement.sql).collect()
-    finally:
-        # A leaked pair would make Delta skip the session's next write without a word.
-        for key in settings:
-            session.conf.unset(key)
-    # Delta answers with no row where the `txn` is in the log already.
-    if not rows:
-        return Outcome(0, refused=refused, already_merged=True)
-    return Outcome(int(rows[0]["num_affected_rows"]), refused=refused, kept=kept)
+    outcome, conflicts = retry(table.name, attempt, recorded, retries)
+    return outcome and replace(outcome, conflicts=conflicts)

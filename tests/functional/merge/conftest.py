@@ -126,14 +126,14 @@ def make_project(
 def disturb(monkeypatch: pytest.MonkeyPatch, sql: str, loses: bool = True) -> None:
     """Let another writer's `sql` come in while the next merge runs, which loses against it, or
     before its transaction begins."""
-    run = execute._try
+    commit = execute.DeltaTable.commit
     others = [sql]
 
-    def disturbed(session: Any, *args: Any) -> Any:
+    def disturbed(table: Any, *args: Any) -> Any:
         if others:
-            session.newSession().sql(others.pop())
+            table.session.newSession().sql(others.pop())
             if loses:
                 raise ConcurrentAppendException("another writer")
-        return run(session, *args)
+        return commit(table, *args)
 
-    monkeypatch.setattr(execute, "_try", disturbed)
+    monkeypatch.setattr(execute.DeltaTable, "commit", disturbed)

@@ -39,7 +39,7 @@ def merge(rows: str, after: str = "true") -> str:
     )
 
 
-@pytest.fixture(params=["merge_into", pytest.param("one_commit", marks=pytest.mark.slow)])
+@pytest.fixture(params=["one_commit", pytest.param("merge_into", marks=pytest.mark.slow)])
 def used(request: pytest.FixtureRequest) -> str:
     """The engine that runs the merges, by what the table has."""
     return str(request.param)
@@ -57,6 +57,22 @@ def session(spark: SparkSession, used: str) -> SparkSession:
     return spark
 
 
+def run(
+    session: SparkSession,
+    plan: Callable[[], execute.Statement | None],
+    model: str = "m",
+    retries: int = execute.RETRIES,
+) -> execute.Outcome | None:
+    return execute.run(execute.DeltaTable(session, TABLE, model), plan, retries)
+
+
+def affected(session: SparkSession, statement: execute.Statement, model: str = "m") -> int:
+    """Rows that a merge changed."""
+    outcome = run(session, lambda: statement, model)
+    assert outcome is not None
+    return outcome.affected
+
+
 def rows(session: SparkSession) -> list[tuple[int, int]]:
     return sorted((r["id"], r["v"]) for r in session.table(TABLE).collect())
 
@@ -68,16 +84,17 @@ class Plan:
     session: SparkSession
     values: str
     meanwhile: Callable[[SparkSession], object]
+    through: int = 7
     tries: int = 0
     failures: list[BaseException] = field(default_factory=list)
 
     def __call__(self) -> execute.Statement:
         self.tries += 1
         if self.tries > 1:
-            return execute.Statement(merge(self.values), {"try": self.tries})
+            return execute.Statement(merge(self.values), {"try": self.tries}, self.through)
         self.session._jvm.System.clearProperty(BEGUN)
         threading.Thread(target=self._disturb, daemon=True).start()
-        return execute.Statement(merge(self.values, SLOW), {"try": 1})
+        return execute.Statement(merge(self.values, SLOW), {"try": 1}, self.through)
 
     def _disturb(self) -> None:
         try:
@@ -96,8 +113,9 @@ def append(session: SparkSession) -> None:
 
 def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession, used: str) -> None:
     plan = Plan(session, "(1L, 2L), (2L, 1L)", append)
-    outcome = execute.run(session, TABLE, plan, "m", 7)
+    outcome = run(session, plan)
     assert plan.failures == []
+    assert outcome is not None
     assert (outcome.affected, outcome.conflicts, outcome.already_merged) == (2, 1, False)
     assert outcome.engine == used
     assert plan.tries == 2
@@ -119,11 +137,10 @@ def test_the_same_batch_by_another_process_is_no_error(
     def same(other: SparkSession) -> None:
         if appended:
             append(other)
-        statement = execute.Statement(merge("(1L, 2L), (2L, 1L)"), {})
-        assert execute.run(other, TABLE, lambda: statement, "m", 7).affected == 2
+        assert affected(other, execute.Statement(merge("(1L, 2L), (2L, 1L)"), {}, 7)) == 2
 
     plan = Plan(session, "(1L, 2L), (2L, 1L)", same)
-    outcome = execute.run(session, TABLE, plan, "m", 7)
+    outcome = run(session, plan)
     assert plan.failures == []
     assert outcome == execute.Outcome(0, already_merged=True, conflicts=1)
     assert plan.tries == 1
@@ -136,7 +153,7 @@ def test_a_new_plan_with_nothing_to_do_is_not_run(session: SparkSession) -> None
     def first_only() -> execute.Statement | None:
         return plan() if plan.tries == 0 else None
 
-    assert execute.run(session, TABLE, first_only, "m", 7) == execute.Outcome(0, conflicts=1)
+    assert run(session, first_only) == execute.Outcome(0, conflicts=1)
     assert plan.failures == []
     assert rows(session) == [(1, 1), (50, 1)]
 
@@ -144,12 +161,12 @@ def test_a_new_plan_with_nothing_to_do_is_not_run(session: SparkSession) -> None
 @pytest.mark.slow
 def test_an_earlier_batch_by_another_process_does_not_stand_for_ours(session: SparkSession) -> None:
     def earlier(other: SparkSession) -> None:
-        statement = execute.Statement(merge("(3L, 1L)"), {})
-        assert execute.run(other, TABLE, lambda: statement, "m", 6).affected == 1
+        assert affected(other, execute.Statement(merge("(3L, 1L)"), {}, 6)) == 1
 
     plan = Plan(session, "(2L, 1L)", earlier)
-    outcome = execute.run(session, TABLE, plan, "m", 7)
+    outcome = run(session, plan)
     assert plan.failures == []
+    assert outcome is not None
     assert (outcome.affected, outcome.conflicts, outcome.already_merged) == (1, 1, False)
     assert rows(session) == [(1, 1), (2, 1), (3, 1)]
 
@@ -168,7 +185,7 @@ def test_an_earlier_batch_by_another_process_does_not_stand_for_ours(session: Sp
 def test_another_table_is_not_merged_into(session: SparkSession, change: str) -> None:
     plan = Plan(session, "(2L, 1L)", lambda other: other.sql(change))
     with pytest.raises(ConflictError, match=r"was altered or replaced.*none of it was committed"):
-        execute.run(session, TABLE, plan, "m", 7)
+        run(session, plan)
     assert plan.failures == []
     assert plan.tries == 1
     assert progress.read(session, TABLE, "m") is None
@@ -185,7 +202,7 @@ def test_a_table_replaced_between_two_tries_is_not_merged_into(session: SparkSes
         return plan()
 
     with pytest.raises(ConflictError, match="was replaced while the merge was planned or waited"):
-        execute.run(session, TABLE, replacing, "m", 7)
+        run(session, replacing)
     assert rows(session) == []
 
 
@@ -193,7 +210,7 @@ def test_a_table_replaced_between_two_tries_is_not_merged_into(session: SparkSes
 def test_retries_end(session: SparkSession) -> None:
     plan = Plan(session, "(2L, 1L)", append)
     with pytest.raises(ConflictError, match=r"beside\.t during each of the merge's 1 tries"):
-        execute.run(session, TABLE, plan, "m", 7, retries=0)
+        run(session, plan, retries=0)
     assert plan.failures == []
     assert rows(session) == [(1, 1), (50, 1)]
     assert progress.read(session, TABLE, "m") is None
@@ -206,10 +223,10 @@ def test_another_error_is_not_repeated(session: SparkSession) -> None:
 
     def broken() -> execute.Statement:
         tries.append(1)
-        return execute.Statement(merge("(2L, raise_error('stop'))"), {})
+        return execute.Statement(merge("(2L, raise_error('stop'))"), {}, 7)
 
     with pytest.raises((PySparkException, Py4JJavaError), match="stop"):
-        execute.run(session, TABLE, broken, "m", 7)
+        run(session, broken)
     assert len(tries) == 1
 
 
@@ -234,8 +251,9 @@ def test_feeds_an_appender_and_optimize_at_once(session: SparkSession) -> None:
         outcomes = []
         for number, events in enumerate(feeds[name]):
             values = ", ".join(f"({i}L, {v}L)" for i, v in events)
-            statement = execute.Statement(merge(values), {})
-            done = execute.run(own, TABLE, lambda s=statement: s, name, number, retries=12)
+            statement = execute.Statement(merge(values), {}, number)
+            done = run(own, lambda s=statement: s, name, retries=12)
+            assert done is not None
             outcomes.append(done)
         return outcomes
 

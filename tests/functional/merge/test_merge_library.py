@@ -32,7 +32,10 @@ def table(session: SparkSession) -> str:
 
 def merged(session: SparkSession, table: str, sql: str, model: str, through: int) -> int:
     """Rows that a merge changed."""
-    return execute.run(session, table, lambda: execute.Statement(sql, {}), model, through).affected
+    statement = execute.Statement(sql, {}, through)
+    outcome = execute.run(execute.DeltaTable(session, table, model), lambda: statement)
+    assert outcome is not None
+    return outcome.affected
 
 
 def left(session: SparkSession) -> list[str]:

@@ -20,17 +20,17 @@ pytestmark = pytest.mark.spark
 
 def lose_once(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[..., Any]) -> list[str]:
     """Let the next merge lose against `meanwhile`; gives the statements that were tried."""
-    run = execute._try
+    commit = execute.DeltaTable.commit
     tried: list[str] = []
 
-    def losing(session: Any, table: str, statement: Any, *args: Any) -> Any:
+    def losing(table: Any, statement: Any, *args: Any) -> Any:
         tried.append(statement.sql)
         if len(tried) > 1:
-            return run(session, table, statement, *args)
-        meanwhile(session, lambda: run(session, table, statement, *args))
+            return commit(table, statement, *args)
+        meanwhile(table.session, lambda: commit(table, statement, *args))
         raise ConcurrentAppendException("another writer")
 
-    monkeypatch.setattr(execute, "_try", losing)
+    monkeypatch.setattr(execute.DeltaTable, "commit", losing)
     return tried
 
 

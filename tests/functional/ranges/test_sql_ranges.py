@@ -1,5 +1,6 @@
 """Ranges that SQL computes in the merge, on values of every type: no match is ever hidden."""
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from unit.macros.rendered import Macros, Node
+from unit.macros.rendered import Macros, Node, Relation, columns
 from unit.ranges.columns import TYPES
 
 from alluvium.plan.ranges.column_type import spark_type
@@ -22,6 +23,7 @@ ZONE = "spark.sql.session.timeZone"
 def macros(spark: SparkSession) -> Macros:
     """The macros of a stock target, which has no other way to ranges."""
     made = Macros()
+    made.context["target"] = SimpleNamespace(type="spark")
     made.context["run_query"] = lambda sql: SimpleNamespace(rows=spark.sql(sql).collect())
     return made
 
@@ -66,12 +68,19 @@ def view(spark: SparkSession, name: str, rows: list[tuple[int, Any]], kind: pa.D
 def planned(macros: Macros, kind: str, method: str, k: int) -> str:
     """The predicate on the merged table, as `merge_plan` makes it."""
     node = Node({"order_by": "c", "ranges": {"column": "c", "method": method, "k": k}})
-    wanted = macros.merge_settings(node)
-    types = {"id": "bigint", "c": kind}
-    box = macros.bounded_keys(wanted, types, types)
-    profile = macros.merge_profile("sql_ranges_batch", wanted, types, box, None, [])
-    ranges = []
-    if profile.get("lo") is not None:
-        ranges = macros.fitting_ranges(node, "sql_ranges_batch", wanted, types, profile, [], False)
-        assert 1 <= len(ranges) <= (1 if method == "min_max" else k)
-    return macros.prune_predicate(wanted, ranges, profile, types, box) or "true"
+    macros.know(node)
+    batch, given = "sql_ranges_batch", columns(id="bigint", c=kind)
+    table = {"columns": given, "partitions": [], "made": {}, "padded": [], "limits": {}}
+    outline = macros.merge_outline(node, Relation("sql_ranges_target"), table, given)
+    look = macros.merge_look(batch, outline, [])
+    run = macros.context["run_query"]
+    profile = macros.merge_profile(run(look["profile"]).rows, [])
+    choice = macros.range_choice(outline["settings"], profile, False)
+    bounds = [profile] if choice == "min_max" else []
+    if choice == "gaps":
+        bounds = json.loads(run(look["gaps"]).rows[0][0])
+        assert 1 <= len(bounds) <= k
+    written_by = None if choice == "none" else choice
+    target = Relation("sql_ranges_target")
+    texts = macros.merge_texts(node, target, batch, outline, profile, bounds, written_by)
+    return texts["predicate"] or "true"

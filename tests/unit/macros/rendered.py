@@ -7,6 +7,7 @@ import json
 import re
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,10 @@ class Macros:
 
         return call
 
+    def know(self, *nodes: Node) -> None:
+        """Let the project have these nodes."""
+        self.context["graph"] = {"nodes": {node["unique_id"]: node for node in nodes}}
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return getattr(self.context["alluvium"], name)
 
@@ -101,3 +106,24 @@ class Node(dict):
             }
             | config,
         )
+
+
+@dataclass(frozen=True)
+class Relation:
+    """As much of dbt's relation as the macros ask for."""
+
+    identifier: str
+
+    def render(self) -> str:
+        return self.identifier
+
+    def incorporate(self, path: dict[str, str]) -> Relation:
+        return Relation(**path)
+
+    def __str__(self) -> str:
+        return self.identifier
+
+
+def columns(**types_: str) -> list[Any]:
+    """Columns of a relation, each by its name with its type."""
+    return [types.SimpleNamespace(name=name, dtype=kind) for name, kind in types_.items()]

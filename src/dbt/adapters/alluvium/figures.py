@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
 from py4j.protocol import Py4JJavaError
@@ -13,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
+from alluvium.plan.merge.figures import MergeFigures
 from alluvium.windows.write import Written
 from dbt.adapters.alluvium.freshness import behind
 
@@ -75,35 +74,35 @@ class MergeResponse(ModelResponse):
     waiting_since: str | None = None
 
     @classmethod
-    def of(cls, figures: Mapping[str, Any]) -> MergeResponse:
-        changed = int(figures["affected"])
-        ignores = figures["on_match"] == "ignore"
+    def of(cls, done: MergeFigures) -> MergeResponse:
+        batch, fresh = done.batch, done.freshness
+        ignores = batch.on_match == "ignore"
         return cls(
-            _message=f"OK {changed:,} rows",
+            _message=f"OK {done.affected:,} rows",
             code="OK",
-            rows_affected=changed,
-            files=figures.get("files_written"),
-            bytes=figures.get("bytes_written"),
-            seconds=round(float(figures["seconds"]), 3),
-            events=figures["events"],
-            upserts=changed if ignores else figures["key_count"] - figures["deletes"],
-            deletes=figures["deletes"],
-            unchanged=max(figures["key_count"] - changed, 0),
-            rejected=figures["rejected"],
-            rejected_table=figures.get("rejected_table"),
-            ranges=figures["ranges"],
-            method=figures["method"],
-            engine=figures.get("engine"),
-            refused=figures.get("refused"),
-            files_kept=figures.get("files_kept"),
-            files_total=figures.get("files_total"),
-            newest_event=figures.get("newest_event"),
-            newest_arrival=figures.get("newest_arrival"),
-            merged_arrival=figures.get("merged_arrival"),
-            behind_seconds=behind(figures.get("newest_event") or figures.get("merged_arrival")),
-            waiting_batches=figures.get("waiting_batches"),
-            waiting_events=figures.get("waiting_events"),
-            waiting_since=figures.get("waiting_since"),
+            rows_affected=done.affected,
+            files=done.files,
+            bytes=done.bytes,
+            seconds=round(done.seconds, 3),
+            events=batch.events,
+            upserts=done.affected if ignores else batch.key_count - batch.deletes,
+            deletes=batch.deletes,
+            unchanged=done.unchanged,
+            rejected=batch.rejected,
+            rejected_table=done.rejected_table,
+            ranges=batch.ranges,
+            method=batch.method,
+            engine=done.engine,
+            refused=done.refused,
+            files_kept=done.kept.files if done.kept else None,
+            files_total=done.kept.files_total if done.kept else None,
+            newest_event=batch.newest_event,
+            newest_arrival=fresh.get("newest_arrival"),
+            merged_arrival=fresh.get("merged_arrival"),
+            behind_seconds=behind(batch.newest_event or fresh.get("merged_arrival")),
+            waiting_batches=fresh.get("waiting_batches"),
+            waiting_events=fresh.get("waiting_events"),
+            waiting_since=fresh.get("waiting_since"),
         )
 
 
@@ -176,10 +175,10 @@ class Figures:
         )
 
 
-def written(session: SparkSession, table: str) -> dict[str, int | None]:
+def written(session: SparkSession, table: str) -> tuple[int | None, int | None]:
     """Files and bytes that the table's newest commit wrote; None where it does not say."""
     metrics = _last_commit(session, table)
-    return {"files_written": _first(metrics, _FILES), "bytes_written": _first(metrics, _BYTES)}
+    return _first(metrics, _FILES), _first(metrics, _BYTES)
 
 
 def _last_commit(session: SparkSession, table: str) -> dict[str, str]:

@@ -58,9 +58,6 @@ class SessionHandle:
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
         self._kept: dict[str, _KeptBatch] = {}
-        # Version of the merged table that its merge must find: that of the node's batch, if it
-        # reads the table, or the one that was verified.
-        self.merge_at: int | None = None
         self._group = f"{name} {id(self):x}"
         heartbeat.begin(self._group, name, session.sparkContext)
         with self._guard:
@@ -83,15 +80,16 @@ class SessionHandle:
         sql = live.as_names(f"select * from {relation}", live.marks(self.session))
         return self.session.sql(sql)
 
-    def keep(self, relation: str, table: str) -> None:
+    def keep(self, relation: str, table: str) -> int | None:
         """Keep the rows of `relation` in Spark until `release`, or until the node ends.
 
-        table: that they will be merged into. Spark plans how to read them beside what follows, up
-        to the first call of `table` for them, where its errors show.
+        table: that they will be merged into; the version of it that they are computed from is
+        returned, None where they are not. Spark plans how to read them beside what follows, up to
+        the first call of `table` for them, where its errors show.
         """
         rows = self.session.table(relation)
-        self.merge_at = batch.version_read(rows, table)
-        put_back = staged.replace_view(rows, relation) if self.merge_at is None else None
+        version = batch.version_read(rows, table)
+        put_back = staged.replace_view(rows, relation) if version is None else None
         if put_back is not None:
             rows = self.session.table(relation)
         beside = ThreadPoolExecutor(1, "alluvium-keep")
@@ -100,6 +98,7 @@ class SessionHandle:
         )
         beside.shutdown(wait=False)
         self._kept[relation] = _KeptBatch(rows, planned, put_back)
+        return version
 
     def release(self, relation: str) -> None:
         """Let go of what `keep` kept: a table that moved on since would be another plan."""

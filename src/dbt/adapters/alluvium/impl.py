@@ -28,11 +28,11 @@ class AlluviumAdapter(
     Describing,
     Preparing,
     RunningPython,
+    Merging,
     Checking,
     Quoting,
     Seeding,
     Streaming,
-    Merging,
     Overwriting,
     Compacting,
 ):

@@ -1,37 +1,243 @@
-"""Merges: what one asks of its table and its batch, its ranges, its run and its figures."""
+"""Merges: one call of the materialization looks, plans, merges, and says what it did."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from dbt.adapters.base import available
-from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.types import SQLQuery
+from dbt_common.events.contextvars import get_node_info
+from dbt_common.events.functions import fire_event
+from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
-from alluvium.merge import batch, one_commit, progress, ranges
-from alluvium.merge import execute as merge
+from alluvium.merge import batch, execute, one_commit, progress
 from alluvium.merge.conflicts import retry
-from alluvium.plan.ranges import UnfitError
-from dbt.adapters.alluvium import freshness, layouts, nested, told
+from alluvium.plan.merge.batch import verify_mistake
+from alluvium.plan.merge.figures import MergeFigures, merge_line
+from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, written
 from dbt.adapters.alluvium.handle import spark_errors
-from dbt.adapters.alluvium.verbs.base import SessionAdapter
+from dbt.adapters.alluvium.merges import Explanation, Merged, Plan, Planner, StoredTable
+from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.verbs.checking import Checking
 
-T = TypeVar("T")
 
-
-class Merging(SessionAdapter):
+class Merging(Checking):
     @available.parse_none
-    def merge_progress(self, table: str, model_id: str) -> int | None:
-        return progress.read(self._handle.session, table, model_id)
+    def merge(
+        self,
+        target: AlluviumRelation,
+        source: AlluviumRelation,
+        node: dict[str, Any],
+        predicates: str | Sequence[str] | None = None,
+        is_new: bool = False,
+        on_schema_change: str | None = None,
+    ) -> Merged:
+        """Merge a staged batch by `meta.alluvium_merge`, planned anew where others were faster.
 
-    @available.parse(lambda *a, **k: {})
-    def freshness(
-        self, table: str, model_id: str, newest_event: str | None = None
-    ) -> dict[str, Any]:
+        Args:
+            target: The table.
+            source: The batch, a relation of this session.
+            node: The model, as Jinja has it.
+            predicates: The model's own conditions on the statement.
+            is_new: Whether the table was made for this batch.
+            on_schema_change: What becomes of fields inside columns; None leaves them as they are.
+
+        Raises:
+            CompilationError: The settings do not fit the batch, or the batch not the table.
+            DbtDatabaseError: Of Spark; of other writers that were faster too often.
+        """
+        started = time.monotonic()
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the merge
+        table = target.render()
+        with spark_errors():
+            if on_schema_change is not None and not is_new:
+                source = self._with_fields(source, table, on_schema_change)
+            try:
+                plan, outcome = self._merged(target, source, node, predicates, is_new)
+            finally:
+                self._handle.release(source.render())
+        done = MergeFigures(
+            plan.figures,
+            seconds=0,
+            is_pending=outcome is not None,
+            rejected_table=plan.texts.rejected_table if plan.figures.rejected else None,
+        )
+        if outcome is not None:
+            wrote = (outcome.files, outcome.bytes)
+            if outcome.affected and outcome.files is None:
+                wrote = written(self.session, table)
+            done = replace(
+                done,
+                affected=outcome.affected,
+                engine=outcome.engine,
+                refused=outcome.refused,
+                kept=outcome.kept,
+                files=wrote[0] if outcome.affected else None,
+                bytes=wrote[1] if outcome.affected else None,
+                conflicts=outcome.conflicts,
+                already_merged=outcome.already_merged,
+            )
+        done = replace(done, seconds=time.monotonic() - started)
+        fresh = self._freshness(table, node["unique_id"], plan.figures.newest_event)
+        done = replace(done, freshness=fresh)
+        sql = "-- nothing new" if outcome is None else plan.texts.statement
+        return Merged(sql, MergeResponse.of(done), merge_line(plan.name, done))
+
+    def _merged(
+        self,
+        target: AlluviumRelation,
+        source: AlluviumRelation,
+        node: Mapping[str, Any],
+        predicates: str | Sequence[str] | None,
+        is_new: bool,
+    ) -> tuple[Plan, execute.Outcome | None]:
+        """The last plan, and what came of it; None where the first had nothing to merge."""
+        table, batch_name = target.render(), source.render()
+        planner = Planner(self, target, source, node, predicates, is_new)
+        config = node["config"]
+        block = (config.get("meta") or {}).get(layouts.META)
+        layout = layouts.layout_of(node["unique_id"], block, config.get("partition_by"))
+        engine = (config["meta"]["alluvium_merge"] or {}).get("engine") or "auto"
+        merged_table = execute.DeltaTable(
+            self.session, table, node["unique_id"], engine, layout.sort_by if layout else ()
+        )
+        plans: list[Plan] = []
+
+        def statement() -> execute.Statement | None:
+            # The batch may be computed from the table that another writer has changed since.
+            self._handle.release(batch_name)
+            at = self._handle.keep(batch_name, table)
+            plan = planner.plan()
+            plans.append(plan)
+            if plan.outline.adds_deleted:
+                self.rows(f"alter table {table} add columns (`_deleted` boolean)")
+            if plan.texts.rejected:
+                self._keep_rejected(plan.texts.rejected, plan.texts.rejected_table)
+            if not plan.pending:
+                return None
+            if plan.texts.verify is not None:
+                # The merge begins at the version that is looked at, or is planned anew.
+                at = merged_table.version() if at is None else at
+                self._verify(plan, node)
+            self._log(plan.texts.statement)
+            return execute.Statement(
+                plan.texts.statement,
+                plan.figures.metadata(),
+                plan.figures.through,
+                plan.texts.prune,
+                at,
+                plan.table_id,
+            )
+
+        outcome = execute.run(merged_table, statement)
+        return plans[-1], outcome
+
+    def _verify(self, plan: Plan, node: Mapping[str, Any]) -> None:
+        assert plan.texts.verify is not None
+        missed, example = self.rows(plan.texts.verify)[0]
+        mistake = verify_mistake(plan.outline.settings, int(missed), example)
+        if mistake:
+            raise CompilationError(f"{node['name']}: {mistake}")
+
+    def _keep_rejected(self, statements: Sequence[str], table: str) -> None:
+        """Run before the merge: what a killed run had kept is found again."""
+        self.rows(statements[0])
+        for sql in statements[1:]:
+            self.run_again(table, sql, "merge")
+
+    def _with_fields(
+        self, source: AlluviumRelation, table: str, on_schema_change: str
+    ) -> AlluviumRelation:
+        """The batch with the table's fields inside columns."""
+        rows = self._handle.table(source.render())
+        fitted = nested.fit(self.session, rows, table, on_schema_change)
+        if fitted is None:
+            return source
+        view = source.incorporate(path={"identifier": f"{source.identifier}_fields"})
+        view = view.include(database=False, schema=False)
+        fitted.createOrReplaceTempView(str(view.identifier))
+        return view
+
+    @available.parse_none
+    def explain_merge(
+        self,
+        relation: AlluviumRelation,
+        source: AlluviumRelation,
+        node: dict[str, Any],
+        predicates: str | Sequence[str] | None = None,
+    ) -> Explanation:
+        """What the next merge would do; changes nothing."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
+        with spark_errors():
+            plan = Planner(self, relation, source, node, predicates, False).plan()
+            table, texts, settings = relation.render(), plan.texts, plan.outline.settings
+            kept = log.skipping(self.session, table, texts.prune) if plan.pending else None
+            engine = "merge_into"
+            if plan.outline.adds_deleted and settings.engine != engine:
+                engine = "known when the merge has added the column _deleted"
+            elif plan.pending and settings.engine != engine:
+                refused = one_commit.refused(self.session, texts.statement)
+                engine = f"merge_into, for {refused}" if refused else "one_commit"
+        return Explanation(
+            plan.pending,
+            plan.profile,
+            settings,
+            plan.figures.method,
+            texts.ranges,
+            texts.predicate,
+            kept,
+            engine,
+        )
+
+    # What a plan asks ----------------------------------------------------------------------
+
+    @property
+    def session(self) -> SparkSession:
+        return self._handle.session
+
+    def texts(self, macro: str, **arguments: Any) -> dict[str, Any]:
+        """What a macro of the package gives that only writes SQL. `model` is the macro there, and
+        `this` and `config` are not known: whatever it needs is an argument."""
+        return dict(self.execute_macro(macro, project="alluvium", kwargs=arguments))
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a statement as dbt runs its own: logged, and where Ctrl-C reaches it."""
+        commented = self.connections._add_query_comment(sql)
+        _, cursor = self.connections.add_query(commented, auto_begin=False)
+        return cursor.fetchall()  # type: ignore[no-any-return]
+
+    def kept(self, source: str) -> DataFrame:
+        """The rows of a batch."""
+        return self._handle.table(source)
+
+    def is_small(self, source: str) -> bool:
+        return batch.is_small(self._handle.table(source))
+
+    def look_at(self, table: str) -> StoredTable:
+        """What a merge asks of its table, of one version."""
+        known = log.metadata(self.session, table)
+        texts = known.noted(log.BOUNDED_TEXT)
+        return StoredTable(
+            id=known.id,
+            columns=columns(known.schema.fields, keeps_bounds=False),
+            partitions=known.partitions,
+            made=known.made,
+            padded=[f"{name} {kind}" for name, kind in texts.items() if kind.startswith("char")],
+            limits={
+                name.lower(): int(kind[8:-1])
+                for name, kind in texts.items()
+                if kind.startswith("varchar")
+            },
+        )
+
+    def _freshness(self, table: str, model_id: str, newest_event: str | None) -> dict[str, Any]:
         """How far a merged model has come beside the streaming table that it is merged from.
 
         Empty where that is not one table, or its log does not say.
@@ -40,191 +246,15 @@ class Merging(SessionAdapter):
         if bronze is None:
             return {}
         relation = self.Relation.create_from(self.config, bronze)
-        through = progress.read(self._handle.session, table, model_id)
+        through = progress.read(self.session, table, model_id)
         return freshness.figures(
-            self._handle.session, relation.render(), bronze.name, through, newest_event
+            self.session, relation.render(), bronze.name, through, newest_event
         )
 
-    @available.parse(lambda *a, **k: {})
-    def made_columns(self, table: str) -> dict[str, bool]:
-        """Columns that a Delta table fills itself, and whether no batch may bring them."""
-        return log.metadata(self._handle.session, table).made
-
-    @available.parse_list
-    def partition_columns(self, table: str) -> list[str]:
-        return log.metadata(self._handle.session, table).partitions
-
-    @available.parse_none
-    def stored_table(self, table: str) -> dict[str, Any]:
-        """What a merge asks of its table, of one version: the macro `stored_table` says what."""
-        with spark_errors():
-            known = log.metadata(self._handle.session, table)
-        texts = known.noted(log.BOUNDED_TEXT)
-        return {
-            "id": known.id,
-            "columns": columns(known.schema.fields, keeps_bounds=False),
-            "partitions": known.partitions,
-            "made": known.made,
-            "padded": [f"{name} {kind}" for name, kind in texts.items() if kind.startswith("char")],
-            "limits": {
-                name.lower(): int(kind[8:-1])
-                for name, kind in texts.items()
-                if kind.startswith("varchar")
-            },
-        }
-
-    @available.parse_none
-    def copy_progress(self, source: str, target: str) -> int:
-        return progress.copy(self._handle.session, source, target)
-
-    @available.parse_none
-    def files_kept(self, table: str, predicate: str | None) -> dict[str, int]:
-        return log.skipping(self._handle.session, table, predicate).figures()
-
-    @available.parse_none
-    def sync_fields(self, source: str, table: str, on_schema_change: str) -> None:
-        """Give a table the fields inside columns that a batch brings: see `nested.sync`."""
-        with spark_errors():
-            rows = self._handle.table(source)
-            nested.sync(self._handle.session, rows, table, on_schema_change)
-
-    @available.parse_none
-    def fit_fields(self, source: str, view: str, table: str, on_schema_change: str) -> bool:
-        """Register the batch with the table's fields as `view`; false where it has them."""
-        with spark_errors():
-            rows = self._handle.table(source)
-            fitted = nested.fit(self._handle.session, rows, table, on_schema_change)
-            if fitted is not None:
-                fitted.createOrReplaceTempView(view)
-            return fitted is not None
-
-    @available.parse_none
-    def keep_batch(self, source: str, table: str) -> None:
-        """Keep the rows of a staged batch, which is read several times, until `release_batch`.
-
-        table: that it will be merged into. A batch that reads it is computed from one version.
-        """
-        with spark_errors():
-            self._handle.keep(source, table)
-
-    @available.parse_none
-    def release_batch(self, source: str) -> None:
-        with spark_errors():
-            self._handle.release(source)
-
-    @available.parse_none
-    def hold_version(self, table: str) -> None:
-        """Let the merge of this node find the version that `table` has now, or plan anew."""
-        if self._handle.merge_at is None:
-            self._handle.merge_at = log.version(self._handle.session, table)
-
-    @available.parse(lambda *a, **k: False)
-    def is_small(self, source: str) -> bool:
-        with spark_errors():
-            return batch.is_small(self._handle.table(source))
-
-    @available.parse_list
-    def plan_ranges(self, source: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-        """Range rows of the batch `source`, a relation of this session."""
-        return self._planned(ranges.plan_batch, source, request, [])
-
-    @available.parse_list
-    def reprice_ranges(
-        self, rows: list[dict[str, Any]], request: dict[str, Any]
-    ) -> list[dict[str, Any]]:
-        """Range rows, planned anew where the table has moved on since."""
-        with spark_errors():
-            return ranges.reprice(self._handle.session, rows, request)
-
-    @available.parse_none
-    def plan_predicate(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
-        """The cheapest predicate on several columns for the batch `source`."""
-        nothing = {"sql": "true", "ranges": 0, "method": "none"}
-        return self._planned(ranges.plan_columns, source, request, nothing)
-
-    def _planned(
-        self,
-        plan: Callable[[SparkSession, Callable[[], DataFrame], dict[str, Any]], T],
-        source: str,
-        request: dict[str, Any],
-        nothing: T,
-    ) -> T:
-        """What `plan` finds for the batch `source`, or `nothing` where it cannot have ranges."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
-        session = self._handle.session
-        with spark_errors():
-            try:
-                return plan(session, lambda: self._handle.table(source), request)
-            except UnfitError as error:
-                told.warn(f"{error}. The merge goes on without ranges.")
-                return nothing
-
-    @available.parse_none
-    def run_merge(
-        self,
-        table: str,
-        model_id: str,
-        attempt: dict[str, Any],
-        plan: Callable[..., dict[str, Any]],
-        arguments: list[Any],
-    ) -> dict[str, Any]:
-        """Run a merge, planned anew by the macro `plan` for every try after the first.
-
-        Returns the figures of the try that was committed, with its `sql`, the rows it changed
-        (`affected`) and, where there are any, the files and bytes written.
-        """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the merge
-        session = self._handle.session
-        planned = True
-
-        def statement() -> merge.Statement | None:
-            nonlocal planned
-            if not planned:
-                # The batch may be computed from the table that another writer has changed.
-                source = arguments[1].render()
-                self.release_batch(source)
-                self.keep_batch(source, table)
-                attempt.update(plan(*arguments))
-            planned = False
-            if not attempt["pending"]:
-                return None
-            return merge.Statement(
-                attempt["sql"], attempt["figures"], attempt["prune"], self._handle.merge_at
-            )
-
-        layout = layouts.layout_of(model_id, attempt["layout"], attempt["partition_by"])
-        with spark_errors():
-            outcome = merge.run(
-                session,
-                table,
-                statement,
-                model_id,
-                attempt["through"],
-                table_id=attempt["table_id"],
-                engine=attempt["engine"],
-                sort_by=layout.sort_by if layout else (),
-            )
-        affected = outcome.affected
-        wrote: dict[str, Any] = {"files_written": outcome.files, "bytes_written": outcome.bytes}
-        if affected and outcome.files is None:
-            wrote = written(session, table)
-        return {
-            **attempt["figures"],
-            "sql": attempt["sql"],
-            "affected": affected,
-            "engine": outcome.engine,
-            "refused": outcome.refused,
-            "conflicts": outcome.conflicts,
-            "already_merged": outcome.already_merged,
-            **(outcome.kept.figures() if outcome.kept else {}),
-            **(wrote if affected else {}),
-        }
-
-    @available.parse_none
-    def merge_refused(self, sql: str) -> str | None:
-        """Why the one-commit merge would leave this MERGE to MERGE INTO; None where it runs it."""
-        with spark_errors():
-            return one_commit.refused(self._handle.session, sql)
+    def _log(self, sql: str) -> None:
+        """Leave a statement in dbt's log that does not run as dbt's own do."""
+        name = str(self.connections.get_thread_connection().name)
+        fire_event(SQLQuery(conn_name=name, sql=sql, node_info=get_node_info()))
 
     @available.parse_none
     def run_again(self, table: str, sql: str, what: str) -> None:
@@ -233,10 +263,33 @@ class Merging(SessionAdapter):
         what: the statement's name, for messages.
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the statement
-        session = self._handle.session
+        self._log(sql)
         with spark_errors():
-            retry(table, lambda: session.sql(sql).collect(), lambda: None, merge.RETRIES, what)
+            retry(
+                table, lambda: self.session.sql(sql).collect(), lambda: None, execute.RETRIES, what
+            )
+
+    # What macros ask -----------------------------------------------------------------------
 
     @available.parse_none
-    def merge_response(self, figures: dict[str, Any]) -> AdapterResponse:
-        return MergeResponse.of(figures)
+    def merge_progress(self, table: str, model_id: str) -> int | None:
+        return progress.read(self.session, table, model_id)
+
+    @available.parse(lambda *a, **k: {})
+    def made_columns(self, table: str) -> dict[str, bool]:
+        """Columns that a Delta table fills itself, and whether no batch may bring them."""
+        return log.metadata(self.session, table).made
+
+    @available.parse_list
+    def partition_columns(self, table: str) -> list[str]:
+        return log.metadata(self.session, table).partitions
+
+    @available.parse_none
+    def copy_progress(self, source: str, target: str) -> int:
+        return progress.copy(self.session, source, target)
+
+    @available.parse_none
+    def sync_fields(self, source: str, table: str, on_schema_change: str) -> None:
+        """Give a table the fields inside columns that a batch brings: see `nested.sync`."""
+        with spark_errors():
+            nested.sync(self.session, self._handle.table(source), table, on_schema_change)

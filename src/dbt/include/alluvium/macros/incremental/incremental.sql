@@ -89,23 +89,16 @@
       {%- endif -%}
       {%- if rebuild -%}
         {%- call statement('create_empty') -%}
-          {{ create_table_as(False, this, alluvium.empty_merge_table(tmp_relation), 'sql') }}
+          {{ create_table_as(False, this, alluvium.empty_merge_table(model, tmp_relation), 'sql') }}
         {%- endcall -%}
         {%- do persist_constraints(this, model) -%}
       {%- elif on_schema_change != 'ignore' -%}
         {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation), existing_relation) -%}
       {%- endif -%}
-      {%- if not rebuild -%}
-        {%- set fitted = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_fields'}).include(database=false, schema=false) -%}
-        {%- if adapter.fit_fields(tmp_relation.render(), fitted.identifier, this.render(), on_schema_change) -%}
-          {%- set tmp_relation = fitted -%}
-        {%- endif -%}
-      {%- endif -%}
-      {%- do adapter.keep_batch(tmp_relation.render(), this.render()) -%}
-      {%- set figures = alluvium.run_merge(this, tmp_relation, predicates, is_new=rebuild) -%}
-      {%- do adapter.release_batch(tmp_relation.render()) -%}
-      {{ write(figures.sql) }}
-      {%- do store_result('main', response=adapter.merge_response(figures)) -%}
+      {%- set done = adapter.merge(this, tmp_relation, model, predicates, is_new=rebuild, on_schema_change=on_schema_change) -%}
+      {{ write(done.sql) }}
+      {%- do store_result('main', response=done.response) -%}
+      {%- do log(done.line, info=true) -%}
     {%- elif windowed and rebuild -%}
       {%- set window = adapter.batch_window(tmp_relation.render(), none, model) -%}
       {%- set done = adapter.write_window(window, this.render(), tmp_relation.render(), model,
@@ -163,7 +156,7 @@
   {%- set further = ['cast(null as boolean) as `_deleted`'] if alluvium.merge_settings(model).soft else [] -%}
   {%- call statement('create_schema_view') -%}
     create or replace temporary view {{ view }} as
-    select {{ (['*'] + further) | join(', ') }} from ({{ alluvium.empty_merge_table(tmp_relation) }})
+    select {{ (['*'] + further) | join(', ') }} from ({{ alluvium.empty_merge_table(model, tmp_relation) }})
   {%- endcall -%}
   {{ return(view) }}
 {% endmacro %}

@@ -2,7 +2,9 @@
     statement of a merge gets what a stock target does. -#}
 {% macro alluvium__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
   {%- if 'alluvium_merge' in (model.config.get('meta') or {}) -%}
-    {{ return(alluvium.merged_select(alluvium.run_merge(target, source, incremental_predicates))) }}
+    {%- set done = adapter.merge(target, source, model, incremental_predicates) -%}
+    {%- do log(done.line, info=true) -%}
+    {{ return('select ' ~ done.response.rows_affected ~ ' as num_affected_rows, ' ~ done.response.events ~ ' as num_events') }}
   {%- endif -%}
   {%- set left_out = alluvium_left_out(source, target) -%}
   {%- set columns = adapter.get_columns_in_relation(target) | rejectattr('name', 'in', left_out) | list -%}

@@ -7,7 +7,7 @@
   {%- if alluvium.merge_settings(model) is none -%}
     {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
   {%- endif -%}
-  {{ return(alluvium.merged_select(alluvium.run_merge(target, source, incremental_predicates))) }}
+  {{ return(alluvium.run_merge(target, source, incremental_predicates)) }}
 {% endmacro %}
 
 
@@ -15,16 +15,11 @@
   {%- if alluvium.merge_settings(model) is none -%}
     {{ return(dbt.databricks__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
   {%- endif -%}
-  {{ return(alluvium.merged_select(alluvium.run_merge(target, source, incremental_predicates))) }}
+  {{ return(alluvium.run_merge(target, source, incremental_predicates)) }}
 {% endmacro %}
 
 
 {#- dbt looks through a package for Spark's macro before it comes to the adapter's own. -#}
 {% macro alluvium__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
   {{ return(dbt.alluvium__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
-{% endmacro %}
-
-
-{% macro merged_select(figures) %}
-  {{ return('select ' ~ figures.affected ~ ' as num_affected_rows, ' ~ figures.events ~ ' as num_events') }}
 {% endmacro %}

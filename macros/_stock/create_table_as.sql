@@ -7,7 +7,7 @@
     {%- call statement('alluvium_create') -%}
       {{ dbt.spark__create_table_as(false, relation, empty, language) }}
     {%- endcall -%}
-    {{ return(alluvium.merged_select(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true))) }}
+    {{ return(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true)) }}
   {%- endif -%}
   {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
 {% endmacro %}
@@ -19,7 +19,7 @@
     {%- call statement('alluvium_create') -%}
       {{ dbt.databricks__create_table_as(false, relation, empty, language) }}
     {%- endcall -%}
-    {{ return(alluvium.merged_select(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true))) }}
+    {{ return(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true)) }}
   {%- endif -%}
   {{ return(dbt.databricks__create_table_as(temporary, relation, compiled_code, language)) }}
 {% endmacro %}
@@ -49,14 +49,5 @@
     {{ create_temporary_view(source, compiled_code) }}
   {%- endcall -%}
   {%- do alluvium.check_settings_of_batch(model, source) -%}
-  {{ return(alluvium.empty_merge_table(source)) }}
-{% endmacro %}
-
-
-{% macro empty_merge_table(source) %}
-  {%- set columns = [] -%}
-  {%- for name in alluvium.event_columns(adapter.get_columns_in_relation(source), alluvium.control_columns(alluvium.merge_settings(model))) -%}
-    {%- do columns.append(alluvium.quote_name(name)) -%}
-  {%- endfor -%}
-  {{ return('select ' ~ columns | join(', ') ~ ' from ' ~ source ~ ' where false') }}
+  {{ return(alluvium.empty_merge_table(model, source)) }}
 {% endmacro %}

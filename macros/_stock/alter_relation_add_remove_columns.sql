@@ -34,16 +34,3 @@
   {%- endif -%}
   {{ return({'add': add, 'remove': remove}) }}
 {% endmacro %}
-
-
-{#- Raises where a merged table would lose a column that its settings name: that cannot be undone. -#}
-{% macro check_removed_columns(node, remove_columns) %}
-  {%- set removed = remove_columns | map(attribute='name') | map('lower') | list -%}
-  {%- set mistakes = [] -%}
-  {%- for setting, columns in alluvium.needed_columns(alluvium.merge_settings(node)).items() -%}
-    {%- for column in columns if column | lower in removed -%}
-      {%- do mistakes.append(setting ~ ': the model does not select ' ~ column) -%}
-    {%- endfor -%}
-  {%- endfor -%}
-  {%- do alluvium.refuse_merge(node, mistakes) -%}
-{% endmacro %}

@@ -1,0 +1,124 @@
+"""What a merge did, and the one line that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from alluvium.plan.ranges import Kept
+from alluvium.wording import counted
+
+
+@dataclass(frozen=True)
+class BatchFigures:
+    """What is known before the statement runs; the commit's metadata has it under these names.
+
+    Attributes:
+        model: dbt's unique id.
+        through: Newest event batch; None where the batch does not say.
+        deletes: Keys whose newest event deletes.
+        newest_event: UTC time of the newest event, to the microsecond, where `order_by` begins with
+            a timestamp.
+        method: How ranges were found; `none` for none, None where the model that planned them does
+            not say.
+        rejected: Events that are kept aside.
+    """
+
+    model: str
+    through: int | None
+    events: int
+    key_count: int
+    deletes: int
+    newest_event: str | None
+    on_match: str
+    method: str | None
+    ranges: int
+    rejected: int
+
+    def metadata(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class MergeFigures:
+    """What a merge did.
+
+    Attributes:
+        seconds: From the look at the batch to the last figure.
+        affected: Rows that changed.
+        is_pending: Whether there was anything to merge when it began.
+        engine: `one_commit` or `merge_into`; None where no statement ran.
+        refused: Why the one-commit merge left it to MERGE INTO.
+        rejected_table: Keeps the rejected events.
+        kept: Files that were looked at, and all.
+        files, bytes: What was written, where that is known.
+        conflicts: How often another writer was faster.
+        already_merged: Whether the table had this batch.
+        freshness: What `freshness.figures` of the adapter says.
+    """
+
+    batch: BatchFigures
+    seconds: float
+    affected: int = 0
+    is_pending: bool = True
+    engine: str | None = None
+    refused: str | None = None
+    rejected_table: str | None = None
+    kept: Kept | None = None
+    files: int | None = None
+    bytes: int | None = None
+    conflicts: int = 0
+    already_merged: bool = False
+    freshness: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unchanged(self) -> int:
+        """Keys whose newest event changed nothing."""
+        return max(self.batch.key_count - self.affected, 0)
+
+
+def merge_line(name: str, done: MergeFigures) -> str:
+    """The line of the console."""
+    batch = done.batch
+    newest = done.freshness.get("freshness") or (
+        f"newest event {batch.newest_event[:19]} UTC" if batch.newest_event else ""
+    )
+    ending = f" in {done.seconds:.1f} s"
+    if done.conflicts:
+        ending += f", after {counted(done.conflicts, 'conflict')}"
+    if newest:
+        ending += f", {newest}"
+    rejected = ""
+    if batch.rejected:
+        rejected = f", {batch.rejected:,} rejected (kept in {done.rejected_table})"
+    if not done.is_pending:
+        # Only where bronze was looked at it is known to wait for nothing.
+        waits = done.freshness.get("waiting_batches")
+        state = "up to date" if waits == 0 else "nothing new"
+        return f"{name}: {state}{rejected}{ending}"
+    parts = [counted(batch.events, "event")]
+    if batch.method != "none":
+        parts.append(f"{counted(batch.ranges, 'range')} ({batch.method})")
+    if done.kept is not None and done.kept.files_total:
+        part = 100 * done.kept.files / done.kept.files_total
+        parts.append(f"{done.kept.files:,} of {done.kept.files_total:,} files ({part:.1f} %)")
+    parts.append(f"{_outcome(done)}{rejected}{ending}")
+    return f"{name}: {' → '.join(parts)}"
+
+
+def _outcome(done: MergeFigures) -> str:
+    batch = done.batch
+    if done.already_merged:
+        return "already merged"
+    if batch.on_match == "ignore":
+        return f"{counted(done.affected, 'insert')}, {done.unchanged:,} known"
+    if not done.affected:
+        older = f" ({counted(batch.events, 'older event')})" if batch.events else ""
+        return f"nothing changed{older}"
+    outcome = counted(batch.key_count - batch.deletes, "upsert")
+    if batch.deletes:
+        outcome += f", {counted(batch.deletes, 'delete')}"
+    if done.unchanged:
+        outcome += f", {done.unchanged:,} of them without effect"
+    return outcome

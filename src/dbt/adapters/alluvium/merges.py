@@ -1,0 +1,332 @@
+"""Plans of one merge: what it asks of its table, of its batch and of the package's macros."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.events.types import JinjaLogWarning
+from dbt_common.events.functions import warn_or_error
+from dbt_common.exceptions import CompilationError
+from pyspark.sql import DataFrame, SparkSession
+
+from alluvium.merge import progress, ranges
+from alluvium.plan.merge import batch
+from alluvium.plan.merge.figures import BatchFigures
+from alluvium.plan.merge.outline import MergeSettings, Outline
+from alluvium.plan.merge.profile import BatchProfile
+from alluvium.plan.ranges import Kept, UnfitError
+from dbt.adapters.alluvium import told
+from dbt.adapters.alluvium.relation import AlluviumRelation
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What the materialization is given: the statement, dbt's response, the console's line."""
+
+    sql: str
+    response: AdapterResponse
+    line: str
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """One look at a merged table; the macro `stored_table` says what is what."""
+
+    id: str
+    columns: Sequence[Any]
+    partitions: Sequence[str]
+    made: Mapping[str, bool]
+    padded: Sequence[str]
+    limits: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Look:
+    """SQL that looks at a batch, as the macro `merge_look` says."""
+
+    profile: str
+    deletes: str | None
+    gaps: str | None
+
+
+@dataclass(frozen=True)
+class Texts:
+    """SQL of a merge, as the macro `merge_texts` says."""
+
+    predicate: str | None
+    prune: str | None
+    statement: str
+    verify: str | None
+    rejected: Sequence[str]
+    rejected_table: str
+    ranges: Sequence[Mapping[str, Any]]
+    newest_event: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One try of a merge, on table and batch as they are.
+
+    name: the shortest text that means this model and no other.
+    pending: whether there is anything to merge.
+    table_id: of the table that was looked at.
+    """
+
+    name: str
+    outline: Outline
+    profile: BatchProfile
+    texts: Texts
+    figures: BatchFigures
+    pending: bool
+    table_id: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain_merge` prints; the macro `plan_to_explain` says what is what."""
+
+    pending: bool
+    profile: BatchProfile
+    settings: MergeSettings
+    method: str | None
+    ranges: Sequence[Mapping[str, Any]]
+    predicate: str | None
+    kept: Kept | None
+    engine: str
+
+
+class Asked(Protocol):
+    """What a plan asks of the adapter."""
+
+    @property
+    def session(self) -> SparkSession:
+        """That of the node that runs."""
+
+    def texts(self, macro: str, **arguments: Any) -> dict[str, Any]:
+        """What a macro of the package gives that only writes SQL."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+
+    def kept(self, source: str) -> DataFrame:
+        """The rows of a batch."""
+
+    def is_small(self, source: str) -> bool:
+        """Whether one task should read a batch."""
+
+    def look_at(self, table: str) -> StoredTable:
+        """What a merge asks of its table, of one version."""
+
+    def get_columns_in_relation(self, relation: AlluviumRelation) -> list[Any]:
+        """The columns of a relation."""
+
+    def condition_mistakes(self, setting: str, sql: str, relation: str) -> list[str]:
+        """What is wrong with a condition on the rows of a relation."""
+
+    def predicate_mistakes(
+        self, predicates: str | list[str] | None, source: str, target: BaseRelation | None
+    ) -> list[str]:
+        """What is wrong with a merge's own conditions."""
+
+
+class Planner:
+    """Plans tries of the merge of `source` into `relation`, each time on both as they are then."""
+
+    def __init__(
+        self,
+        adapter: Asked,
+        relation: AlluviumRelation,
+        source: AlluviumRelation,
+        node: Mapping[str, Any],
+        predicates: str | Sequence[str] | None,
+        is_new: bool,
+    ) -> None:
+        self._adapter = adapter
+        self._relation = relation
+        self._source = source
+        self._node = node
+        self._predicates = predicates
+        self._is_new = is_new
+
+    def plan(self) -> Plan:
+        """Runs queries, changes nothing; raises where the batch cannot be merged."""
+        adapter, source = self._adapter, self._source.render()
+        table = adapter.look_at(self._relation.render())
+        found = adapter.texts(
+            "merge_outline",
+            node=self._node,
+            relation=self._relation,
+            table=table,
+            selected=adapter.get_columns_in_relation(self._source),
+        )
+        name = found.pop("name")
+        outline = Outline.read(found)
+        self._refuse(outline)
+        for warning in outline.warnings:
+            _warn(warning)
+        planned = [] if outline.several else self._planned_ranges(outline)
+        combined = self._planned_predicate(outline) if outline.several else None
+        bounded = [row for row in planned if row.get("lo") is not None]
+        look = Look(
+            **adapter.texts(
+                "merge_look",
+                source=source,
+                outline=outline,
+                ranges=bounded,
+                is_small=adapter.is_small(source),
+            )
+        )
+        profile = BatchProfile.read(adapter.rows(look.profile))
+        if profile.tied and look.deletes:
+            # The newest events of a key tie, and only some of them delete it: their content says
+            # which one wins.
+            profile = replace(profile, deletes=int(adapter.rows(look.deletes)[0][0]))
+        merged = self._progress()
+        mistake = batch.batch_mistake(outline.settings, profile, merged)
+        if mistake:
+            raise CompilationError(f"{self._node['name']}: {mistake}")
+        blurred = batch.order_warning(outline, profile)
+        if blurred:
+            _warn(f"{self._node['name']}: {blurred}")
+        choice = batch.range_choice(outline.settings, profile, planned, self._is_new)
+        if planned and choice == "min_max":
+            _warn(f"{name}: {batch.outside_warning(outline.settings, profile)}")
+        if outline.settings.null_keys == "insert":
+            profile = replace(
+                profile,
+                events=profile.events + profile.null_keys,
+                key_count=profile.key_count + profile.null_keys,
+            )
+        texts = Texts(
+            **adapter.texts(
+                "merge_texts",
+                node=self._node,
+                relation=self._relation,
+                source=source,
+                outline=outline,
+                profile=profile.as_mapping(),
+                ranges=self._rows(choice, bounded, profile, look),
+                written_by=choice if choice in ("gaps", "min_max") else None,
+                combined=combined,
+                predicates=self._predicates,
+            )
+        )
+        figures = self._figures(outline, profile, texts, combined)
+        pending = batch.is_pending(profile, merged)
+        return Plan(name, outline, profile, texts, figures, pending, table.id)
+
+    def _refuse(self, outline: Outline) -> None:
+        settings, source = outline.settings, self._source.render()
+        mistakes = list(outline.mistakes)
+        if settings.delete_when is not None:
+            mistakes += self._adapter.condition_mistakes(
+                "delete_when", settings.delete_when, source
+            )
+        given = self._node["config"]
+        predicates = given.get("predicates") or given.get("incremental_predicates")
+        mistakes += self._adapter.predicate_mistakes(predicates, source, self._relation)
+        if mistakes:
+            lines = "\n  - ".join(mistakes)
+            raise CompilationError(f"{self._node['name']} cannot be merged:\n  - {lines}")
+
+    def _progress(self) -> int:
+        """The newest event batch that the table holds, -1 for none."""
+        if self._is_new:
+            return -1
+        table, model = self._relation.render(), self._node["unique_id"]
+        found = progress.read(self._adapter.session, table, model)
+        return -1 if found is None else found
+
+    def _planned_ranges(self, outline: Outline) -> Sequence[Mapping[str, Any]]:
+        """Rows of ranges that the session plans: those of the ranges model, priced on the table as
+        it is now, or where there is no such model planned here."""
+        wanted, request = outline.settings.ranges, outline.request
+        if wanted is None or request is None:
+            return []
+        if not wanted.model:
+            # The profile has bounds, SQL has gaps; and a new table has nothing to leave unread.
+            if self._is_new or wanted.method in ("min_max", "gaps"):
+                return []
+            return self._on_batch(ranges.plan_batch, request, [])
+        if outline.range_rows is None:
+            return []
+        found = json.loads(self._adapter.rows(outline.range_rows)[0][0] or "[]")
+        column = wanted.column.lower()
+        usable = [
+            row
+            for row in found
+            if row["column_name"].lower() == column and row["column_type"] == outline.types[column]
+        ]
+        return ranges.reprice(self._adapter.session, usable, request)
+
+    def _planned_predicate(self, outline: Outline) -> Mapping[str, Any]:
+        """The cheapest predicate on several columns."""
+        nothing = {"sql": "true", "ranges": 0, "method": "none"}
+        request = outline.request
+        if self._is_new or request is None or not request["columns"]:
+            return nothing
+        return self._on_batch(ranges.plan_columns, request, nothing)
+
+    def _on_batch(
+        self,
+        plan: Callable[[SparkSession, Callable[[], DataFrame], Mapping[str, Any]], T],
+        request: Mapping[str, Any],
+        nothing: T,
+    ) -> T:
+        """What `plan` finds for the batch, or `nothing` where it cannot have ranges."""
+        source = self._source.render()
+        try:
+            return plan(self._adapter.session, lambda: self._adapter.kept(source), request)
+        except UnfitError as error:
+            told.warn(f"{error}. The merge goes on without ranges.")
+            return nothing
+
+    def _rows(
+        self,
+        choice: str,
+        planned: Sequence[Mapping[str, Any]],
+        profile: BatchProfile,
+        look: Look,
+    ) -> Sequence[Mapping[str, Any]]:
+        if choice == "planned":
+            return planned
+        if choice == "min_max":
+            return [profile.bounds]
+        if choice == "gaps" and look.gaps is not None:
+            return json.loads(self._adapter.rows(look.gaps)[0][0] or "[]")  # type: ignore[no-any-return]
+        return []
+
+    def _figures(
+        self,
+        outline: Outline,
+        profile: BatchProfile,
+        texts: Texts,
+        combined: Mapping[str, Any] | None,
+    ) -> BatchFigures:
+        settings = outline.settings
+        method = texts.ranges[0].get("method") if texts.ranges else "none"
+        rejected_keys = profile.null_keys if settings.null_keys == "reject" else 0
+        return BatchFigures(
+            model=self._node["unique_id"],
+            through=profile.through,
+            events=profile.events,
+            key_count=profile.key_count,
+            deletes=profile.deletes,
+            newest_event=texts.newest_event,
+            on_match=settings.on_match,
+            method=combined["method"] if combined is not None else method,
+            ranges=combined["ranges"] if combined is not None else len(texts.ranges),
+            rejected=profile.rejects + rejected_keys,
+        )
+
+
+def _warn(line: str) -> None:
+    """As `exceptions.warn` of macros does it: `--warn-error` makes an error of it."""
+    warn_or_error(JinjaLogWarning(msg=line))
