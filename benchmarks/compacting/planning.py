@@ -129,7 +129,7 @@ def pure_cases(rounds: int, counts: tuple[int, ...]) -> Iterator[Result]:
                 **_middle(seconds),
                 "core_seconds": statistics.median(cpu),
                 "files_total": count,
-                "merges": len(found.groups),
+                "merges": len(found.tasks),
                 "relabelled": sum(len(one.inputs) for one in found.relabels),
                 "bar_seconds": PLAN_BAR,
             }

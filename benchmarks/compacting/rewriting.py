@@ -284,4 +284,4 @@ def _run(bucket: Playground, now: float) -> float:
         seconds += time.perf_counter() - started
         if not found:
             return seconds
-        bucket.apply(found.groups, found.relabels)
+        bucket.apply(found.tasks, found.relabels)

@@ -31,10 +31,10 @@ class Failures:
     def __bool__(self) -> bool:
         return bool(self.found)
 
-    def add(self, group: MergeTask, reason: str) -> None:
-        self.found.append((group, reason))
+    def add(self, task: MergeTask, reason: str) -> None:
+        self.found.append((task, reason))
         # Others of the bucket go on, without the broken one if the reason names it.
-        self.stuck |= named([group], reason) or set(group.inputs)
+        self.stuck |= named([task], reason) or set(task.inputs)
         self._streak.append(reason)
 
     def reset_streak(self) -> None:
@@ -63,14 +63,14 @@ class Failures:
         if stopped_by is not None:
             rest = f"then the run was stopped by {stopped_by}"
         lines = [
-            f"\n  - {group.bucket or 'its only bucket'}, {counted(len(group.inputs), 'fragment')}"
-            f" ({group.reason}): {reason}"
-            for group, reason in self.found
+            f"\n  - {task.bucket or 'its only bucket'}, {counted(len(task.inputs), 'fragment')}"
+            f" ({task.reason}): {reason}"
+            for task, reason in self.found
         ]
         return f"{model}: {merges} failed, {rest}:{''.join(lines)}"
 
 
-def named(groups: Iterable[MergeTask], reason: str) -> set[str]:
+def named(tasks: Iterable[MergeTask], reason: str) -> set[str]:
     """Paths of the inputs that a reason names."""
-    paths = [path for group in groups for path in group.inputs]
+    paths = [path for task in tasks for path in task.inputs]
     return {path for path in paths if path.rpartition("/")[2] in reason}

@@ -23,11 +23,11 @@ def plan_lines(model: str, plan: CompactionPlan, fragments: int) -> Iterator[str
     rows: list[tuple[str, ...]] = [
         ("bucket", "reason", "level", "inputs", "MiB", "rows", "outputs")
     ]
-    for _, same in groupby(plan.groups, lambda one: (one.bucket, one.reason, one.level)):
-        groups = list(same)
-        rows += [_row(one) for one in groups[:_LISTED]]
-        if len(groups) > _LISTED:
-            rows.append(("", f"… {len(groups) - _LISTED} more", "", "", "", "", ""))
+    for _, same in groupby(plan.tasks, lambda one: (one.bucket, one.reason, one.level)):
+        tasks = list(same)
+        rows += [_row(one) for one in tasks[:_LISTED]]
+        if len(tasks) > _LISTED:
+            rows.append(("", f"… {len(tasks) - _LISTED} more", "", "", "", "", ""))
     rows += [
         (one.bucket or "-", "relabel", str(one.level), f"{len(one.inputs):,}", "0.0", "", "")
         for one in plan.relabels
@@ -40,8 +40,8 @@ def plan_lines(model: str, plan: CompactionPlan, fragments: int) -> Iterator[str
         yield "  " + "  ".join(named + numbers).rstrip()
     moved = sum(len(one.inputs) for one in plan.relabels)
     yield (
-        f"  {counted(len(plan.groups), 'merge')} of"
-        f" {counted(sum(len(one.inputs) for one in plan.groups), 'fragment')},"
+        f"  {counted(len(plan.tasks), 'merge')} of"
+        f" {counted(sum(len(one.inputs) for one in plan.tasks), 'fragment')},"
         f" {plan.bytes / 2**20:,.1f} MiB to read, {counted(moved, 'new label')}"
         + (f", {counted(plan.waiting, 'merge')} over the budget" if plan.waiting else "")
     )
@@ -61,13 +61,13 @@ def done_line(model: str, done: Compacted) -> str:
     return f"{model}: compacted {', '.join(parts)}{size}{waiting} in {done.seconds:.1f} s"
 
 
-def _row(group: MergeTask) -> tuple[str, ...]:
+def _row(task: MergeTask) -> tuple[str, ...]:
     return (
-        group.bucket or "-",
-        group.reason,
-        str(group.level),
-        f"{len(group.inputs):,}",
-        f"{group.bytes / 2**20:,.1f}",
-        f"{group.rows:,}",
-        f"{group.outputs:,}",
+        task.bucket or "-",
+        task.reason,
+        str(task.level),
+        f"{len(task.inputs):,}",
+        f"{task.bytes / 2**20:,.1f}",
+        f"{task.rows:,}",
+        f"{task.outputs:,}",
     )

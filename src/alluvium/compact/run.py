@@ -142,8 +142,8 @@ class _Run:
             return False
         if first and rewriter.is_compacted_by_writers():
             self.say(f"{model}: {_AUTO_COMPACTION}")
-        if planned.groups and layout.curve == ZORDER and layout.cuts is None:
-            paths = [path for group in planned.groups for path in group.inputs]
+        if planned.tasks and layout.curve == ZORDER and layout.cuts is None:
+            paths = [path for task in planned.tasks for path in task.inputs]
             _none_on_conflict(model, partial(rewriter.make_cuts, layout.sort_by, paths))
         elif self._relabel(rewriter, planned, fragments):
             self._merge(rewriter, planned, layout)
@@ -183,15 +183,15 @@ class _Run:
 
     def _merge(self, rewriter: Rewriter, planned: CompactionPlan, layout: Layout) -> None:
         """Write and commit the merges of a plan, until another writer is faster."""
-        ahead = len(planned.groups)
+        ahead = len(planned.tasks)
         together: list[WrittenMerge] = []
         cores = self.session.sparkContext.defaultParallelism
-        due = deque(jobs(planned.groups, layout, cores))
+        due = deque(jobs(planned.tasks, layout, cores))
         while due and not self.failures.are_hopeless:
             job = due.popleft()
-            groups = job.groups
-            count = sum(len(group.inputs) for group in groups)
-            size = sum(group.bytes for group in groups) / 2**20
+            tasks = job.tasks
+            count = sum(len(task.inputs) for task in tasks)
+            size = sum(task.bytes for task in tasks) / 2**20
             self.say(
                 f"{self.model}: merging {count} fragments ({size:,.1f} MiB), {ahead} merges ahead"
             )
@@ -202,16 +202,16 @@ class _Run:
                     raise
                 # One fragment that cannot be read must not stop the merges of all others.
                 why = reason(error)
-                if len(groups) > 1:
-                    due.extendleft(reversed(job.parts(named(groups, why))))
+                if len(tasks) > 1:
+                    due.extendleft(reversed(job.parts(named(tasks, why))))
                 else:
-                    self.failures.add(groups[0], why)
+                    self.failures.add(tasks[0], why)
                     ahead -= 1
                     if self.failures.should_try_elsewhere:
                         due.rotate(-(len(due) // 2))
                 continue
             if written is None:
-                self._count_conflicts([*(merge.group for merge in together), *groups])
+                self._count_conflicts([*(merge.task for merge in together), *tasks])
                 return
             self.failures.reset_streak()
             if layout.partial_progress:
@@ -219,7 +219,7 @@ class _Run:
                     self._commit(rewriter, [merge], layout)
             else:
                 together += written
-            ahead -= len(groups)
+            ahead -= len(tasks)
         if together:
             self._commit(rewriter, together, layout)
 
@@ -227,39 +227,39 @@ class _Run:
         """The merges of a job, written; None if another writer was faster."""
         write = partial(
             rewriter.write,
-            [group.inputs for group in job.groups],
+            [task.inputs for task in job.tasks],
             layout.sort_by,
             job.rows_per_file,
             layout.max_memory,
             layout.cuts,
-            job.tasks,
+            job.spark_tasks,
         )
         with measured(rewriter.session) as spent:
             written = _none_on_conflict(self.model, write)
         if written is None:
             return None
-        size = sum(group.bytes for group in job.groups)
+        size = sum(task.bytes for task in job.tasks)
         merges = []
-        for group, made in zip(job.groups, written, strict=True):
+        for task, made in zip(job.tasks, written, strict=True):
             # The tasks of a job share its cores: what each merge cost goes by its bytes.
-            share = group.bytes / size if size else 1 / len(job.groups)
+            share = task.bytes / size if size else 1 / len(job.tasks)
             cost = (
                 None if seconds is None else round(seconds * share, 3)
                 for seconds in (spent.seconds, spent.cpu_seconds)
             )
-            merges.append(WrittenMerge(group, made, *cost))
+            merges.append(WrittenMerge(task, made, *cost))
         return merges
 
     def _commit(self, rewriter: Rewriter, merges: Sequence[WrittenMerge], layout: Layout) -> None:
         """One commit of the merges, or none of them."""
-        inputs = [path for merge in merges for path in merge.group.inputs]
+        inputs = [path for merge in merges for path in merge.task.inputs]
         outputs = [
             (one, {marks.LAYOUT_TAG: file_tag(merge, one, layout).text()})
             for merge in merges
             for one in merge.made.files
         ]
         metadata = commit_metadata([merge.figures(self.model) for merge in merges])
-        groups = [merge.group for merge in merges]
+        tasks = [merge.task for merge in merges]
         commit = partial(rewriter.commit, inputs, outputs, metadata)
         version = None
         try:
@@ -269,22 +269,22 @@ class _Run:
                 # Not deleted: a storage may say that a commit failed that is there.
                 self.say(f"{self.model}: left for VACUUM: {first_paths(merges)}")
         if version is None:
-            self._count_conflicts(groups)
+            self._count_conflicts(tasks)
             return
         done = self.done
         self._has_done(
             merges=done.merges + len(merges),
             inputs=done.inputs + len(inputs),
             outputs=done.outputs + len(outputs),
-            bytes_read=done.bytes_read + sum(group.bytes for group in groups),
+            bytes_read=done.bytes_read + sum(task.bytes for task in tasks),
             bytes_written=done.bytes_written + sum(merge.bytes for merge in merges),
             rows=done.rows + sum(merge.rows for merge in merges),
         )
 
-    def _count_conflicts(self, groups: Sequence[MergeTask]) -> None:
-        size = sum(group.bytes for group in groups)
+    def _count_conflicts(self, tasks: Sequence[MergeTask]) -> None:
+        size = sum(task.bytes for task in tasks)
         self._has_done(
-            conflicts=self.done.conflicts + len(groups),
+            conflicts=self.done.conflicts + len(tasks),
             bytes_given_up=self.done.bytes_given_up + size,
         )
 

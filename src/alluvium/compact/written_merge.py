@@ -22,12 +22,12 @@ _NAMED = 20
 
 @dataclass(frozen=True)
 class WrittenMerge:
-    """A group whose files are written, and not yet committed.
+    """A merge whose files are written, and not yet committed.
 
     core_seconds, cpu_seconds: that it took; None where Spark does not say.
     """
 
-    group: MergeTask
+    task: MergeTask
     made: Rewritten
     core_seconds: float | None
     cpu_seconds: float | None
@@ -44,14 +44,14 @@ class WrittenMerge:
     def figures(self, model: str) -> dict[str, object]:
         return {
             "model": model,
-            "bucket": self.group.bucket,
-            "reason": self.group.reason,
-            "level": self.group.level,
-            "inputs": len(self.group.inputs),
+            "bucket": self.task.bucket,
+            "reason": self.task.reason,
+            "level": self.task.level,
+            "inputs": len(self.task.inputs),
             "outputs": len(self.made.files),
-            "outputs_planned": self.group.outputs,
+            "outputs_planned": self.task.outputs,
             "rows": self.rows,
-            "bytes_read": self.group.bytes,
+            "bytes_read": self.task.bytes,
             "bytes_written": self.bytes,
             "files_opened": self.made.opened,
             "files_written": self.made.written,
@@ -61,17 +61,17 @@ class WrittenMerge:
 
 
 def file_tag(merge: WrittenMerge, one: WrittenFile, layout: Layout) -> Tag:
-    group, share = merge.group, one.rows / merge.rows
+    task, share = merge.task, one.rows / merge.rows
     seconds = merge.cpu_seconds
-    tier_cpu, locality_cpu = group.cpu(None if seconds is None else round(seconds * 1e6))
+    tier_cpu, locality_cpu = task.cpu(None if seconds is None else round(seconds * 1e6))
     return Tag(
         row_key=layout.row_key,
-        level=group.level,
+        level=task.level,
         lo=row_key.encode(_row(one.keys, 0))[0],
         hi=row_key.encode(_row(one.keys, 1))[0],
-        arrived=group.arrived,
-        tier_bytes=round(group.tier_bytes * share),
-        locality_bytes=round(group.locality_bytes * share),
+        arrived=task.arrived,
+        tier_bytes=round(task.tier_bytes * share),
+        locality_bytes=round(task.locality_bytes * share),
         tier_cpu=None if tier_cpu is None else round(tier_cpu * share),
         locality_cpu=None if locality_cpu is None else round(locality_cpu * share),
     )

@@ -190,7 +190,7 @@ def test_cuts_are_made_once_and_hold_what_comes_later(session: SparkSession) -> 
         ("at", "a"), curve="zorder", target_rows=500, fan_in=8, quiet_after=1.0, level_rows=1000
     )
     commits = len(log_of(session, table))
-    assert preview(session, table, layout, "t")[0].groups
+    assert preview(session, table, layout, "t")[0].tasks
     assert len(log_of(session, table)) == commits
     compact(session, table, layout, "t", clock=lambda: QUIET)
     first = set(live_files(session, table))

@@ -193,7 +193,7 @@ def test_a_settled_table_needs_no_plan(state: str) -> None:
 def test_each_part_of_a_table_is_a_merge(state: str, inputs: int) -> None:
     table = planning.fragments(1000, state)
     found = plan(table, planning.STATES[state], planning.NOW)
-    assert [len(group.inputs) for group in found.groups] == [inputs] * (1000 // inputs)
+    assert [len(group.inputs) for group in found.tasks] == [inputs] * (1000 // inputs)
     assert not found.relabels
 
 

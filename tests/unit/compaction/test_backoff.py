@@ -183,7 +183,7 @@ def test_nothing_but_order_is_due_before_it_is_over(
     commits += [commit(remove(one), add(one)) for one in changed.values()]
     assume(not is_over(found, commits, layout, later))
     after = [*(changed.get(one["path"], one) for one in before), *landed]
-    assert {group.reason for group in plan(table(after), layout, later).groups} <= {LOCALITY}
+    assert {group.reason for group in plan(table(after), layout, later).tasks} <= {LOCALITY}
 
 
 def test_a_settled_table_waits_for_half_of_a_merge() -> None:
@@ -279,4 +279,4 @@ def test_the_final_form_is_what_the_property_guards() -> None:
     layout = Layout(("a",), "day", "day", ROWS, 10**9)
     ends = NOW - 3 * DAY
     rows = [fragment(f"p-{place}", 100, layout, None, "b", ends, NOW) for place in range(2)]
-    assert {one.reason for one in plan(table(rows), layout, NOW + DAY).groups} == {FINAL}
+    assert {one.reason for one in plan(table(rows), layout, NOW + DAY).tasks} == {FINAL}

@@ -43,11 +43,11 @@ def files(one: MergeTask, job: Job) -> list[int]:
 @given(plans(), st.integers(1, 8))
 def test_each_merge_is_in_one_job_and_makes_its_files(plan: list[MergeTask], cores: int) -> None:
     found = list(jobs(plan, LAYOUT, cores))
-    assert Counter(one for job in found for one in job.groups) == Counter(plan)
+    assert Counter(one for job in found for one in job.tasks) == Counter(plan)
     for job in found:
-        assert len(job.groups) <= (16 if job.groups[0].outputs == 1 else 1) * cores
-        assert len({one.outputs == 1 for one in job.groups}) == 1
-        for one in job.groups:
+        assert len(job.tasks) <= (16 if job.tasks[0].outputs == 1 else 1) * cores
+        assert len({one.outputs == 1 for one in job.tasks}) == 1
+        for one in job.tasks:
             made = files(one, job)
             if one.rows >= one.outputs * one.outputs:  # rows enough to be spread
                 assert len(made) == one.outputs
@@ -65,7 +65,7 @@ def test_final_forms_of_many_buckets_share_their_jobs() -> None:
     # What takes a hundred times as long is not waited for.
     assert len(list(jobs([group(0, 2000, 2), group(1, 200_000, 200)], LAYOUT, 64))) == 2
     # A task a core: none of them waits for a second one.
-    assert [len(job.groups) for job in jobs([group(0, 4000, 4)] * 5, LAYOUT, 2)] == [2, 2, 1]
+    assert [len(job.tasks) for job in jobs([group(0, 4000, 4)] * 5, LAYOUT, 2)] == [2, 2, 1]
 
 
 @given(
@@ -77,22 +77,25 @@ def test_tasks_that_share_a_merge_leave_full_files(full: int, size: int, seed: i
     """Whatever ranges have more or less, by a few in a hundred, where a task makes few files."""
     one = replace(group(0, full * LAYOUT.target_rows, full), bytes=full * size)
     [job] = jobs([one], LAYOUT, 4)
-    if job.tasks == 1:
+    if job.spark_tasks == 1:
         assert one.bytes < 2 * 512 * 2**20 or full < 8
         return
     # About as many bytes to each, whatever there are in all.
     least = max(512 * 2**20, 4 * size)
-    assert least <= one.bytes / job.tasks <= 2 * (least + size)
+    assert least <= one.bytes / job.spark_tasks <= 2 * (least + size)
     # Where others keep the cores busy it is no faster, and costs more.
-    assert {job.tasks for job in jobs([one, group(1, 4000, 4)], LAYOUT, 4)} == {1, job.tasks}
-    assert {job.tasks for job in jobs([one, replace(one, bucket="1")], LAYOUT, 4)} == {1}
-    assert {job.tasks for job in jobs([one], LAYOUT, 3)} == {1}
-    off = np.random.default_rng(seed).uniform(0.96, 1.04, job.tasks)
-    made = [files(replace(one, rows=int(one.rows / job.tasks * share)), job) for share in off]
-    if math.ceil(full / job.tasks) == 4:
+    assert {job.spark_tasks for job in jobs([one, group(1, 4000, 4)], LAYOUT, 4)} == {
+        1,
+        job.spark_tasks,
+    }
+    assert {job.spark_tasks for job in jobs([one, replace(one, bucket="1")], LAYOUT, 4)} == {1}
+    assert {job.spark_tasks for job in jobs([one], LAYOUT, 3)} == {1}
+    off = np.random.default_rng(seed).uniform(0.96, 1.04, job.spark_tasks)
+    made = [files(replace(one, rows=int(one.rows / job.spark_tasks * share)), job) for share in off]
+    if math.ceil(full / job.spark_tasks) == 4:
         assert min(map(min, made)) >= 0.5 * LAYOUT.target_rows
     assert max(map(max, made)) <= 1.1 * LAYOUT.target_rows
-    assert sum(map(len, made)) <= 1.2 * full + job.tasks
+    assert sum(map(len, made)) <= 1.2 * full + job.spark_tasks
 
 
 @given(plans(), st.sets(st.integers(0, 10)))
@@ -101,11 +104,11 @@ def test_a_job_that_failed_is_done_again_without_what_is_suspect(
 ) -> None:
     job = Job(tuple(plan), 1000)
     parts = job.parts({f"{number}b" for number in suspect})
-    assert sorted(one.bucket for part in parts for one in part.groups) == sorted(
+    assert sorted(one.bucket for part in parts for one in part.tasks) == sorted(
         one.bucket for one in plan
     )
     if suspects := [one for one in plan if int(one.bucket) in suspect]:
-        assert [part.groups for part in parts[: len(suspects)]] == [(one,) for one in suspects]
+        assert [part.tasks for part in parts[: len(suspects)]] == [(one,) for one in suspects]
         assert len(parts) <= len(suspects) + 1
     else:
-        assert abs(len(parts[0].groups) - len(parts[1].groups)) <= 1
+        assert abs(len(parts[0].tasks) - len(parts[1].tasks)) <= 1

@@ -67,13 +67,13 @@ def clashes_within_levels(bucket: Playground) -> int:
 def carry_out(bucket: Playground, found: LevelPlan) -> None:
     """As it is committed: the labels, then each merge; a run may end behind any of them."""
     labels = [path for relabel in found.relabels for path in relabel.inputs]
-    merged = [path for group in found.groups for path in group.inputs]
+    merged = [path for group in found.tasks for path in group.inputs]
     assert len(labels + merged) == len({*labels, *merged})
     for relabel in found.relabels:
         assert all(bucket.fragments[path].level < relabel.level for path in relabel.inputs)
     bucket.relabel(found.relabels)
     assert clashes_within_levels(bucket) == 0
-    for group in found.groups:
+    for group in found.tasks:
         bucket.merge(group)
         assert clashes_within_levels(bucket) == 0
 
@@ -109,8 +109,8 @@ def test_levels_stay_without_overlaps_and_within_what_the_tiers_cost(
         if at % 5:
             continue
         while found := plan(bucket.table(), bucket.layout, 0.0):
-            paid += cost(bucket, found.groups)
-            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
+            paid += cost(bucket, found.tasks)
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
             every = bucket.fragments.values()
             tiers, order = (sum(of) for of in zip(*map(spent, every), strict=True))
             # Each is rounded to bytes, at every merge.
@@ -136,12 +136,12 @@ def test_order_costs_no_more_cpu_time_than_the_tiers_once_its_price_is_known(
         bucket.land(landed[-1])
         while found := plan(bucket.table(), bucket.layout, 0.0):
             is_known, before = by_order > 0, by_order
-            for group in found.groups:
+            for group in found.tasks:
                 each = price if group.reason == LOCALITY else 1
                 ordered = cost(bucket, [group])
                 by_tiers += (group.bytes - ordered) * each
                 by_order += ordered * each
-            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
             assert [sum(of) for of in zip(*map(cpu, bucket.fragments.values()), strict=True)] == (
                 pytest.approx([by_tiers, by_order], rel=0.001)
             )
@@ -177,7 +177,7 @@ def test_times_that_are_not_told_limit_nothing(told: str) -> None:
         for one in (plain, bucket):
             one.land(keys)
             while found := plan(one.table(), one.layout, 0.0):
-                one.apply(found.groups, found.relabels)
+                one.apply(found.tasks, found.relabels)
     assert bucket.rewritten[LOCALITY] >= 0.9 * plain.rewritten[LOCALITY] > 1000
 
 
@@ -194,8 +194,8 @@ def test_what_no_merge_can_take_stays_and_stops_no_others(name: str) -> None:
             stuck |= {path, list(bucket.fragments)[int(rng.integers(len(bucket.fragments)))]}
         for _ in range(5):
             found = plan(bucket.table(), bucket.layout, 0.0, stuck=stuck)
-            assert stuck.isdisjoint(path for group in found.groups for path in group.inputs)
-            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
+            assert stuck.isdisjoint(path for group in found.tasks for path in group.inputs)
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
     assert stuck <= set(bucket.fragments)
     assert bucket.rows().tolist() == sorted(np.concatenate(landed).tolist())
     assert bucket.rewritten[LOCALITY] > 1000
@@ -210,13 +210,13 @@ def test_runs_with_nothing_new_come_to_an_end(fits: int, growth: int) -> None:
         bucket.land(any_of(rng, int(rng.integers(1, 250)), at // 4))
         if at % 3 == 0:
             found = plan(bucket.table(), bucket.layout, 0.0)
-            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
     paths = list(bucket.fragments)
     stuck = {paths[place] for place in rng.integers(0, len(paths), 5)}
     labels_alone = plans = 0
     while found := plan(bucket.table(), bucket.layout, 0.0, stuck=stuck):
-        carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
-        labels_alone = 0 if found.groups else labels_alone + 1
+        carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
+        labels_alone = 0 if found.tasks else labels_alone + 1
         plans += 1
         assert labels_alone <= 3
         assert plans < 300
@@ -237,7 +237,7 @@ def test_level_0_waits_for_its_limit() -> None:
         bucket.put(rows_of(0, 1000), level=0)
     assert found(bucket) == LevelPlan()
     bucket.put(rows_of(0, 1000), level=0)
-    [group] = found(bucket).groups
+    [group] = found(bucket).tasks
     assert (len(group.inputs), group.level, group.reason) == (4, 1, LOCALITY)
 
 
@@ -251,14 +251,14 @@ def test_level_0_waits_until_it_is_deeper_than_the_runs() -> None:
         bucket.put(rows_of(2000, 3000), level=bucket.written)
         assert found(bucket) == LevelPlan()
     bucket.put(rows_of(0, 1000), level=0)
-    assert [len(group.inputs) for group in found(bucket).groups] == [4]
+    assert [len(group.inputs) for group in found(bucket).tasks] == [4]
 
 
 def test_what_is_sorted_and_overlaps_nothing_gets_a_label_and_is_not_rewritten() -> None:
     bucket = Playground(layout(8, 100))
     paths = [bucket.put(rows_of(start, start + 1000), level=0) for start in (0, 1000, 2000)]
     [label] = found(bucket).relabels
-    assert (set(label.inputs), label.level, found(bucket).groups) == (set(paths), 1, [])
+    assert (set(label.inputs), label.level, found(bucket).tasks) == (set(paths), 1, [])
 
 
 def test_a_merge_goes_where_nothing_is_in_its_way() -> None:
@@ -269,7 +269,7 @@ def test_a_merge_goes_where_nothing_is_in_its_way() -> None:
         bucket.put(rows_of(500 * level, 500 * level + 400), level)
     bucket.put(rows_of(1000, 2000), level=3)
     plan_of = found(bucket)
-    assert [(len(group.inputs), group.level) for group in plan_of.groups] == [(3, 2)]
+    assert [(len(group.inputs), group.level) for group in plan_of.tasks] == [(3, 2)]
     assert plan_of.relabels == []
     carry_out(bucket, plan_of)
 
@@ -281,7 +281,7 @@ def test_each_merge_has_the_lowest_level_that_it_can_have() -> None:
         for _ in range(4):
             bucket.put(rows_of(start, start + 1000), level=0)
     bucket.put(rows_of(500, 2500), level=1)
-    assert [group.level for group in found(bucket).groups] == [2, 2, 1]
+    assert [group.level for group in found(bucket).tasks] == [2, 2, 1]
     carry_out(bucket, found(bucket))
 
 
@@ -304,8 +304,8 @@ def test_levels_stay_without_overlaps_whichever_parts_do_not_fit(seed: int) -> N
     size = int(known.bytes.sum())
     run, ordered = rng.integers(0, size, 2).tolist()
     found = plan_levels(known, bucket.layout, RewriteBudget(size, run, ordered))
-    assert sum(group.bytes for group in found.groups) <= run
-    assert cost(bucket, found.groups) <= ordered
+    assert sum(group.bytes for group in found.tasks) <= run
+    assert cost(bucket, found.tasks) <= ordered
     carry_out(bucket, found)
 
 
@@ -318,7 +318,7 @@ def test_runs_alike_in_size_are_merged_and_others_not() -> None:
     large = [bucket.put(rows_of(start, start + 1000), level=4) for start in range(0, 9000, 1000)]
     plan_of = found(bucket)
     # What overlaps nothing goes along by its label, up.
-    assert [(len(group.inputs), group.level) for group in plan_of.groups] == [(3, 1), (3, 1)]
+    assert [(len(group.inputs), group.level) for group in plan_of.tasks] == [(3, 1), (3, 1)]
     assert [(label.inputs, label.level) for label in plan_of.relabels] == [((alone,), 3)]
     carry_out(bucket, plan_of)
     assert all(bucket.fragments[path].level == 4 for path in large)
@@ -331,7 +331,7 @@ def test_what_waits_in_level_0_keeps_what_it_may_cost() -> None:
         bucket.put(rows_of(0, 1000), level)
     size = bucket.fragments["/000000"].bytes
     assert found(bucket, 3 * size - 1) == LevelPlan()
-    assert [len(group.inputs) for group in found(bucket, 3 * size).groups] == [2]
+    assert [len(group.inputs) for group in found(bucket, 3 * size).tasks] == [2]
 
 
 def test_labels_of_runs_mind_those_that_level_0_has_just_got() -> None:
@@ -350,14 +350,14 @@ def test_order_costs_no_more_than_it_may() -> None:
     for _ in range(4):
         bucket.put(rows_of(0, 1000), level=0)
     size = bucket.fragments["/000000"].bytes
-    assert [len(group.inputs) for group in found(bucket, 4 * size).groups] == [4]
-    assert [len(group.inputs) for group in found(bucket, 4 * size - 1).groups] == [3]
+    assert [len(group.inputs) for group in found(bucket, 4 * size).tasks] == [4]
+    assert [len(group.inputs) for group in found(bucket, 4 * size - 1).tasks] == [3]
     assert found(bucket, 2 * size - 1) == LevelPlan()
     # Sorting what is not sorted yet is the size tiers' part.
     unsorted = Playground(bucket.layout)
     for _ in range(4):
         unsorted.land(rows_of(0, 1000))
-    [group] = found(unsorted, 0).groups
+    [group] = found(unsorted, 0).tasks
     assert (len(group.inputs), group.locality_bytes, group.tier_bytes) == (4, 0, 4 * size)
 
 
@@ -368,7 +368,7 @@ def test_runs_that_do_not_overlap_become_one_by_their_labels() -> None:
     bucket.put(range(0, 10_000, 10), level=7)
     plan_of = found(bucket, 0)
     assert [(label.inputs, label.level) for label in plan_of.relabels] == [(("/000000",), 5)]
-    assert plan_of.groups == []
+    assert plan_of.tasks == []
     carry_out(bucket, plan_of)
     assert len(bucket.at(5)) == 2
     assert found(bucket, 0) == LevelPlan()
@@ -380,10 +380,10 @@ def test_files_of_which_no_two_fit_into_the_budget_stop_no_others() -> None:
     for rows in (600, 600, 1200, 100, 100, 100, 100):
         bucket.land(uniform(rng, rows, 0))
     found = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000))
-    assert sorted(len(group.inputs) for group in found.groups) == [1, 4]
-    assert sum(group.bytes for group in found.groups) == 100_000
-    assert [group.level for group in found.groups if len(group.inputs) == 1] == [0]
-    bucket.apply(found.groups, found.relabels)
+    assert sorted(len(group.inputs) for group in found.tasks) == [1, 4]
+    assert sum(group.bytes for group in found.tasks) == 100_000
+    assert [group.level for group in found.tasks if len(group.inputs) == 1] == [0]
+    bucket.apply(found.tasks, found.relabels)
     assert clashes(bucket.at(1)) == 0
 
 
@@ -392,9 +392,9 @@ def test_a_sorted_file_that_is_too_heavy_is_no_reason_to_merge_others() -> None:
     bucket.put(range(0, 6000, 10), level=0)
     for start in (1, 2):
         bucket.put(range(start, 1000, 10), level=0)
-    assert not plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000)).groups
+    assert not plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000)).tasks
     bucket.put(range(3, 6200, 20), level=0)
-    [group] = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000)).groups
+    [group] = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(100_000, 100_000)).tasks
     assert len(group.inputs) == 3
 
 
@@ -410,10 +410,10 @@ def test_levels_that_no_budget_holds_are_merged_piece_by_piece() -> None:
         merged = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(40_000, 40_000))
         if merged == LevelPlan():
             break
-        assert sum(group.bytes for group in merged.groups) <= 40_000
+        assert sum(group.bytes for group in merged.tasks) <= 40_000
         carry_out(bucket, merged)
         now = clashes(bucket.fragments.values())
-        assert now < before or not merged.groups
+        assert now < before or not merged.tasks
         before, plans = now, plans + 1
     assert bucket.rows().tolist() == rows.tolist()
     assert plans > 2
@@ -429,7 +429,7 @@ def test_a_sorted_file_that_is_too_heavy_keeps_no_levels_from_being_merged() -> 
             bucket.put(rows_of(start, start + 1000), level)
     bucket.put(rows_of(0, 1000), level=1)
     merged = plan_levels(bucket.bucket(), bucket.layout, RewriteBudget(40_000, 40_000))
-    assert [len(group.inputs) for group in merged.groups] == [2, 2]
+    assert [len(group.inputs) for group in merged.tasks] == [2, 2]
     carry_out(bucket, merged)
     assert heavy in bucket.fragments
 
@@ -449,7 +449,7 @@ def test_level_0_has_room_for_16_full_fragments_whatever_fills_them(full: dict[s
     for landed in range(1, 126):
         bucket.land(rng.integers(0, 10**6, 100))
         while found := plan(bucket.table(), bucket.layout, 0.0):
-            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
         assert depth(bucket.bucket(), np.arange(len(bucket.fragments))) <= min(landed, 24)
 
 
@@ -470,7 +470,7 @@ def test_levels_are_few_and_labels_rare(values: int, files: int) -> None:
             bucket.land(rng.integers(0, values, 32 // files))
         while found := plan(bucket.table(), bucket.layout, 0.0):
             labels += sum(len(label.inputs) for label in found.relabels)
-            carry_out(bucket, LevelPlan(list(found.relabels), list(found.groups)))
+            carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
         depths.append(depth(bucket.bucket(), np.arange(len(bucket.fragments))))
         # Batches of 1, 2, 3, ... fragments are as few as can be where each row is merged once.
         assert len(bucket.levels()) <= 2 + np.sqrt(2 * len(bucket.fragments))

@@ -73,20 +73,20 @@ def test_buckets_never_mix_and_the_budget_is_kept(
     budget = targets * LAYOUT.target_rows * ROW_BYTES
     whole = plan(table(bucket_list), LAYOUT, NOW)
     found = plan(table(bucket_list), replace(LAYOUT, budget=budget), NOW)
-    assert found.bytes == sum(group.bytes for group in found.groups) <= budget
+    assert found.bytes == sum(group.bytes for group in found.tasks) <= budget
     # What waits is what would be merged otherwise.
     assert whole.waiting == 0
-    assert (found.waiting > 0) == (set(found.groups) != set(whole.groups))
+    assert (found.waiting > 0) == (set(found.tasks) != set(whole.tasks))
     for one in (whole, found):
-        paths = [path for part in (*one.relabels, *one.groups) for path in part.inputs]
+        paths = [path for part in (*one.relabels, *one.tasks) for path in part.inputs]
         assert len(paths) == len(set(paths))
-        for part in (*one.relabels, *one.groups):
+        for part in (*one.relabels, *one.tasks):
             assert {path.split("/")[0] for path in part.inputs} == {part.bucket}
         by_name = {bucket.name: bucket for bucket in bucket_list}
         for name, bucket in by_name.items():
             copied = replace(bucket, fragments=dict(bucket.fragments), rewritten=Counter())
             copied.apply(
-                [group for group in one.groups if group.bucket == name],
+                [group for group in one.tasks if group.bucket == name],
                 [label for label in one.relabels if label.bucket == name],
             )
             assert copied.rows().tolist() == bucket.rows().tolist()
@@ -97,10 +97,10 @@ def test_files_of_one_size_are_chosen_whatever_the_log_lists_first() -> None:
     for _ in range(5):
         bucket.land([1], NOW)
     one = bucket.table()
-    [group] = plan(one, bucket.layout, NOW).groups
+    [group] = plan(one, bucket.layout, NOW).tasks
     assert len(group.inputs) == 3
     for order in ([4, 3, 2, 1, 0], [2, 4, 1, 3, 0]):
-        assert plan(one.take(order), bucket.layout, NOW).groups == (group,)
+        assert plan(one.take(order), bucket.layout, NOW).tasks == (group,)
 
 
 def row(path: str, **values: Any) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def test_a_level_may_be_of_any_height(level: int, quiet_after: float | None) -> 
     for height in (level, 0, 0, UNSORTED):
         bucket.put(range(20), height)
     found = plan(bucket.table(), layout, DAY)
-    assert [(len(group.inputs), group.level) for group in found.groups] == [
+    assert [(len(group.inputs), group.level) for group in found.tasks] == [
         (3, 1) if quiet_after is None else (4, 1)
     ]
 
@@ -188,7 +188,7 @@ def test_what_deletions_have_hollowed_out_is_merged_as_small() -> None:
     layout = replace(LAYOUT, target_rows=1000, level_rows=10**6)
     full = [row(f"full {n}", deleted=500) for n in range(4)]
     hollow = [row(f"hollow {n}", deleted=600) for n in range(3)]
-    [group] = plan(pa.Table.from_pylist(full + hollow, schema=FRAGMENTS), layout, NOW).groups
+    [group] = plan(pa.Table.from_pylist(full + hollow, schema=FRAGMENTS), layout, NOW).tasks
     assert set(group.inputs) == {"hollow 0", "hollow 1", "hollow 2"}
     assert (group.rows, group.bytes, group.outputs) == (1200, 120_000, 1)
 
@@ -207,13 +207,13 @@ def test_a_log_that_knows_no_rows_is_planned_by_bytes() -> None:
     rows.append(row("6", bytes=100, written=None, **nulls))
     found = plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, NOW)
     # A byte stands for a hundredth of a row, so level 0 is over its limit as well.
-    group, order = found.groups
+    group, order = found.tasks
     assert (set(order.inputs), order.rows) == ({"4", "5"}, 10)
     assert (set(group.inputs), group.rows, group.bytes) == ({"0", "1", "2", "6"}, 4, 400)
     quiet = plan(
         pa.Table.from_pylist(rows, schema=FRAGMENTS), replace(layout, quiet_after=HOUR), NOW + DAY
     )
-    [group] = quiet.groups
+    [group] = quiet.tasks
     assert (group.reason, len(group.inputs), group.bytes, group.outputs) == (FINAL, 7, 1899, 2)
 
 
@@ -225,7 +225,7 @@ def test_files_are_placed_by_their_statistics_until_they_are_tagged() -> None:
     ]
     for now in (NOW, NOW + DAY):
         found = plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, now)
-        merged = sorted(group.inputs for group in found.groups)
+        merged = sorted(group.inputs for group in found.tasks)
         # The final form is one merge all the same: each of the fragments needs it.
         assert merged == ([("0", "1"), ("2", "3")] if now == NOW else [("0", "1", "2", "3")])
     # A tag knows better; and what is sorted waits until the size tiers have paid for its order.
@@ -233,7 +233,7 @@ def test_files_are_placed_by_their_statistics_until_they_are_tagged() -> None:
         tag = Tag(layout.row_key, 0, "01", "09", NOW, paid, 0).text()
         rows[1] = row("1", rows=10, lo="02", hi="04", tag=tag)
         found = plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, NOW)
-        assert [group.inputs for group in found.groups] == merged
+        assert [group.inputs for group in found.tasks] == merged
 
 
 @pytest.mark.parametrize("length", [10, 254, 400])
@@ -266,7 +266,7 @@ def test_quiet_buckets_get_their_final_form_and_open_ones_tiers_and_levels() -> 
                 Fragment(np.arange(2), UNSORTED, bucket.fragments[f"{bucket.name}/000000"].arrived)
             )
     found = plan(table([quiet, open_one]), LAYOUT, NOW)
-    reasons = Counter((group.bucket, group.reason, len(group.inputs)) for group in found.groups)
+    reasons = Counter((group.bucket, group.reason, len(group.inputs)) for group in found.tasks)
     assert reasons == Counter([("quiet", FINAL, 7), ("open", COUNT, 3), ("open", LOCALITY, 4)])
 
 
@@ -280,12 +280,12 @@ def test_a_bucket_is_quiet_a_quarter_of_its_window_after_its_end(
     bucket = Playground(LAYOUT, "day", ends=NOW)
     for _ in range(3):
         bucket.land([1, 2, 3], NOW - HOUR)
-    assert {group.reason for group in plan(table([bucket]), LAYOUT, NOW + idle).groups} == reasons
+    assert {group.reason for group in plan(table([bucket]), LAYOUT, NOW + idle).tasks} == reasons
     # Late data opens it again, for twice its lateness.
     bucket.land([1, 2, 3], NOW + 5 * HOUR)
-    later = {group.reason for group in plan(table([bucket]), LAYOUT, NOW + 15 * HOUR - 1).groups}
+    later = {group.reason for group in plan(table([bucket]), LAYOUT, NOW + 15 * HOUR - 1).tasks}
     assert later == {AGE}
-    assert {g.reason for g in plan(table([bucket]), LAYOUT, NOW + 15 * HOUR).groups} == {FINAL}
+    assert {g.reason for g in plan(table([bucket]), LAYOUT, NOW + 15 * HOUR).tasks} == {FINAL}
 
 
 def test_a_budget_goes_to_tiers_first_then_to_the_oldest_quiet_bucket_then_to_order() -> None:
@@ -298,8 +298,8 @@ def test_a_budget_goes_to_tiers_first_then_to_the_oldest_quiet_bucket_then_to_or
     names = []
     for budget in (tiers - 1, tiers, tiers + 2 * full, tiers + 4 * full, tiers + 8 * full):
         found = plan(table([open_one, old, older]), replace(LAYOUT, budget=budget), NOW)
-        names.append([(group.bucket, group.reason) for group in found.groups])
-        assert (len(found.groups), found.waiting) == (len(names) - 1, 5 - len(names))
+        names.append([(group.bucket, group.reason) for group in found.tasks])
+        assert (len(found.tasks), found.waiting) == (len(names) - 1, 5 - len(names))
     assert names[-1] == [
         ("open", COUNT), ("3 days", FINAL), ("2 days", FINAL), ("open", LOCALITY),
     ]  # fmt: skip
@@ -329,7 +329,7 @@ def test_sorting_costs_nothing_of_what_order_may_cost() -> None:
     bucket.add(Fragment(np.arange(20), 1, NOW, size, 2 * size))
     for _ in range(4):
         bucket.land(range(100, 120), NOW)
-    [group] = plan(bucket.table(), bucket.layout, NOW).groups
+    [group] = plan(bucket.table(), bucket.layout, NOW).tasks
     assert (len(group.inputs), group.reason) == (4, LOCALITY)
 
 
@@ -340,7 +340,7 @@ def test_what_is_left_of_a_budget_is_not_spent_on_files_one_by_one() -> None:
         bucket.land(range(LAYOUT.target_rows), NOW - DAY)
     assert plan(bucket.table(), bucket.layout, NOW).bytes == 4 * size
     found = plan(bucket.table(), bucket.layout, NOW, spent=7 * size)
-    assert (found.groups, found.waiting) == ((), 1)
+    assert (found.tasks, found.waiting) == ((), 1)
 
 
 @given(
@@ -373,13 +373,13 @@ def test_no_moment_of_any_run_sees_more_fragments_than_is_stated(
         spent, most = 0, excess()
         while found := plan(bucket.table(), layout, now, spent):
             bucket.relabel(found.relabels)
-            for group in found.groups:
+            for group in found.tasks:
                 bucket.merge(group)
                 assert excess() <= most
             spent += found.bytes
             assert spent <= budget
         free = plan(bucket.table(), replace(layout, budget=None), now)
-        waiting = [group for group in free.groups if group.reason in (COUNT, AGE)]
+        waiting = [group for group in free.tasks if group.reason in (COUNT, AGE)]
         assert excess() <= sum(len(group.inputs) for group in waiting)
         # Tiers have the budget first.
         assert all(group.bytes > budget - spent for group in waiting)
@@ -408,7 +408,7 @@ def run(bucket: Playground, now: float) -> int:
         found = plan(bucket.table(), bucket.layout, now, spent)
         if not found:
             break
-        spent += ROW_BYTES * bucket.apply(found.groups, found.relabels)
+        spent += ROW_BYTES * bucket.apply(found.tasks, found.relabels)
         if spent >= budget:
             break
     return spent

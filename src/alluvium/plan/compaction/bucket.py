@@ -158,8 +158,8 @@ class MergeTask:
 
     @staticmethod
     def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> MergeTask:
-        [group] = MergeTask.each(bucket, reason, [inputs], [level], layout)
-        return group
+        [task] = MergeTask.each(bucket, reason, [inputs], [level], layout)
+        return task
 
     @staticmethod
     def each(
@@ -169,7 +169,7 @@ class MergeTask:
         levels: Sequence[int],
         layout: Layout,
     ) -> list[MergeTask]:
-        """A group for the inputs of each merge, and the level of its outputs."""
+        """A task for the inputs of each merge, and the level of its outputs."""
         if not merges:
             return []
         counts = np.array([len(inputs) for inputs in merges])

@@ -48,16 +48,16 @@ class CompactionPlan:
     """
 
     relabels: tuple[Relabel, ...] = ()
-    groups: tuple[MergeTask, ...] = ()
+    tasks: tuple[MergeTask, ...] = ()
     waiting: int = 0
 
     @property
     def bytes(self) -> int:
         """That the merges read."""
-        return sum(group.bytes for group in self.groups)
+        return sum(task.bytes for task in self.tasks)
 
     def __bool__(self) -> bool:
-        return bool(self.relabels or self.groups)
+        return bool(self.relabels or self.tasks)
 
 
 def plan(
@@ -88,7 +88,7 @@ def plan(
     if not budget.limits:
         return found
     whole = _plan(every, quiet, layout, now, RewriteBudget())
-    return replace(found, waiting=len(set(whole.groups) - set(found.groups)))
+    return replace(found, waiting=len(set(whole.tasks) - set(found.tasks)))
 
 
 def _plan(
@@ -99,23 +99,21 @@ def _plan(
     budget: RewriteBudget,
 ) -> CompactionPlan:
     relabels: list[Relabel] = []
-    groups: list[MergeTask] = []
+    tasks: list[MergeTask] = []
     still_open = [one for one, is_over in zip(every, quiet, strict=True) if not is_over]
     for bucket in still_open:
-        groups += [
-            group
-            for group in size_class_merges(bucket, layout, now)
-            if budget.takes(group.bytes, 0)
+        tasks += [
+            task for task in size_class_merges(bucket, layout, now) if budget.takes(task.bytes, 0)
         ]
     for bucket, is_over in zip(every, quiet, strict=True):
         if is_over:
-            groups += quiet_bucket_merges(bucket, layout, budget)
+            tasks += quiet_bucket_merges(bucket, layout, budget)
     for bucket in still_open:
         budget.ordered = bucket.left_for_order()
         found = plan_levels(bucket, layout, budget)
         relabels += found.relabels
-        groups += found.groups
-    return CompactionPlan(tuple(relabels), tuple(groups))
+        tasks += found.tasks
+    return CompactionPlan(tuple(relabels), tuple(tasks))
 
 
 def is_quiet(bucket: Bucket, layout: Layout, now: float) -> bool:

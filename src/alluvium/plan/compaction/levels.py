@@ -28,7 +28,7 @@ class LevelPlan:
     """New labels, to be given first, and merges; no fragment is in two of them."""
 
     relabels: list[Relabel] = field(default_factory=list)
-    groups: list[MergeTask] = field(default_factory=list)
+    tasks: list[MergeTask] = field(default_factory=list)
 
 
 def plan_levels(bucket: Bucket, layout: Layout, budget: RewriteBudget) -> LevelPlan:
@@ -41,9 +41,9 @@ def plan_levels(bucket: Bucket, layout: Layout, budget: RewriteBudget) -> LevelP
     if not (order.level != UNSORTED).any():
         return LevelPlan()
     order.flush()
-    if not order.groups:
+    if not order.tasks:
         order.consolidate()
-    return LevelPlan(list(order.relabels()), order.groups)
+    return LevelPlan(list(order.relabels()), order.tasks)
 
 
 class LevelPlanner:
@@ -55,7 +55,7 @@ class LevelPlanner:
         self.raw = bucket.level == UNSORTED
         # Where each fragment will be once the new labels are given.
         self.level = np.where(bucket.is_full(layout), np.maximum(bucket.level, 0), UNSORTED)
-        self.groups: list[MergeTask] = []
+        self.tasks: list[MergeTask] = []
 
     def rows(self, places: Numbers) -> int:
         return int(self.bucket.rows[places].sum())
@@ -185,4 +185,4 @@ class LevelPlanner:
         return found
 
     def _add(self, merges: Sequence[Numbers], levels: Sequence[int]) -> None:
-        self.groups += MergeTask.each(self.bucket, LOCALITY, merges, levels, self.layout)
+        self.tasks += MergeTask.each(self.bucket, LOCALITY, merges, levels, self.layout)
