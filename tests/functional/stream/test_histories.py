@@ -25,8 +25,6 @@ HISTORIES = int(os.environ.get("HISTORIES", "10"))
 FIRST = int(os.environ.get("HISTORIES_SEED", "0"))
 STEPS = 8
 NUMBERS = range(FIRST, FIRST + HISTORIES)
-# So many in each run, unless one asks for a number of them; the others are slow.
-QUICK = HISTORIES if "HISTORIES" in os.environ else 4
 
 
 @pytest.fixture(autouse=True)
@@ -51,10 +49,7 @@ def begin(home: Path, folder: Path, number: int) -> History:
     return History(folder, session, f"bronze.history_{number}", random.Random(number))
 
 
-@pytest.mark.parametrize(
-    "number",
-    [*NUMBERS[:QUICK], *(pytest.param(n, marks=pytest.mark.slow) for n in NUMBERS[QUICK:])],
-)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_no_place_is_lost_or_doubled(home: Path, tmp_path: Path, number: int) -> None:
     history = begin(home, tmp_path / "feed", number)
     with shown(history):
