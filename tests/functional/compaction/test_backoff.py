@@ -48,7 +48,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def path(spark: SparkSession, tmp_path: Path) -> Path:
     """A table of which nothing is due, as a hook has found and noted."""
     path = tmp_path / "table"
-    tables.make(spark, path, files=3)
+    tables.make_with_spark(spark, path, files=3)
     hook(spark, path)
     assert newest(path).keys() == {"commitInfo", "txn"}
     return path
@@ -177,7 +177,7 @@ def test_another_layout_and_another_table_call_for_a_look(
     hook(spark, path)  # that of this layout still holds
     assert len(looks) == 1
     other = tmp_path / "other"
-    tables.make(spark, other, files=3)
+    tables.make_with_spark(spark, other, files=3)
     hook(spark, other)
     assert len(looks) == 2
 
@@ -187,7 +187,7 @@ def test_small_tables_get_none(
 ) -> None:
     monkeypatch.setattr(backoff, "WORTH", 4)
     path = tmp_path / "table"
-    tables.make(spark, path, files=3)
+    tables.make_with_spark(spark, path, files=3)
     hook(spark, path)
     assert "txn" not in newest(path)
     append(spark, path)
@@ -199,7 +199,7 @@ def test_a_merge_ends_with_one_and_it_disturbs_no_writer(
     spark: SparkSession, tmp_path: Path, looks: list[str]
 ) -> None:
     path = tmp_path / "table"
-    tables.make(spark, path, files=8, rows=10)
+    tables.make_with_spark(spark, path, files=8, rows=10)
     before = tables.rows_of(spark, f"delta.`{path}`")
     assert hook(spark, path).merges == 1
     assert newest(path).keys() == {"commitInfo", "txn"}
@@ -213,7 +213,7 @@ def test_a_backoff_does_not_disturb_a_merge_that_is_under_way(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "table"
-    table = tables.make(spark, path, files=3)
+    table = tables.make_with_spark(spark, path, files=3)
     transaction = log.delta_log(spark, table).startTransaction(*[none(spark)] * 2)
     transaction.filterFiles()
     hook(spark, path)

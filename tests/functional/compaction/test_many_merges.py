@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from delta.exceptions import MetadataChangedException
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 from support.opens import counting
@@ -28,8 +29,22 @@ pytestmark = pytest.mark.spark
 LAYOUT = Layout(tables.SORT_BY, fan_in=2, bucket_column="kind", window="day")
 
 
-def make(session: SparkSession, path: Path, kinds: int) -> str:
-    """A table of so many partitions with two small files each."""
+def make(path: Path, kinds: int) -> str:
+    """A table of so many partitions with two small files each, written by delta-rs."""
+    for first in range(2):
+        numbers = range(kinds * 3)
+        rows = {
+            "id": [number * 2 + first for number in numbers],
+            "service": ["a" for _ in numbers],
+            "message": ["m" for _ in numbers],
+            "kind": [f"k{number % kinds}" for number in numbers],
+        }
+        write_deltalake(path, pa.table(rows), partition_by=["kind"], mode="append")
+    return f"delta.`{path}`"
+
+
+def make_with_spark(session: SparkSession, path: Path, kinds: int) -> str:
+    """The same, as Spark writes it."""
     table = f"delta.`{path}`"
     session.sql(
         f"create table {table} (id bigint, service string, message string, kind string)"
@@ -44,7 +59,7 @@ def make(session: SparkSession, path: Path, kinds: int) -> str:
 
 
 def test_commits_do_not_look_at_one_another(spark: SparkSession, tmp_path: Path) -> None:
-    table = make(spark, tmp_path / "table", 40)
+    table = make(tmp_path / "table", 40)
     before = tables.rows_of(spark, table)
     with counting(spark) as opens:
         assert compact(spark, table, LAYOUT, "logs").merges == 40
@@ -60,7 +75,7 @@ def test_others_that_commit_meanwhile_are_seen(
 ) -> None:
     """However long ago the version was that was planned for."""
     monkeypatch.setattr(layout_commits, "_LONG_AGO", long_ago)
-    table = make(spark, tmp_path / "table", 4)
+    table = make(tmp_path / "table", 4)
     rewriter = Rewriter(spark, table)
     fragments = rewriter.fragments("service", "kind", "day").to_pylist()
     inputs: dict[str, list[str]] = {}
@@ -105,7 +120,7 @@ def test_a_later_version_to_begin_at_hides_nothing(
 ) -> None:
     """What others did after the version that was looked at last is seen all the same."""
     monkeypatch.setattr(layout_commits, "_LONG_AGO", 2)
-    table = make(spark, tmp_path / "table", 4)
+    table = make(tmp_path / "table", 4)
     rewriter = Rewriter(spark, table)
     inputs: dict[str, list[str]] = {}
     for one in rewriter.fragments("service", "kind", "day").to_pylist():
@@ -148,7 +163,7 @@ def test_a_later_version_to_begin_at_hides_nothing(
 
 def test_merges_that_fail_stop_no_others(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "table"
-    table = make(spark, path, 20)
+    table = make(path, 20)
     before = tables.rows_of(spark, table)
     broken = {f"kind=k{number}" for number in range(0, 18, 2)}
     gone: dict[Path, bytes] = {}
@@ -174,7 +189,7 @@ def test_merges_that_fail_stop_no_others(spark: SparkSession, tmp_path: Path) ->
 
 def test_what_is_broken_keeps_the_budget_from_no_other(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "table"
-    table = make(spark, path, 3)
+    table = make(path, 3)
     sizes = {one: one.stat().st_size for one in tables.files_of(path)}
     # The first that is planned, in every run; and room for one merge a run.
     next(one for one in sizes if one.parent.name == "kind=k0").unlink()
@@ -210,7 +225,7 @@ def test_what_is_broken_keeps_no_other_of_its_bucket(spark: SparkSession, tmp_pa
 def test_many_that_are_broken_next_to_one_another_keep_no_others(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = make(spark, tmp_path / "table", 60)
+    table = make(tmp_path / "table", 60)
     write, broken = Rewriter.write, {f"kind=k{number}" for number in range(10, 50)}
 
     def fail(self: Rewriter, groups: Sequence[Any], *others: Any) -> Any:
@@ -229,7 +244,7 @@ def test_what_stops_a_run_hides_no_merge_that_failed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "table"
-    table = make(spark, path, 4)
+    table = make(path, 4)
     gone = next(one for one in tables.files_of(path) if one.parent.name == "kind=k0")
     gone.unlink()
     commit, committed = Rewriter.commit, []
@@ -250,7 +265,7 @@ def test_what_stops_a_run_hides_no_merge_that_failed(
 def test_what_stops_a_run_hides_no_merge_that_is_committed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = make(spark, tmp_path / "table", 4)
+    table = make(tmp_path / "table", 4)
     commit, committed = Rewriter.commit, []
 
     def full(self: Rewriter, *args: Any) -> int:
@@ -269,7 +284,7 @@ def test_what_stops_a_run_hides_no_merge_that_is_committed(
 def test_a_cancelled_run_ends(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = make(spark, tmp_path / "table", 4)
+    table = make(tmp_path / "table", 4)
     tried: list[int] = []
 
     def slow(_: Rewriter, groups: Sequence[Any], *__: Any) -> None:
@@ -288,7 +303,7 @@ def test_a_cancelled_run_is_no_failed_merge(
 ) -> None:
     """Whoever cancels does not want the next table of the tier."""
     path = tmp_path / "table"
-    table = make(spark, path, 2)
+    table = make(path, 2)
     next(one for one in tables.files_of(path) if one.parent.name == "kind=k0").unlink()
 
     def slow(*_: Any) -> None:
@@ -304,7 +319,7 @@ def test_a_cancelled_run_is_no_failed_merge(
 def test_what_stops_all_merges_is_not_tried_for_each(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = make(spark, tmp_path / "table", 40)
+    table = make(tmp_path / "table", 40)
     tried: list[int] = []
 
     def fail(_: Rewriter, groups: Sequence[Any], *__: Any) -> Any:
@@ -321,7 +336,7 @@ def test_what_stops_all_merges_is_not_tried_for_each(
 def test_nor_where_each_has_a_reason_of_its_own(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = make(spark, tmp_path / "table", 40)
+    table = make(tmp_path / "table", 40)
 
     def fail(_: Rewriter, groups: Sequence[Any], *__: Any) -> Any:
         raise RuntimeError(f"no access to {groups[0][0]}")
@@ -335,7 +350,7 @@ def test_two_runs_at_once_lose_nothing_and_do_no_merge_twice(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "table"
-    table = make(spark, path, 30)
+    table = make_with_spark(spark, path, 30)
     rows, version = tables.rows_of(spark, table), DeltaTable(path).version()
     done: list[Compacted] = []
 
