@@ -263,7 +263,7 @@ def collated(make_project: Callable[..., Any]) -> Any:
         for engine in engines
     }
     project = make_project("collated", files)
-    session = project.session
+    session = project.session.newSession()
     session.sql("create schema collated")
     # Delta takes such a column only if it is told not to look.
     session.conf.set("spark.databricks.delta.schema.typeCheck.enabled", "false")

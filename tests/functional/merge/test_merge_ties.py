@@ -52,7 +52,7 @@ def newest(request: pytest.FixtureRequest, project: Any) -> str:
 def test_the_same_row_stays_however_they_arrive(
     project: Any, newest: str, values: tuple[str, str]
 ) -> None:
-    session = project.session
+    session = project.session.newSession()
     session.conf.set("spark.sql.session.timeZone", "Europe/Paris")
     # Python would show texts that are no UTF-8 all alike.
     told = "select hex(cast(to_json(struct(v)) || cast(struct(v) as string) as binary)) from"
