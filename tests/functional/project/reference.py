@@ -97,9 +97,9 @@ class Reference(Project):
     def table(self, name: str) -> pd.DataFrame:
         return self.sql(f"select * from {{s}}.{name}")
 
-    def check(self, expected: Merged) -> None:
-        """The merged table holds the live rows, and the tombstones, of the oracle."""
-        rows = self.table("flights")
+    def check(self, expected: Merged, rows: pd.DataFrame | None = None) -> None:
+        """The merged table, or `rows` of it, holds the live rows and tombstones of the oracle."""
+        rows = self.table("flights") if rows is None else rows
         deleted = rows["_deleted"].eq(True) if "_deleted" in rows else pd.Series(False, rows.index)
         assert_same(expected.live, rows[~deleted])
         assert_same(expected.tombstones, rows[deleted])
