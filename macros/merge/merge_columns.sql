@@ -139,13 +139,23 @@
 {% endmacro %}
 
 
-{#- Mistakes where events can never find their rows: maps compare with nothing, and MERGE fails on a table with a column of CHAR.
+{#- Mistakes where events can never find their rows: maps compare with nothing, parts of a key may be stored otherwise, and MERGE fails
+    on a table with a column of CHAR.
     padded: those columns of the table. -#}
 {% macro unstorable_keys(settings, types, source_types, padded=[]) %}
   {%- set mistakes = [] -%}
   {%- for key in settings.unique_key if modules.re.search('map<|variant', types.get(key | lower, '') ~ source_types.get(key | lower, '')) -%}
     {%- do mistakes.append('unique_key: ' ~ key ~ ' is ' ~ types.get(key | lower, source_types.get(key | lower))
         ~ ', which compares with nothing; accepted: a type that has an order') -%}
+  {%- endfor -%}
+  {%- for key in settings.unique_key -%}
+    {%- set stored = types.get(key | lower, '') -%}
+    {%- set given = source_types.get(key | lower, stored) -%}
+    {#- Whole numbers compare as they are. Of the rest Spark may compare what the table never stores: a time with its date. -#}
+    {%- if '<' in stored and modules.re.sub('tinyint|smallint|bigint', 'int', stored | lower) != modules.re.sub('tinyint|smallint|bigint', 'int', given | lower) -%}
+      {%- do mistakes.append('unique_key: ' ~ key ~ ' is ' ~ given ~ ' in the batch and ' ~ stored
+          ~ ' in the table, so its events might not find their rows; accepted: the type of the table') -%}
+    {%- endif -%}
   {%- endfor -%}
   {%- for column in padded -%}
     {%- do mistakes.append('the table has the column ' ~ column ~ ', and MERGE knows no CHAR; accepted: STRING or VARCHAR') -%}

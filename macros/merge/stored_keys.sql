@@ -5,7 +5,7 @@
     Gives by key column (as `unique_key` writes it) `stored`, SQL of what the table stores, and `changed`, SQL that is true
     where that is another key. Columns that are stored as they are have no entry. table: as `stored_table` gives it. -#}
 {% macro stored_keys(table, settings, types, source_types) %}
-  {{ return(alluvium.stored_values(settings.unique_key, table, settings, types, source_types)) }}
+  {{ return(alluvium.stored_values(settings.unique_key, table, settings, types, source_types, of_key=true)) }}
 {% endmacro %}
 
 
@@ -31,7 +31,7 @@
 {% endmacro %}
 
 
-{% macro stored_values(columns, table, settings, types, source_types) %}
+{% macro stored_values(columns, table, settings, types, source_types, of_key=false) %}
   {%- set found = {} -%}
   {%- set partitions = table.partitions | map('lower') | list -%}
   {%- for key in columns -%}
@@ -39,7 +39,7 @@
     {%- set given = modules.re.sub('^(var)?char\\(.*', 'string', source_types[key | lower]) -%}
     {%- set one = alluvium.stored_key(
         alluvium.quote_name(key), given, types[key | lower], key | lower in partitions, table.limits.get(key | lower),
-        settings.null_keys == 'match') -%}
+        settings.null_keys == 'match', of_key) -%}
     {%- if one -%}{%- do found.update({key: one}) -%}{%- endif -%}
   {%- endfor -%}
   {{ return(found) }}
@@ -47,13 +47,17 @@
 
 
 {#- The entry of one key column; none where it is stored as it is. limit: characters at most, or none; null_matches: whether NULL
-    is a value like any other. -#}
-{% macro stored_key(value, given, type, in_partition, limit=none, null_matches=false) %}
+    is a value like any other; of_key: whether it is compared for being the same, not for what is later. -#}
+{% macro stored_key(value, given, type, in_partition, limit=none, null_matches=false, of_key=true) %}
   {%- set stored = value -%}
   {%- set changed = [] -%}
   {%- if type.startswith('string') and not given.startswith('string') and given != 'binary' -%}
-    {#- Spark compares these as the event's type, to which '01' is 1: what it stores is found again. -#}
-    {{ return({'stored': value, 'changed': 'length(' ~ value ~ ') > ' ~ limit} if limit is not none else none) }}
+    {#- Spark compares these as the event's type, to which '01' is 1: what it stores is found again. But these as doubles, to which
+        long decimals are alike and a float is not its own text. -#}
+    {%- set is_double = of_key and modules.re.match('float|decimal\\((1[6-9]|[23][0-9])', given) -%}
+    {%- set text = 'cast(' ~ value ~ ' as string)' if is_double else value -%}
+    {{ return({'stored': text, 'changed': 'length(' ~ value ~ ') > ' ~ limit if limit is not none else 'false'}
+        if is_double or limit is not none else none) }}
   {%- endif -%}
   {%- if given != type and given != 'void' and '<' not in given ~ type -%}
     {%- set stored = 'try_cast(' ~ value ~ ' as ' ~ type ~ ')' -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
 from alluvium.ingest.files import Files
 from alluvium.ingest.headers import HeaderError
-from alluvium.ingest.landing import Landed
+from alluvium.ingest.landing import Landed, may_be_listed
 from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS
 from alluvium.ingest.parsing import no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError
@@ -32,6 +33,12 @@ _SCHEME = r"^[a-zA-Z][a-zA-Z0-9+.\-]*:(//[^/]*)?"
 _UNCHECKED = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
+}
+# A row as JSON. Spark's own formats of times end with the millisecond.
+_AS_JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
 _SHOWN = 200
 # A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
@@ -112,15 +119,22 @@ class FileSource:
         Java leaves out a name that it cannot read, and follows a link to a folder above it as far
         as the system lets it: each file would come in some forty times.
         """
-        if re.match(_SCHEME, self.path):
+        if re.match(_SCHEME, self.path) and not self.path.startswith("file:"):
             return
         jvm: Any = session._jvm
         encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
-        root = Path(self.path)
+        files = Files(session)
+        root, pattern = Path(self.folder(files)), files.uri_path(self.path)
+
+        def is_read(folder: bytes, name: bytes) -> bool:
+            # Beside what a glob finds there may be anything.
+            path = os.fsdecode(posixpath.join(folder, name))
+            return str(root) == pattern or may_be_listed(path, pattern)
+
         for folder, folders, names in os.walk(os.fsencode(root), followlinks=True):
             folders[:] = [name for name in folders if not _hidden(name)]
             for name in [*folders, *names]:
-                if not _hidden(name) and not _readable(name, encoding):
+                if not _hidden(name) and not _readable(name, encoding) and is_read(folder, name):
                     self._refuse(
                         folder,
                         f"has a file or folder named {name!r}, which Java cannot read as"
@@ -128,7 +142,7 @@ class FileSource:
                     )
             for name in folders:
                 link = Path(os.fsdecode(folder), os.fsdecode(name))
-                if link.is_symlink() and _leads_back(link, root):
+                if link.is_symlink() and _leads_back(link, root) and is_read(folder, name):
                     self._refuse(
                         folder,
                         f"has a link named {link.name!r} to a folder that it lies in, so its files"
@@ -218,7 +232,7 @@ class FileSource:
             value = _line()
         else:
             columns = [F.col(quoted(name)) for name in rows.columns]
-            value = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).cast("binary")
+            value = F.to_json(F.struct(*columns), _AS_JSON).cast("binary")
         headers = F.lit(None).cast(HEADERS)
         if header is not None:
             line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header.line).alias("value"))

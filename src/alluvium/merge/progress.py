@@ -10,6 +10,10 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log, marks
 
+# Commits that make a table of a query, and those that leave its rows alone.
+_MADE = ("CREATE TABLE AS", "CREATE OR REPLACE TABLE AS", "REPLACE TABLE AS")
+_ALTERED = ("ADD ", "CHANGE ", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES")
+
 
 def app_id(model: str, table_id: str) -> str:
     """Application id of a model's merges into the table with this id."""
@@ -23,6 +27,22 @@ def read(session: SparkSession, table: str, model: str) -> int | None:
     """
     table_id, versions = log.state(session, table)
     return versions.get(app_id(model, table_id))
+
+
+def has_begun(session: SparkSession, table: str) -> bool:
+    """Whether anything came into `table` since it was made empty, to be merged into.
+
+    Where its first merge failed or was killed, nothing did.
+    """
+    if int(log.snapshot_of(session, table).numOfFiles()):
+        return True
+    for actions in log.newest_first(session, table):
+        operation = str(log.commit_info(actions[0]).get("operation")) if actions else ""
+        if operation.startswith(_MADE):
+            return False
+        if not operation.startswith(_ALTERED):
+            return True
+    return True
 
 
 def copy(session: SparkSession, source: str, target: str) -> int:

@@ -146,8 +146,9 @@ class TestTexts:
             "letters.sql": LETTERS,
             "nested.sql": "select array('a') as l",
             "seen.sql": "select v, l from {{ ref('texts') }} cross join {{ ref('nested') }}",
-            "grown.sql": "{{ config(materialized='incremental') }} select v from {{ ref('texts') }}"
-            " where v <> '${x};' -- ;",
+            "grown.sql": "{{ config(materialized='incremental',"
+            " sql_header=\"declare variable few string default '${x};';\") }}"
+            " select v from {{ ref('texts') }} where v <> few -- ;",
             "schema.yml": SCHEMA,
         }
 

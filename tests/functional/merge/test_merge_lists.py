@@ -58,6 +58,15 @@ WRONG = {
         "name",
     ),
 }
+# Its first merge fails, for nothing says which event of a key is the newest.
+LATE = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',
+          meta={'alluvium_merge': {'order_by': 'v'} if var('n', 1) > 1 else {'engine': 'auto'}}) }}
+select * from values (1, 10, 1), (1, 11, 2), (2, 9, 1) as t (id, at, v)
+{% if is_incremental() %} where at > (select max(at) from {{ this }}) {% endif %}
+"""
+HEADED = "select 5 as id, {{ var('n', 1) }} as v, cast('none' as int) as z"
+HEADER = "set spark.sql.ansi.enabled = false;"
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +78,9 @@ def project(make_project: Callable[..., Any]) -> Any:
     files["models/unparsed.sql"] = model(
         meta={"alluvium_merge": {"order_by": "v", "delete_when": "name = = 'gone'"}}
     )
+    files["models/late.sql"] = LATE
+    files["models/headed.sql"] = model(HEADED, sql_header=HEADER, meta=ORDERED)
+    files["models/headed_plain.sql"] = model(HEADED, sql_header=HEADER)
     return make_project("lists", files)
 
 
@@ -80,9 +92,10 @@ def test_unknown_names_stop_before_anything_is_written(project: Any) -> None:
         assert f"{setting}: the model does not select nmae; did you mean {meant}?" in text
     assert "merge_update_columns: the model does not select nmae" in said.pop("wrong_pythonic")
     assert "delete_when: Syntax error at or near '='." in said.pop("unparsed")
+    assert "3 events for 2 keys, and nothing says which is the newest" in said.pop("late")
     assert not said
     tables = project.sql("show tables in {s}")["tableName"].tolist()
-    assert sorted(tables) == sorted([*KEPT, "pythonic"])
+    assert sorted(tables) == sorted([*KEPT, "pythonic", "late", "headed", "headed_plain"])
 
 
 def test_what_may_be_updated(project: Any) -> None:
@@ -91,6 +104,15 @@ def test_what_may_be_updated(project: Any) -> None:
     rows = {row[0]: tuple(row[2:]) for row in project.sql(union).itertuples(index=False)}
     assert rows == {name: kept for name, (_, kept) in KEPT.items()}
     assert project.sql("select v, name from {s}.pythonic").values.tolist() == [[1, "a1"]]
+    # Nothing was merged into it yet, so it is not incremental, and nothing is passed over.
+    assert project.sql("select * from {s}.late order by id").values.tolist() == [
+        [1, 11, 2],
+        [2, 9, 1],
+    ]
+    project.dbt("run", "--select", "late", "--vars", "n: 3")
+    assert project.said("late: nothing new")
+    both = project.sql("select id, v from {s}.headed union all select id, v from {s}.headed_plain")
+    assert both.values.tolist() == [[5, 2], [5, 2]]
 
 
 TESTED = """

@@ -67,12 +67,29 @@ def test_each_version_reads_every_event(project: Any) -> None:
 
 
 def test_one_table_under_two_names_is_refused(project: Any) -> None:
-    project.write({"models/more/events.sql": "select 2 as id"})
+    outside = (
+        "{{ config(materialized='table', location_root='/away%s', alias='kept', schema='%s') }}"
+        " select 2 as id"
+    )
+    files = {
+        "models/more/events.sql": "select 2 as id",
+        "models/more/orders_v1__rejected.sql": "select 2 as id",
+        "models/more/first.sql": outside % ("", "one"),
+        "models/more/second.sql": outside % ("/", "two"),
+        "models/more/other.sql": outside % ("/else", "three"),
+    }
+    project.write(files)
     try:
         assert not project.try_dbt("run", "--select", "events").success
         assert project.said("model.Shop.Events, model.Shop.events: one table to Spark, shop.events")
+        assert project.said(
+            "model.Shop.orders.v1 (its rejected events), model.Shop.orders_v1__rejected: one table"
+        )
+        assert project.said("model.Shop.first, model.Shop.second: one folder to Spark, /away/kept;")
+        assert not project.said("model.Shop.other")
     finally:
-        project.remove("models/more/events.sql")
+        for name in files:
+            project.remove(name)
 
 
 def test_a_checkpoint_is_found_under_any_case(project: Any, tmp_path: Path) -> None:

@@ -43,6 +43,9 @@ CASES: dict[str, Case] = {
     "real_to_whole": ("int", False, ["1.0D", "1.5D", "double('NaN')", "-0.0D", "0.0D"],
                       ["1", "0"], ["1.5D", "double('NaN')"]),
     "narrow": ("int", False, ["1L", "3000000000L"], ["1"], ["3000000000L"]),
+    "long_to_text": ("string", False, ["9007199254740993BD", "9007199254740992BD", "1BD"],
+                     ["'9007199254740993'", "'9007199254740992'", "'1'"], []),
+    "single_to_text": ("string", False, ["0.1F", "0.1F", "0.5F"], ["'0.1'", "'0.5'"], []),
     "single": ("float", False, ["0.5D", "0.1D", "double('NaN')"],
                ["0.5F", "float('NaN')"], ["0.1D"]),
     "collated": ("string collate utf8_lcase", False, ["'a'", "'A'", "'b'"], ["'a'", "'b'"], []),
@@ -89,7 +92,12 @@ MODELS = {
     "matching": ("text_in_partition", {"null_keys": "match", "engine": "merge_into"}),
     "dates": ("time_to_date", {}),
     "short": ("varchar", {}),
+    "long": ("long_to_text", {}),
+    "single": ("single_to_text", {}),
 }
+
+
+MADE = {"dates": "date", "short": "varchar(3)", "long": "string", "single": "string"}
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +116,11 @@ def project(make_project: Callable[..., Any]) -> Any:
     )
     files["models/mapped.sql"] = merged(
         {"order_by": "v"}, "select map(1, 2) as k, 2 as v", unique_key="k"
+    )
+    files["models/inside.sql"] = merged(
+        {"order_by": "v"},
+        "select named_struct('at', timestamp'2024-01-01 10:00:00', 'n', 1) as k, 2 as v",
+        unique_key="k",
     )
     files["models/promised.sql"] = files["models/padded.sql"]
     files["models/promised.yml"] = (
@@ -135,11 +148,14 @@ def project(make_project: Callable[..., Any]) -> Any:
     made = make_project("stored_keys", files)
     made.session.sql("create schema stored_keys")
     vectors = "using delta tblproperties ('delta.enableDeletionVectors'='true')"
-    for name, declared in (("dates", "date"), ("short", "varchar(3)")):
+    for name, declared in MADE.items():
         made.session.sql(
             f"create table stored_keys.{name} (k {declared}, place int, lsn int) {vectors}"
         )
     made.session.sql(f"create table stored_keys.cut (k int, at date, n int, hour int) {vectors}")
+    made.session.sql(
+        f"create table stored_keys.inside (k struct<at: date, n: bigint>, v int) {vectors}"
+    )
     made.session.sql(f"create table stored_keys.padded (k char(5), v int) {vectors}")
     made.session.sql("insert into stored_keys.padded values ('ab', 1)")
     made.try_dbt("run", "--vars", "{lsn: 1}")
@@ -149,7 +165,7 @@ def project(make_project: Callable[..., Any]) -> Any:
     return made
 
 
-@pytest.mark.parametrize("name", ["text", "dates", "short"])
+@pytest.mark.parametrize("name", ["text", "dates", "short", "long", "single"])
 def test_a_row_for_each_key_or_a_kept_event(project: Any, name: str) -> None:
     _, _, keys, stored, kept = CASES[MODELS[name][0]]
     wanted = " union all ".join(f"select {key} as k" for key in stored)
@@ -160,7 +176,9 @@ def test_a_row_for_each_key_or_a_kept_event(project: Any, name: str) -> None:
     assert shown["lsn"].tolist() == [2] * len(stored)
     assert shown["wanted"].all()
     assert project.figures(name)["engine"] == "one_commit"
-    assert project.figures(name)["rejected"] == len(kept)
+    assert (project.figures(name)["rejected"] or 0) == len(kept)
+    if not kept:
+        return
     found = project.sql(
         "select distinct reason, cast(get_json_object(event, '$.place') as int) as place"
         f" from {{s}}.{name}__rejected"
@@ -182,6 +200,7 @@ def test_tables_that_no_event_can_find_its_row_in(project: Any) -> None:
     )
     assert project.said("unique_key: k is map<int,int>, which compares with nothing")
     assert project.said("the table has the column k CHAR(5), and MERGE knows no CHAR")
+    assert project.said("k is struct<at:timestamp,n:int> in the batch and struct<at:date,n:bigint>")
     for name in ("mapped", "promised"):
         assert not project.session.catalog.tableExists(f"stored_keys.{name}")
     assert project.sql("select v from {s}.padded")["v"].tolist() == [1]

@@ -298,11 +298,16 @@ def test_parquet_rows(make_bronze: Make) -> None:
     bronze = make_bronze(block={"format": "parquet"})
     frame = bronze.session.range(5).selectExpr("id", "if(id = 3, null, id * 2) as `d``x`")
     frame.coalesce(1).write.parquet(str(bronze.landing / "one"))
-    frame.selectExpr("id", "'n' as extra").write.parquet(str(bronze.landing / "two"))
+    times = (
+        "timestamp'2024-01-01 00:00:00.123456' as at, timestamp_ntz'2024-01-01 00:00:00.1' as on"
+    )
+    frame.selectExpr("id", f"struct({times}) as extra").write.parquet(str(bronze.landing / "two"))
     bronze.run()
     values = [json.loads(row["_value"]) for row in bronze.rows()]
     assert sorted(v["id"] for v in values) == sorted([*range(5), *range(5)])
     assert {"id": 3, "d`x": None, "extra": None} in values
+    extra = {"at": "2024-01-01T00:00:00.123456Z", "on": "2024-01-01T00:00:00.100000"}
+    assert {"id": 3, "d`x": None, "extra": extra} in values
 
 
 def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:

@@ -14,7 +14,10 @@ import pytest
 from functional.stream.bronze import VIEW, Bronze
 
 from alluvium import ingest as stream
+from alluvium.ingest.file_source import FileSource
+from alluvium.ingest.landing import Landed
 from alluvium.ingest.options import unfit
+from alluvium.ingest.sources import open_source
 
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]
@@ -107,6 +110,16 @@ def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> No
     bad.write_text("id\n7\n")
     with pytest.raises(stream.SpecError, match=r"\\xff\.csv.*rename it"):
         bronze.run()
+
+    def landed(path: str) -> list[Landed]:
+        spec = stream.parse_spec("files.t", {"format": "text", "path": path})
+        source = open_source(spec.resolve(bronze.root, None))
+        assert isinstance(source, FileSource)
+        return source.landed(bronze.session)
+
+    for path in (f"file://{bronze.landing}", f"{bronze.landing}/*", f"{bronze.root}/*/*.csv"):
+        with pytest.raises(stream.SpecError, match=r"\\xff\.csv.*rename it"):
+            landed(path)
     bad.unlink()
     # So it does with all that lies in such a folder. A link to a folder above never ends.
     folder = bad.with_suffix("")

@@ -23,6 +23,7 @@ REPLACED = {
     "copy_progress",
     "explain_merge",
     "given_vars",
+    "has_begun",
     "layout_mistakes",
     "layout_suggestions",
     "limited",

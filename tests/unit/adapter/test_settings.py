@@ -10,6 +10,11 @@ import pytest
 from dbt.adapters.alluvium import settings
 
 
+class Config(SimpleNamespace):
+    def get(self, key: str, default: Any = None) -> Any:
+        return getattr(self, key, default)
+
+
 def node(kind: str, meta: Any, **config: Any) -> Any:
     known = {"name": "items", "source_name": "raw", "config": {"meta": meta, **config}}
     return SimpleNamespace(
@@ -55,7 +60,7 @@ def table(unique_id: str, schema: str, alias: str, **config: Any) -> Any:
         resource_type=unique_id.split(".")[0],
         schema=schema,
         alias=alias,
-        config=SimpleNamespace(**{"materialized": "table", "meta": {}} | config),
+        config=Config(**{"materialized": "table", "meta": {}} | config),
     )
 
 
@@ -84,11 +89,21 @@ def test_names_that_are_one_to_spark() -> None:
             # Of tables, two sources may read one.
             stream("raw", "t", {}),
             stream("raw", "T", {}),
+            table("model.shop.f", "marts", "kept", meta={"alluvium_merge": {}}),
+            table("model.shop.g", "Marts", "Kept__Rejected"),
+            table("model.shop.h", "one", "far", location_root="/away"),
+            table("model.shop.i", "two", "far", location_root="/away/"),
+            table("model.shop.j", "three", "Far", location_root="/away"),
         ]
     )
-    assert found == [
+    assert sorted(found) == [
         "model.shop.a, seed.shop.b: one table to Spark, marts.orders, whatever the case of the"
         " names; accepted: another alias or schema for each",
+        "model.shop.f (its rejected events), model.shop.g: one table to Spark,"
+        " marts.kept__rejected, whatever the case of the names; accepted: another alias or schema"
+        " for each",
+        "model.shop.h, model.shop.i: one folder to Spark, /away/far; accepted: another alias or"
+        " location_root for each",
         "source.shop.RAW.feed, source.shop.raw.Feed: one stream to Spark, shop__raw__feed, whatever"
         " the case of the names; accepted: another name for each",
     ]

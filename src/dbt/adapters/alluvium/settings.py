@@ -10,14 +10,20 @@ from dbt.adapters.alluvium import layouts, streams
 
 _OF_THE_PACKAGE = ("alluvium_merge", "alluvium_tier")
 _TABLES = ("model", "seed", "snapshot")
-_OTHER = {"table": "another alias or schema", "stream": "another name"}
+_OTHER = {
+    "table": "another alias or schema",
+    "stream": "another name",
+    "folder": "another alias or location_root",
+}
+_CASE = dict.fromkeys(("table", "stream"), ", whatever the case of the names")
 _ACCEPTED = {"model": (layouts.META, *_OF_THE_PACKAGE), "source": (streams.META,)}
 
 
 def clashes(nodes: Iterable[Any]) -> list[str]:
     """Nodes that dbt tells apart by the case of their names, and Spark takes for one table.
 
-    Sources that are streams clash where they have one name in SQL.
+    Sources that are streams clash where they have one name in SQL, tables with a `location_root`
+    where they have one folder. A merged model has a second table, of what it rejects.
 
     Args:
         nodes: enabled nodes and sources, as a manifest has them.
@@ -30,8 +36,17 @@ def clashes(nodes: Iterable[Any]) -> list[str]:
         elif node.resource_type in _TABLES and node.config.materialized != "ephemeral":
             name = f"{node.schema}.{node.alias}"
             places.setdefault(("table", in_catalog(name)), []).append(node.unique_id)
+            if "alluvium_merge" in (node.config.meta or {}):
+                kept = f"{in_catalog(name)}__rejected"
+                places.setdefault(("table", kept), []).append(
+                    f"{node.unique_id} (its rejected events)"
+                )
+            root = node.config.get("location_root")
+            if root is not None and node.config.materialized != "view":
+                folder = f"{str(root).rstrip('/')}/{node.alias}"
+                places.setdefault(("folder", folder), []).append(node.unique_id)
     return [
-        f"{', '.join(sorted(ids))}: one {kind} to Spark, {name}, whatever the case of the names;"
+        f"{', '.join(sorted(ids))}: one {kind} to Spark, {name}{_CASE.get(kind, '')};"
         f" accepted: {_OTHER[kind]} for each"
         for (kind, name), ids in places.items()
         if len(ids) > 1

@@ -29,6 +29,12 @@ from dbt.adapters.alluvium.verbs.checking import Checking
 
 
 class Merging(Checking):
+    @available.parse(lambda *a, **k: True)
+    def has_begun(self, table: str) -> bool:
+        """Whether a merged table had its first merge; true of what is no Delta table."""
+        with spark_errors():
+            return progress.has_begun(self.session, table)
+
     @available.parse_none
     def merge(
         self,

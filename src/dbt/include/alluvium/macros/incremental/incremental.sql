@@ -59,13 +59,13 @@
     {%- do persist_constraints(this, model) -%}
 
   {%- else -%}
+    {%- if language == 'sql' and config.get('sql_header') -%}
+      {#- dbt-spark's temporary view leaves it out. -#}
+      {%- do run_query(config.get('sql_header')) -%}
+    {%- endif -%}
     {%- if layout is not none and language == 'sql' and not rebuild -%}
       {%- do adapter.check_layout(compiled_code, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
-    {%- endif -%}
-    {%- if windowed and language == 'sql' and config.get('sql_header') -%}
-      {#- The first batch is staged as all others are, and its table made of that. -#}
-      {%- do run_query(config.get('sql_header')) -%}
     {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
       {{ create_table_as(True, tmp_relation, compiled_code, language) }}
@@ -88,9 +88,9 @@
         {%- do alluvium.check_settings_of_batch(model, tmp_relation, none if rebuild else existing_relation) -%}
       {%- endif -%}
       {%- if rebuild -%}
-        {%- call statement('create_empty') -%}
-          {{ create_table_as(False, this, alluvium.empty_merge_table(model, tmp_relation), 'sql') }}
-        {%- endcall -%}
+        {%- set empty = alluvium.empty_merge_table(model, tmp_relation) -%}
+        {%- if layout is not none -%}{%- do adapter.check_layout(empty, model.name, layout, config.get('partition_by')) -%}{%- endif -%}
+        {%- call statement('create_empty') -%}{{ alluvium_create_table_sql(this, empty) }}{%- endcall -%}
         {%- do persist_constraints(this, model) -%}
       {%- elif on_schema_change != 'ignore' -%}
         {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation), existing_relation) -%}

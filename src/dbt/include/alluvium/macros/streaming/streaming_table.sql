@@ -6,6 +6,10 @@
   {%- set file_format = config.get('file_format', default='delta') -%}
   {%- set grant_config = config.get('grants') -%}
 
+  {%- if config.get('sql_header') -%}
+    {%- do exceptions.raise_compiler_error(model.name ~ ': sql_header: the query of a streaming table runs in sessions of their own,'
+        ~ ' which would not have it; accepted: without, and Jinja for its values') -%}
+  {%- endif -%}
   {%- if existing_relation is not none -%}
     {%- do adapter.check_delta(existing_relation) -%}
   {%- endif -%}
