@@ -231,6 +231,9 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         # A text may hold `${…}`: Spark would put a setting, or a property of this machine, there.
         "spark.sql.variable.substitute": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Spark 4.2.0 sends a Python function that reads a table something that its process does not
+        # expect, and both wait for ever (SPARK-58241).
+        "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # A table that names no format (a hook's, say) is Delta's, as a model's is.
         "spark.sql.sources.default": "delta",
         # Nodes that run side by side share the cores; their tiers say how.

@@ -140,13 +140,21 @@ import datetime
 
 
 def model(dbt, session):
+    import pandas as pd
     from pyspark.sql import functions as F
+
+    @F.pandas_udf("string")
+    def vector(at: pd.Series) -> pd.Series:
+        return at.astype(str)
 
     dbt.config(materialized="table")
     table = dbt.ref("instants")
     row = table.collect()[0]
     text = F.udf(str, "string")
     (udf,) = table.select(text("at"), text(F.col("s.at")), text(F.col("l")[0])).collect()
+    # Functions of plain columns alone take another way to Python.
+    for function in text, F.udf(str, "string", useArrow=False), vector:
+        udf += table.select(function("at")).collect()[0]
     made = session.createDataFrame(
         [(datetime.datetime(2024, 7, 1, 12), [datetime.datetime(2024, 7, 1, 12)])],
         "at timestamp, l array<timestamp>",
@@ -192,7 +200,7 @@ class TestTimeZone:
             )
             assert out.count("2024-07-01T12:00:00") + out.count("2024-07-01 12:00:00") == 4
             seen = project.run_sql("select seen from {schema}.seen_in_python", fetch="all")
-            assert [row[0] for row in seen] == ["2024-07-01 12:00:00"] * 14
+            assert [row[0] for row in seen] == ["2024-07-01 12:00:00"] * 17
         finally:
             monkeypatch.undo()
             time.tzset()

@@ -65,7 +65,8 @@ def run(
     SparkSession._activeSession = session
     scope: dict[str, Any] = {"__name__": "dbt_python_model", "spark": session}
     try:
-        exec(compile(code, path, "exec"), scope)
+        # Not with what this file imports from the future: pandas_udf reads annotations as types.
+        exec(compile(code, path, "exec", dont_inherit=True), scope)
         dbt = scope["dbtObj"](lambda name: handle.table(live.get(name, name)))
         returned = scope["model"](dbt, session)
         frame = _as_spark(session, returned)
