@@ -52,7 +52,7 @@
     {%- do rejected.append(alluvium.keep_rejected_sql(rejected_table, as_written, names, '`__alluvium_reason`')) -%}
   {%- endif -%}
   {%- set own = [] -%}
-  {%- for one in alluvium.as_list(predicates or none) -%}{%- do own.append('(' ~ one ~ ')') -%}{%- endfor -%}
+  {%- for one in alluvium.as_list(predicates or none) -%}{%- do own.append('(' ~ one ~ ('\n' if '--' in one else '') ~ ')') -%}{%- endfor -%}
   {%- set columns = [] -%}
   {%- for column in outline.stored if column | lower in outline.source_types and column | lower != '_deleted' -%}
     {%- do columns.append(column) -%}

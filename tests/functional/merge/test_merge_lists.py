@@ -33,7 +33,7 @@ KEPT = {
     "none": (model(merge_update_columns=[], meta=ORDERED), (1, "a1")),
     "none_plain": (model(merge_update_columns=[]), (1, "a1")),
     "ticks": (
-        model(merge_update_columns="`name`", incremental_predicates=TEXT, meta=ORDERED),
+        model(merge_update_columns="`name`", incremental_predicates=f"{TEXT} -- all", meta=ORDERED),
         (2, "a2"),
     ),
     "ticks_plain": (model(merge_update_columns="`name`", incremental_predicates=TEXT), (1, "a2")),
