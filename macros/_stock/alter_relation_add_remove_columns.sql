@@ -2,7 +2,7 @@
     batch must not be added for that, nor the tombstones' column be dropped; nowhere may a column be dropped that the
     merge needs. -#}
 {% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
-  {%- set changes = alluvium.stored_columns(add_columns, remove_columns) -%}
+  {%- set changes = alluvium._stored_columns(add_columns, remove_columns) -%}
   {%- if changes.add or changes.remove -%}
     {%- do dbt.spark__alter_relation_add_remove_columns(relation, changes.add, changes.remove) -%}
   {%- endif -%}
@@ -10,7 +10,7 @@
 
 
 {% macro databricks__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
-  {%- set changes = alluvium.stored_columns(add_columns, remove_columns) -%}
+  {%- set changes = alluvium._stored_columns(add_columns, remove_columns) -%}
   {%- if changes.add or changes.remove -%}
     {%- do dbt.databricks__alter_relation_add_remove_columns(relation, changes.add, changes.remove) -%}
   {%- endif -%}
@@ -23,14 +23,14 @@
 {% endmacro %}
 
 
-{% macro stored_columns(add_columns, remove_columns) %}
+{% macro _stored_columns(add_columns, remove_columns) %}
   {%- set add = add_columns or [] -%}
   {%- set remove = remove_columns or [] -%}
-  {%- if model.resource_type == 'model' and alluvium.merge_settings(model) is not none -%}
-    {%- set controls = alluvium.control_columns(alluvium.merge_settings(model)) -%}
+  {%- if model.resource_type == 'model' and alluvium._merge_settings(model) is not none -%}
+    {%- set controls = alluvium._control_columns(alluvium._merge_settings(model)) -%}
     {%- set add = add | rejectattr('name', 'in', controls) | list -%}
     {%- set remove = remove | rejectattr('name', 'equalto', '_deleted') | list -%}
-    {%- do alluvium.check_removed_columns(model, remove) -%}
+    {%- do alluvium._check_removed_columns(model, remove) -%}
   {%- endif -%}
   {{ return({'add': add, 'remove': remove}) }}
 {% endmacro %}

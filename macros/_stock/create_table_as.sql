@@ -2,24 +2,24 @@
     the table is created empty and the batch is merged into it, so that keys are unique, deletes are
     honoured and progress is recorded. Everything else is the adapter's own. -#}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {%- if alluvium.creates_merged_table(temporary, language) -%}
-    {%- set empty = alluvium.prepare_merge_source(relation, compiled_code) -%}
+  {%- if alluvium._creates_merged_table(temporary, language) -%}
+    {%- set empty = alluvium._prepare_merge_source(relation, compiled_code) -%}
     {%- call statement('alluvium_create') -%}
       {{ dbt.spark__create_table_as(false, relation, empty, language) }}
     {%- endcall -%}
-    {{ return(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true)) }}
+    {{ return(alluvium._run_merge(relation, alluvium._merge_source(relation), is_new=true)) }}
   {%- endif -%}
   {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
 {% endmacro %}
 
 
 {% macro databricks__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {%- if alluvium.creates_merged_table(temporary, language) -%}
-    {%- set empty = alluvium.prepare_merge_source(relation, compiled_code) -%}
+  {%- if alluvium._creates_merged_table(temporary, language) -%}
+    {%- set empty = alluvium._prepare_merge_source(relation, compiled_code) -%}
     {%- call statement('alluvium_create') -%}
       {{ dbt.databricks__create_table_as(false, relation, empty, language) }}
     {%- endcall -%}
-    {{ return(alluvium.run_merge(relation, alluvium.merge_source(relation), is_new=true)) }}
+    {{ return(alluvium._run_merge(relation, alluvium._merge_source(relation), is_new=true)) }}
   {%- endif -%}
   {{ return(dbt.databricks__create_table_as(temporary, relation, compiled_code, language)) }}
 {% endmacro %}
@@ -31,23 +31,23 @@
 {% endmacro %}
 
 
-{% macro creates_merged_table(temporary, language) %}
+{% macro _creates_merged_table(temporary, language) %}
   {{ return(not temporary and language == 'sql' and model.resource_type == 'model'
-            and model.config.materialized == 'incremental' and alluvium.merge_settings(model) is not none) }}
+            and model.config.materialized == 'incremental' and alluvium._merge_settings(model) is not none) }}
 {% endmacro %}
 
 
-{% macro merge_source(relation) %}
+{% macro _merge_source(relation) %}
   {{ return(relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_tmp'}).include(database=false, schema=false)) }}
 {% endmacro %}
 
 
 {#- Makes the temporary view of the batch; gives the select that has the table's columns and no rows. -#}
-{% macro prepare_merge_source(relation, compiled_code) %}
-  {%- set source = alluvium.merge_source(relation) -%}
+{% macro _prepare_merge_source(relation, compiled_code) %}
+  {%- set source = alluvium._merge_source(relation) -%}
   {%- call statement('alluvium_source') -%}
     {{ create_temporary_view(source, compiled_code) }}
   {%- endcall -%}
-  {%- do alluvium.check_settings_of_batch(model, source) -%}
-  {{ return(alluvium.empty_merge_table(model, source)) }}
+  {%- do alluvium._check_settings_of_batch(model, source) -%}
+  {{ return(alluvium._empty_merge_table(model, source)) }}
 {% endmacro %}

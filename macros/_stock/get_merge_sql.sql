@@ -4,18 +4,18 @@
 
     The root project's `dispatch` has to name this package before dbt; `validate` tells. -#}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
-  {%- if alluvium.merge_settings(model) is none -%}
+  {%- if alluvium._merge_settings(model) is none -%}
     {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
   {%- endif -%}
-  {{ return(alluvium.run_merge(target, source, incremental_predicates)) }}
+  {{ return(alluvium._run_merge(target, source, incremental_predicates)) }}
 {% endmacro %}
 
 
 {% macro databricks__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
-  {%- if alluvium.merge_settings(model) is none -%}
+  {%- if alluvium._merge_settings(model) is none -%}
     {{ return(dbt.databricks__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
   {%- endif -%}
-  {{ return(alluvium.run_merge(target, source, incremental_predicates)) }}
+  {{ return(alluvium._run_merge(target, source, incremental_predicates)) }}
 {% endmacro %}
 
 

@@ -1,28 +1,28 @@
 {#- Merge `source` into `relation` on a stock target, with progress and figures in the merge's own commit. Gives a statement
     that shows the figures. -#}
-{% macro run_merge(relation, source, predicates=none, is_new=false) %}
+{% macro _run_merge(relation, source, predicates=none, is_new=false) %}
   {%- set started = modules.datetime.datetime.now() -%}
-  {%- set plan = alluvium.merge_plan(relation, source, model, predicates, is_new) -%}
+  {%- set plan = alluvium._merge_plan(relation, source, model, predicates, is_new) -%}
   {%- if plan.adds_deleted -%}
     {%- do run_query('alter table ' ~ relation.render() ~ ' add columns (`_deleted` boolean)') -%}
   {%- endif -%}
   {%- for sql in plan.rejected -%}{%- do run_query(sql) -%}{%- endfor -%}
   {%- if plan.pending and plan.verify -%}
     {%- set row = run_query(plan.verify).rows[0] -%}
-    {%- set mistake = alluvium.verify_mistake(plan.settings, row['missed'] | int, row['example']) -%}
+    {%- set mistake = alluvium._verify_mistake(plan.settings, row['missed'] | int, row['example']) -%}
     {%- if mistake -%}{%- do exceptions.raise_compiler_error(model.name ~ ': ' ~ mistake) -%}{%- endif -%}
   {%- endif -%}
-  {%- set figures = alluvium.merge_figures(model.unique_id, plan) -%}
-  {%- set affected = alluvium.execute_merge(plan, figures) if plan.pending else 0 -%}
+  {%- set figures = alluvium._merge_figures(model.unique_id, plan) -%}
+  {%- set affected = alluvium._execute_merge(plan, figures) if plan.pending else 0 -%}
   {%- set done = dict(figures, affected=affected, is_pending=plan.pending, rejected_table=plan.rejected_table,
                       seconds=(modules.datetime.datetime.now() - started).total_seconds()) -%}
-  {%- do log(alluvium.merge_line(alluvium.name_of(model), done), info=true) -%}
+  {%- do log(alluvium._merge_line(alluvium._name_of(model), done), info=true) -%}
   {{ return('select ' ~ affected ~ ' as num_affected_rows, ' ~ figures.events ~ ' as num_events') }}
 {% endmacro %}
 
 
 {#- What is known of a merge before it runs, as its commit's metadata says it. -#}
-{% macro merge_figures(unique_id, plan) %}
+{% macro _merge_figures(unique_id, plan) %}
   {{ return({
       'model': unique_id,
       'through': plan.through,
@@ -40,7 +40,7 @@
 
 {#- Runs the statement; gives the rows that it changed. No `txn` action here: a failed statement would leave its SET to the session's
     next INSERT, which Delta then skips without a word. The commit's metadata harms nothing if it stays. -#}
-{% macro execute_merge(plan, figures) %}
+{% macro _execute_merge(plan, figures) %}
   {%- set metadata = dict(figures, table=plan.table_id) -%}
   {%- do run_query('set spark.databricks.delta.commitInfo.userMetadata=' ~ tojson({'alluvium_merge': metadata}, sort_keys=true)) -%}
   {%- call statement('alluvium_merge', fetch_result=true, auto_begin=false) -%}{{ plan.statement }}{%- endcall -%}
@@ -53,9 +53,9 @@
 
 
 {#- Why a merge with `verify: true` stops; none where it may go on. missed: rows of the table that it would not see. -#}
-{% macro verify_mistake(settings, missed, example) %}
+{% macro _verify_mistake(settings, missed, example) %}
   {%- if not missed -%}{{ return(none) }}{%- endif -%}
-  {{ return(alluvium.counted(missed, 'row') ~ ' of the table whose key is in the batch'
+  {{ return(alluvium._counted(missed, 'row') ~ ' of the table whose key is in the batch'
       ~ (' lie' if missed != 1 else ' lies') ~ ' outside its ranges, for example ' ~ example
       ~ '. ' ~ settings.immutable | join(', ') ~ ': not immutable for its key, so nothing was merged. Accepted: columns that'
       ~ ' never change, or `ranges: false`.') }}

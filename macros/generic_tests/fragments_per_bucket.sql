@@ -1,10 +1,10 @@
 {% test fragments_per_bucket(model, max=none) %}
-  {%- do alluvium.check_arguments('fragments_per_bucket', {'max': max}, kwargs, kind='test') -%}
+  {%- do alluvium._check_arguments('fragments_per_bucket', {'max': max}, kwargs, kind='test') -%}
 select
     bucket,
     state,
     fragments,
     overlap_depth
-from {{ alluvium.tested_storage('buckets', 'fragments_per_bucket', max, 1) }} as buckets
+from {{ alluvium._tested_storage('buckets', 'fragments_per_bucket', max, 1) }} as buckets
 where fragments > {{ max }}
 {% endtest %}

@@ -1,15 +1,15 @@
 {% test immutable_column(model, column_name=none, unique_key=none, events=none, sample=0.01) %}
-  {%- do alluvium.check_arguments('immutable_column', {'column_name': column_name, 'unique_key': unique_key}, kwargs, kind='test') -%}
+  {%- do alluvium._check_arguments('immutable_column', {'column_name': column_name, 'unique_key': unique_key}, kwargs, kind='test') -%}
   {%- if sample is not number or sample is boolean or sample < 0.000001 or sample > 1 -%}
     {%- do exceptions.raise_compiler_error('alluvium.immutable_column: sample is ' ~ sample
         ~ '; accepted: the part of the keys to look at, a number from 0.000001 to 1.') -%}
   {%- endif -%}
-  {%- set column = alluvium.quote(column_name) -%}
+  {%- set column = alluvium._quote(column_name) -%}
   {%- set quoted = [] -%}
   {%- set texts = [] -%}
-  {%- for key in alluvium.column_names(unique_key) -%}
-    {%- do quoted.append(alluvium.quote(key)) -%}
-    {%- do texts.append('cast(' ~ alluvium.quote(key) ~ ' as string)') -%}
+  {%- for key in alluvium._column_names(unique_key) -%}
+    {%- do quoted.append(alluvium._quote(key)) -%}
+    {%- do texts.append('cast(' ~ alluvium._quote(key) ~ ' as string)') -%}
   {%- endfor -%}
   {%- set keys = quoted | join(', ') %}
 select

@@ -1,10 +1,10 @@
 {% test overlap_depth(model, max=none) %}
-  {%- do alluvium.check_arguments('overlap_depth', {'max': max}, kwargs, kind='test') -%}
+  {%- do alluvium._check_arguments('overlap_depth', {'max': max}, kwargs, kind='test') -%}
 select
     bucket,
     state,
     fragments,
     overlap_depth
-from {{ alluvium.tested_storage('buckets', 'overlap_depth', max, 1) }} as buckets
+from {{ alluvium._tested_storage('buckets', 'overlap_depth', max, 1) }} as buckets
 where overlap_depth > {{ max }}
 {% endtest %}

@@ -1,8 +1,8 @@
 {% test unique_key(model, columns=none) %}
-  {%- do alluvium.check_arguments('unique_key', {'columns': columns}, kwargs, kind='test') -%}
+  {%- do alluvium._check_arguments('unique_key', {'columns': columns}, kwargs, kind='test') -%}
   {%- set quoted = [] -%}
-  {%- for column in alluvium.column_names(columns) -%}
-    {%- do quoted.append(alluvium.quote(column)) -%}
+  {%- for column in alluvium._column_names(columns) -%}
+    {%- do quoted.append(alluvium._quote(column)) -%}
   {%- endfor %}
 select
     {{ quoted | join(', ') }},

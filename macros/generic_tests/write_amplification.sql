@@ -1,10 +1,10 @@
 {% test write_amplification(model, max=none) %}
-  {%- do alluvium.check_arguments('write_amplification', {'max': max}, kwargs, kind='test') -%}
+  {%- do alluvium._check_arguments('write_amplification', {'max': max}, kwargs, kind='test') -%}
 select
     since,
     written_bytes,
     rewritten_bytes,
     write_amplification
-from {{ alluvium.tested_storage('writes', 'write_amplification', max, 1) }} as writes
+from {{ alluvium._tested_storage('writes', 'write_amplification', max, 1) }} as writes
 where write_amplification > {{ max }}
 {% endtest %}

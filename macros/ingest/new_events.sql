@@ -1,6 +1,6 @@
 {#- Subquery: the rows of bronze that are newer than the progress recorded in the merged model.
 
-    events: relation of the bronze table, or of a view on it; merged: the merged model by a name that `find_model`
+    events: relation of the bronze table, or of a view on it; merged: the merged model by a name that `_find_model`
     knows, not its relation, which would be a cycle; bronze: the bronze table where `events` is a view, because the
     newest batch is read from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of what was read: select
     both along, so the merge can record the one and check the other. In a unit test all given rows are new. -#}
@@ -9,8 +9,8 @@
     {{ return('(select *, max(`_batch_id`) over () as `_batch_through`, -1L as `_batch_after` from ' ~ events ~ ')') }}
   {%- endif -%}
   {%- set ns = namespace(after=-1, through=-1) -%}
-  {%- set node = alluvium.find_model(merged, 'alluvium.new_events', alluvium.calling_model()) if execute else none -%}
-  {%- set backfill = alluvium.backfill(node) if execute else none -%}
+  {%- set node = alluvium._find_model(merged, 'alluvium.new_events', alluvium._calling_model()) if execute else none -%}
+  {%- set backfill = alluvium._backfill(node) if execute else none -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
     {#- Progress passes over what a filter leaves out, for ever. -#}
@@ -19,19 +19,19 @@
           ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
     {%- endfor -%}
     {%- if backfill -%}
-      {%- if not flags.EMPTY -%}{%- do alluvium.check_backfill(node, events, bronze or events) -%}{%- endif -%}
+      {%- if not flags.EMPTY -%}{%- do alluvium._check_backfill(node, events, bronze or events) -%}{%- endif -%}
     {%- else -%}
-      {%- set relation = alluvium.existing_relation(node) -%}
-      {%- if relation is not none and relation.type == 'table' and not alluvium.is_rebuilt(node) -%}
+      {%- set relation = alluvium._existing_relation(node) -%}
+      {%- if relation is not none and relation.type == 'table' and not alluvium._is_rebuilt(node) -%}
         {%- set progress = alluvium.read_progress(relation, node.unique_id) -%}
         {%- set ns.after = progress if progress is not none else -1 -%}
       {%- endif -%}
       {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
       {#- Numbers that start again would be taken for batches that were merged long ago. -#}
       {%- if newest is not none and newest | int < ns.after and not alluvium.once_had_batch(bronze or events, ns.after) -%}
-        {%- do exceptions.raise_compiler_error(alluvium.name_of(node) ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
+        {%- do exceptions.raise_compiler_error(alluvium._name_of(node) ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
             ~ (bronze or events) ~ ' is ' ~ newest ~ ': that table was started anew, and its events would be passed over. Run '
-            ~ alluvium.name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
+            ~ alluvium._name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}
@@ -57,24 +57,3 @@
 )
 {%- endif %}
 {%- endmacro %}
-
-
-{#- Whether this invocation rebuilds the model from nothing. -#}
-{% macro is_rebuilt(node) %}
-  {{ return(alluvium.is_full_refresh(node) and (node.unique_id == alluvium.calling_model() or node.unique_id in selected_resources)) }}
-{% endmacro %}
-
-
-{#- Whether a run of the model would rebuild it. -#}
-{% macro is_full_refresh(node) %}
-  {%- set full = node.config.get('full_refresh') -%}
-  {{ return(flags.FULL_REFRESH if full is none else full) }}
-{% endmacro %}
-
-
-{#- Whether this is `dbt retry`: what it does not run again was done by the command before. On stock targets dbt says that
-    nothing was selected. -#}
-{% macro is_retry() %}
-  {%- if target.type == 'alluvium' -%}{{ return(adapter.is_retry()) }}{%- endif -%}
-  {{ return(not selected_resources and flags.WHICH in ('run', 'build')) }}
-{% endmacro %}

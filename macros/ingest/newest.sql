@@ -1,32 +1,4 @@
-{#- Subquery: of every key the row that comes last by `order_by` (first where `first` is true).
-
-    Rows that tie are told apart by their content, so the choice never depends on the plan. NULL in a key equals
-    nothing, so such rows all stay, unless `nulls_equal`. -#}
+{#- The name that `deduplicate` had. -#}
 {% macro newest(relation, keys, order_by, first=false, nulls_equal=false) %}
-  {%- set direction = ' asc nulls first' if first else ' desc nulls last' -%}
-  {%- set order = [] -%}
-  {%- for column in alluvium.as_list(order_by) -%}
-    {%- do order.append(alluvium.quote(column) ~ direction) -%}
-  {%- endfor -%}
-  {#- The second tells strings apart that are no UTF-8: JSON shows their bytes all alike. -#}
-  {%- do order.extend([alluvium.row_json('*') ~ ' desc', 'cast(struct(*) as string) desc']) -%}
-  {%- set partition = [] -%}
-  {%- set lacking = [] -%}
-  {%- for key in alluvium.as_list(keys) -%}
-    {%- do partition.append(alluvium.quote(key)) -%}
-    {%- do lacking.append(alluvium.quote(key) ~ ' is null') -%}
-  {%- endfor -%}
-(
-        select * except (`__alluvium_rank`)
-        from (
-            select
-                *,
-                row_number() over (
-                    partition by {{ partition | join(', ') }}
-                    order by {{ order | join(', ') | indent(20) }}
-                ) as `__alluvium_rank`
-            from {{ relation }}
-        )
-        where `__alluvium_rank` = 1{{ ' or ' ~ lacking | join(' or ') if not nulls_equal }}
-    )
-{%- endmacro %}
+  {{ return(alluvium.deduplicate(relation, keys, order_by, first, nulls_equal)) }}
+{% endmacro %}

@@ -5,10 +5,10 @@
     Merges and relabels fragments until they lie as `meta.alluvium_layout` says; most runs decide from the log that
     nothing is to be done. -#}
 {% macro compact(relation=none, model=none, tier=none, dry_run=false) %}
-  {%- do alluvium.check_arguments('compact', {'model': model, 'tier': tier, 'dry_run': dry_run}, kwargs) -%}
+  {%- do alluvium._check_arguments('compact', {'model': model, 'tier': tier, 'dry_run': dry_run}, kwargs) -%}
   {%- if relation is not none -%}
     {#- In SQL, to look is to open every file: not for a merge that changed nothing. -#}
-    {%- if (alluvium.maintains() if target.type == 'alluvium' else alluvium.rewrites()) -%}
+    {%- if (alluvium._maintenance_is_on() if target.type == 'alluvium' else alluvium._files_may_have_changed()) -%}
       {%- set block = (config.get('meta') or {}).get('alluvium_layout') -%}
       {%- if block is none -%}
         {%- do exceptions.raise_compiler_error('alluvium.compact: ' ~ relation ~ ' has no meta.alluvium_layout;'
@@ -22,60 +22,15 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}
   {%- set failed = [] -%}
-  {%- for node in alluvium.models_with_layout(model, tier) -%}
-    {%- set table = alluvium.existing_relation(node) -%}
+  {%- for node in alluvium._models_with_layout(model, tier) -%}
+    {%- set table = alluvium._existing_relation(node) -%}
     {%- if table is none -%}
-      {%- do log(alluvium.name_of(node) ~ ': no table yet', info=true) -%}
+      {%- do log(alluvium._name_of(node) ~ ': no table yet', info=true) -%}
     {%- else -%}
       {#- One table that fails must not stop the others of its tier. -#}
-      {%- do failed.append(alluvium.compact_table(table, alluvium.name_of(node), node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
+      {%- do failed.append(alluvium.compact_table(table, alluvium._name_of(node), node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
     {%- endif -%}
   {%- endfor -%}
   {%- set failed = failed | select | join('\n') -%}
   {%- if failed -%}{%- do exceptions.raise_database_error(failed) -%}{%- endif -%}
-{% endmacro %}
-
-
-{#- The model that a name means, or those of a tier, that have a layout. -#}
-{% macro models_with_layout(name, tier) %}
-  {%- if (name is none) == (tier is none) -%}
-    {%- do exceptions.raise_compiler_error('alluvium.compact: accepted: model, the name of one, or tier, the name of one') -%}
-  {%- endif -%}
-  {%- if tier is not none and tier not in alluvium.tiers() -%}
-    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
-  {%- endif -%}
-  {%- set asked = alluvium.find_model(name, 'alluvium.compact').unique_id if name is not none else none -%}
-  {%- set found, others = [], [] -%}
-  {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
-    {%- set meta = node.config.get('meta') or {} -%}
-    {%- if 'alluvium_layout' in meta -%}
-      {%- if node.unique_id == asked or (tier is not none and meta.get('alluvium_tier') == tier) -%}
-        {%- do found.append(node) -%}
-      {%- else -%}
-        {%- do others.append(alluvium.name_of(node) if name else meta.get('alluvium_tier')) -%}
-      {%- endif -%}
-    {%- endif -%}
-  {%- endfor -%}
-  {%- if not found -%}
-    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ (name or tier) ~ "' is no "
-        ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: '
-        ~ (others | select | unique | sort | join(', ') or 'the name of one; there is none')) -%}
-  {%- endif -%}
-  {{ return(found) }}
-{% endmacro %}
-
-
-{#- Compacts, and says so; what failed, if anything did. A hook says nothing where there is nothing to do, and looks only where
-    something may be due since the last look. -#}
-{% macro compact_table(relation, name, block, dry_run=false, is_hook=true) %}
-  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run, is_hook)) }}
-{% endmacro %}
-
-{% macro alluvium__compact_table(relation, name, block, dry_run, is_hook) %}
-  {%- set lines, failed = adapter.compact(relation.render(), name, block, dry_run, is_hook) -%}
-  {%- for line in lines -%}
-    {%- do log(line, info=true) -%}
-  {%- endfor -%}
-  {%- if not (lines or failed or is_hook) -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
-  {{ return(failed) }}
 {% endmacro %}

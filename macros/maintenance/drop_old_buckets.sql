@@ -4,9 +4,9 @@
     whose value stands for no moment, or that is NULL, is kept. -#}
 {% macro drop_old_buckets(model=none, dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium.check_arguments('drop_old_buckets', {'model': model, 'dry_run': dry_run}, kwargs) -%}
+  {%- do alluvium._check_arguments('drop_old_buckets', {'model': model, 'dry_run': dry_run}, kwargs) -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model, 'alluvium.drop_old_buckets') -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.drop_old_buckets') -%}
   {%- set block = (node.config.get('meta') or {}).get('alluvium_layout') or {} -%}
   {%- if not block.get('retain') -%}
     {%- do exceptions.raise_compiler_error("alluvium.drop_old_buckets: '" ~ model
@@ -16,50 +16,32 @@
     {%- do exceptions.raise_compiler_error('alluvium.drop_old_buckets: ' ~ model ~ ' knows the files that it has read by its rows:'
         ~ ' on this target the next run would read those of dropped buckets again; accepted: alluvium and databricks targets.') -%}
   {%- endif -%}
-  {%- set relation = alluvium.existing_relation(node) -%}
+  {%- set relation = alluvium._existing_relation(node) -%}
   {%- if relation is none -%}
     {%- do log(model ~ ': no table yet', info=true) -%}
     {{ return('') }}
   {%- endif -%}
-  {%- set layout = alluvium.layout_settings(block) -%}
-  {%- set bucket = alluvium.bucket_column(relation, layout) -%}
+  {%- set layout = alluvium._layout_settings(block) -%}
+  {%- set bucket = alluvium._bucket_column(relation, layout) -%}
 
   {%- set old = [] -%}
-  {%- for row in run_query(alluvium.old_buckets(relation, layout, bucket)).rows
-         if row['bucket'] is not none and alluvium.in_buckets(bucket, [row['bucket']]) -%}
+  {%- for row in run_query(alluvium._old_buckets(relation, layout, bucket)).rows
+         if row['bucket'] is not none and alluvium._in_buckets(bucket, [row['bucket']]) -%}
     {%- do old.append({'bucket': row['bucket'], 'files': row['files'] | int, 'bytes': row['bytes'] | int, 'rows': row['rows'] | int}) -%}
   {%- endfor -%}
-  {%- set said = alluvium.counted(old | length, 'bucket') ~ ' over for ' ~ layout.retain
-      ~ (': ' ~ alluvium.bucket_size(old | sum(attribute='files'), old | sum(attribute='bytes'), old | sum(attribute='rows')) if old else '') -%}
+  {%- set said = alluvium._counted(old | length, 'bucket') ~ ' over for ' ~ layout.retain
+      ~ (': ' ~ alluvium._bucket_size(old | sum(attribute='files'), old | sum(attribute='bytes'), old | sum(attribute='rows')) if old else '') -%}
   {%- if dry_run -%}
     {%- do log(model ~ ': would drop ' ~ said ~ ' (dry run; dry_run: false drops them)', info=true) -%}
     {%- for one in old[:20] -%}
-      {%- do log('  ' ~ alluvium.canonical_text(one.bucket, bucket.type) ~ ': ' ~ alluvium.bucket_size(one.files, one.bytes, one.rows), info=true) -%}
+      {%- do log('  ' ~ alluvium._canonical_text(one.bucket, bucket.type) ~ ': ' ~ alluvium._bucket_size(one.files, one.bytes, one.rows), info=true) -%}
     {%- endfor -%}
-    {%- if old | length > 20 -%}{%- do log('  … ' ~ alluvium.thousands(old | length - 20) ~ ' more', info=true) -%}{%- endif -%}
+    {%- if old | length > 20 -%}{%- do log('  … ' ~ alluvium._thousands(old | length - 20) ~ ' more', info=true) -%}{%- endif -%}
   {%- else -%}
     {%- if old -%}
-      {%- set where = alluvium.in_buckets(bucket, old | map(attribute='bucket') | list) -%}
-      {%- do alluvium.run_again(relation.render(), 'delete from ' ~ relation.render() ~ ' where ' ~ where, 'delete') -%}
+      {%- set where = alluvium._in_buckets(bucket, old | map(attribute='bucket') | list) -%}
+      {%- do alluvium.run_with_retries(relation.render(), 'delete from ' ~ relation.render() ~ ' where ' ~ where, 'delete') -%}
     {%- endif -%}
     {%- do log(model ~ ': dropped ' ~ said, info=true) -%}
   {%- endif -%}
-{% endmacro %}
-
-
-{% macro old_buckets(relation, layout, bucket) -%}
-{%- set over = bucket.begins ~ ' <= current_timestamp() - interval ' ~ layout.retain ~ ' - interval 1 ' ~ layout.window -%}
-select
-    `bucket`,
-    count(*) as `files`,
-    sum(`bytes`) as `bytes`,
-    sum(`rows`) as `rows`
-from {{ alluvium.bucket_files(relation, bucket, over) }}
-group by `bucket`, `begins`
-order by `begins`, `bucket`
-{%- endmacro %}
-
-
-{% macro bucket_size(files, bytes, rows) %}
-  {{ return(alluvium.counted(files, 'file') ~ ', ' ~ '{:,.1f}'.format(bytes / 2 ** 20) ~ ' MiB, ' ~ alluvium.counted(rows, 'row')) }}
 {% endmacro %}

@@ -1,5 +1,5 @@
 {#- Post-hook: OPTIMIZE of the model's table. -#}
 {% macro optimize(relation) %}
-  {%- if alluvium.has_layout() -%}{{ return(alluvium.compact_instead('optimize', relation)) }}{%- endif -%}
-  {{ return('optimize ' ~ relation.render() if alluvium.rewrites() else '') }}
+  {%- if alluvium._has_layout() -%}{{ return(alluvium._compact_instead('optimize', relation)) }}{%- endif -%}
+  {{ return('optimize ' ~ relation.render() if alluvium._files_may_have_changed() else '') }}
 {% endmacro %}

@@ -4,25 +4,25 @@
     update older than a purged delete brings the row back: keep them longer than events can be late. -#}
 {% macro purge_tombstones(model=none, older_than='30 days', dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium.check_arguments('purge_tombstones', {'model': model, 'older_than': older_than, 'dry_run': dry_run}, kwargs) -%}
+  {%- do alluvium._check_arguments('purge_tombstones', {'model': model, 'older_than': older_than, 'dry_run': dry_run}, kwargs) -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model, 'alluvium.purge_tombstones') -%}
-  {%- set settings = alluvium.merge_settings(node) -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.purge_tombstones') -%}
+  {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or not settings.soft -%}
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
         ~ "' is no model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
   {%- endif -%}
-  {%- set relation = alluvium.existing_relation(node) -%}
+  {%- set relation = alluvium._existing_relation(node) -%}
   {%- if relation is none -%}
     {%- do log(model ~ ': no table yet', info=true) -%}
     {{ return('') }}
   {%- endif -%}
-  {%- if '_deleted' not in alluvium.column_types(relation) -%}
+  {%- if '_deleted' not in alluvium._column_types(relation) -%}
     {%- do log(model ~ ': there are no tombstones; no merge has added the column _deleted yet', info=true) -%}
     {{ return('') }}
   {%- endif -%}
   {%- set table = relation.render() -%}
-  {%- set moment = settings.tombstone_time or (alluvium.quote(settings.order_by[0]) if settings.order_by else 'null') -%}
+  {%- set moment = settings.tombstone_time or (alluvium._quote(settings.order_by[0]) if settings.order_by else 'null') -%}
   {%- set type = run_query('select typeof((' ~ moment ~ ')) as `type` from (select * from ' ~ table ~ ' limit 0) right join (select 1) on true').rows[0]['type'] -%}
   {%- if type not in ('timestamp', 'timestamp_ntz', 'date') -%}
     {%- do exceptions.raise_compiler_error('alluvium.purge_tombstones: ' ~ model ~ ' does not say when a tombstone was made: ' ~ moment ~ ' is ' ~ type
@@ -31,13 +31,13 @@
   {%- set old = '`_deleted` and (' ~ moment ~ ') < current_timestamp() - interval ' ~ older_than -%}
   {%- set found = run_query('select count_if(`_deleted`) as `all`, count_if(' ~ old ~ ') as `old`, count_if(`_deleted` and ('
       ~ moment ~ ') is null) as `undated` from ' ~ table).rows[0] -%}
-  {%- set said = alluvium.thousands(found['old'] | int) ~ ' of ' ~ alluvium.counted(found['all'] | int, 'tombstone') ~ ' older than ' ~ older_than
-      ~ (', ' ~ alluvium.thousands(found['undated'] | int) ~ ' cannot be dated: their tombstone_time is NULL' if found['undated'] | int else '') -%}
+  {%- set said = alluvium._thousands(found['old'] | int) ~ ' of ' ~ alluvium._counted(found['all'] | int, 'tombstone') ~ ' older than ' ~ older_than
+      ~ (', ' ~ alluvium._thousands(found['undated'] | int) ~ ' cannot be dated: their tombstone_time is NULL' if found['undated'] | int else '') -%}
   {%- if dry_run -%}
     {%- do log(model ~ ': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)', info=true) -%}
   {%- else -%}
     {%- if found['old'] | int -%}
-      {%- do alluvium.run_again(table, 'delete from ' ~ table ~ ' where ' ~ old, 'delete') -%}
+      {%- do alluvium.run_with_retries(table, 'delete from ' ~ table ~ ' where ' ~ old, 'delete') -%}
     {%- endif -%}
     {%- do log(model ~ ': deleted ' ~ said, info=true) -%}
   {%- endif -%}

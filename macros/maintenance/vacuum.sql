@@ -3,23 +3,23 @@
 
     VACUUM of the model's table, by the table's own retention. -#}
 {% macro vacuum(relation=none, model=none, dry_run=true) %}
-  {%- do alluvium.check_arguments('vacuum', {'model': model, 'dry_run': dry_run}, kwargs, is_hook=relation is not none) -%}
+  {%- do alluvium._check_arguments('vacuum', {'model': model, 'dry_run': dry_run}, kwargs, is_hook=relation is not none) -%}
   {%- if relation is not none -%}
-    {{ return('vacuum ' ~ relation.render() if alluvium.rewrites() else '') }}
+    {{ return('vacuum ' ~ relation.render() if alluvium._files_may_have_changed() else '') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model, 'alluvium.vacuum') -%}
-  {%- set table = alluvium.existing_relation(node) -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.vacuum') -%}
+  {%- set table = alluvium._existing_relation(node) -%}
   {%- if table is none -%}
     {%- do log(model ~ ': no table yet', info=true) -%}
   {%- elif dry_run -%}
     {%- set paths = run_query('vacuum ' ~ table.render() ~ ' dry run').columns[0].values() -%}
     {#- Delta lists a thousand at most. -#}
-    {%- do log(model ~ ': would delete ' ~ ('at least ' if paths | length >= 1000 else '') ~ alluvium.counted(paths | length, 'file')
+    {%- do log(model ~ ': would delete ' ~ ('at least ' if paths | length >= 1000 else '') ~ alluvium._counted(paths | length, 'file')
         ~ ' that no version within the retention needs (dry run; dry_run: false deletes them)', info=true) -%}
     {%- for path in paths[:20] -%}{%- do log('  ' ~ path, info=true) -%}{%- endfor -%}
-    {%- if paths | length > 20 -%}{%- do log('  … ' ~ alluvium.thousands(paths | length - 20) ~ ' more', info=true) -%}{%- endif -%}
+    {%- if paths | length > 20 -%}{%- do log('  … ' ~ alluvium._thousands(paths | length - 20) ~ ' more', info=true) -%}{%- endif -%}
   {%- else -%}
     {%- do run_query('vacuum ' ~ table.render()) -%}
     {%- do log(model ~ ': vacuumed', info=true) -%}

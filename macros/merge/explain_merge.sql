@@ -4,15 +4,15 @@
     they leave to read, and the engine. Takes the batch as it is staged now; merges and changes nothing. -#}
 {% macro explain_merge(model=none) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium.check_arguments('explain_merge', {'model': model}, kwargs) -%}
+  {%- do alluvium._check_arguments('explain_merge', {'model': model}, kwargs) -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium.find_model(model, 'alluvium.explain_merge') -%}
-  {%- set settings = alluvium.merge_settings(node) -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.explain_merge') -%}
+  {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or node.language != 'sql' -%}
     {%- do exceptions.raise_compiler_error("alluvium.explain_merge: '" ~ model
         ~ "' is no SQL model with meta.alluvium_merge; accepted: the name of one.") -%}
   {%- endif -%}
-  {%- set target_relation = alluvium.existing_relation(node) -%}
+  {%- set target_relation = alluvium._existing_relation(node) -%}
   {%- if target_relation is none -%}
     {%- do log(model ~ ': no table yet; the first run creates it and merges everything', info=true) -%}
     {{ return('') }}
@@ -25,13 +25,13 @@
       ~ ' this and is_incremental()', render, node.raw_code) -%}
   {%- do run_query('create or replace temporary view ' ~ source ~ ' as ' ~ sql) -%}
   {%- set plan = alluvium.plan_to_explain(target_relation, source, node) -%}
-  {%- set n = alluvium.thousands -%}
+  {%- set n = alluvium._thousands -%}
   {%- if not plan.pending -%}
     {%- do log(model ~ ': nothing new in the staged batch', info=true) -%}
     {{ return('') }}
   {%- endif -%}
-  {%- do log(model ~ ': ' ~ alluvium.counted(plan.profile.events, 'event') ~ ' for '
-      ~ alluvium.counted(plan.profile.key_count, 'key') ~ ', ' ~ alluvium.counted(plan.profile.deletes, 'delete')
+  {%- do log(model ~ ': ' ~ alluvium._counted(plan.profile.events, 'event') ~ ' for '
+      ~ alluvium._counted(plan.profile.key_count, 'key') ~ ', ' ~ alluvium._counted(plan.profile.deletes, 'delete')
       ~ (', ' ~ n(plan.profile.lacking) ~ ' without the range column' if plan.settings.ranges else ''), info=true) -%}
   {%- for row in plan.ranges -%}
     {%- do log('  ' ~ row.column_name ~ ' ' ~ row.lo ~ ' … ' ~ row.hi ~ '  (' ~ plan.method ~ ')', info=true) -%}
@@ -42,21 +42,4 @@
   {%- endif -%}
   {%- do log('  predicate: ' ~ (plan.predicate or 'none'), info=true) -%}
   {%- do log('  engine: ' ~ plan.engine, info=true) -%}
-{% endmacro %}
-
-
-{#- What the next merge would do: `pending`, the batch's `profile`, `settings`, `method` and `ranges`, the `predicate`; `kept`, the files that
-    it leaves as Delta's own skipping finds them, where there is a session; what will run the merge (`engine`), and why it is not the
-    one-commit merge where that was not asked for. -#}
-{% macro plan_to_explain(relation, source, node) %}
-  {%- set predicates = node.config.get('predicates') or node.config.get('incremental_predicates') -%}
-  {{ return(adapter.dispatch('plan_to_explain', 'alluvium')(relation, source, node, predicates)) }}
-{% endmacro %}
-
-{% macro default__plan_to_explain(relation, source, node, predicates) %}
-  {{ return(dict(alluvium.merge_plan(relation, source, node, predicates), engine='merge_into')) }}
-{% endmacro %}
-
-{% macro alluvium__plan_to_explain(relation, source, node, predicates) %}
-  {{ return(adapter.explain_merge(relation, source, node, predicates)) }}
 {% endmacro %}

@@ -1,5 +1,4 @@
-{#- `ref` of a merged model without its tombstones. On an alluvium target `ref` hides them itself,
-    and asking twice does no harm. -#}
-{% macro live(relation) -%}
-(select * from {{ relation }} where not coalesce(`_deleted`, false))
-{%- endmacro %}
+{#- The name that `without_tombstones` had. -#}
+{% macro live(relation) %}
+  {{ return(alluvium.without_tombstones(relation)) }}
+{% endmacro %}

@@ -30,5 +30,5 @@ select
     _batch_after,
     _batch_through
 from {{
-    alluvium.newest('parsed', ['flight_date', 'carrier', 'flight', 'origin'], ['lsn', 'ts_ms'])
+    alluvium.deduplicate('parsed', ['flight_date', 'carrier', 'flight', 'origin'], ['lsn', 'ts_ms'])
 }} as newest_events

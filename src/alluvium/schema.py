@@ -1,6 +1,6 @@
 """Values of settings beside a JSON Schema that says what they may be: every mistake, in words.
 
-The schema is `settings_schema` of the dbt package. Two keys of it are for people: `accepted`, what
+The schema is `_settings_schema` of the dbt package. Two keys of it are for people: `accepted`, what
 a message says of a value, and `missing`, what it says of one that is not there. A `secret` is never
 shown.
 """

@@ -38,7 +38,8 @@ DIFFER = {
 @pytest.fixture(scope="module")
 def project(feed: Callable[..., Any]) -> Any:
     made = feed("ties", {"order_by": "lsn"})
-    made.write({"models/newest.sql": "select * from {{ alluvium.newest('arrived', 'id', 'lsn') }}"})
+    newest = "select * from {{ alluvium.deduplicate('arrived', 'id', 'lsn') }}"
+    made.write({"models/newest.sql": newest})
     return made
 
 

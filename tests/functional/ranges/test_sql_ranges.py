@@ -66,7 +66,7 @@ def view(spark: SparkSession, name: str, rows: list[tuple[int, Any]], kind: pa.D
 
 
 def planned(macros: Macros, kind: str, method: str, k: int) -> str:
-    """The predicate on the merged table, as `merge_plan` makes it."""
+    """The predicate on the merged table, as `_merge_plan` makes it."""
     node = Node({"order_by": "c", "ranges": {"column": "c", "method": method, "k": k}})
     macros.know(node)
     batch, given = "sql_ranges_batch", columns(id="bigint", c=kind)

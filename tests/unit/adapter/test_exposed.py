@@ -34,7 +34,7 @@ REPLACED = {
     "once_had_batch",
     "partition_columns",
     "predicate_mistakes",
-    "run_again",
+    "run_with_retries",
     "setting_mistakes",
     "storage",
     "stream_mistakes",

@@ -17,12 +17,12 @@ def compiled() -> Macros:
 @pytest.fixture
 def macros(compiled: Macros) -> Iterator[Macros]:
     """The macros; what a test changes of the context or replaces is put back."""
-    context, replaced = dict(compiled.context), dict(vars(compiled.context["alluvium"]))
+    context, replaced = dict(compiled.context), dict(compiled.context["alluvium"])
     compiled.warnings.clear()
     yield compiled
     compiled.context.clear()
     compiled.context.update(context)
-    vars(compiled.context["alluvium"]).update(replaced)
+    compiled.context["alluvium"].update(replaced)
 
 
 @pytest.fixture

@@ -63,24 +63,24 @@ def globals_of(macro: nodes.Macro) -> set[str]:
 
 def test_none_reads_the_node_that_runs() -> None:
     every = macros()
-    assert {"merge_outline", "merge_look", "merge_texts", "tiers", "validate"} <= called()
+    assert {"_merge_outline", "_merge_look", "_merge_texts", "tiers", "validate"} <= called()
     assert called() <= set(every)
     found = reached(every, called())
-    assert {"merge_statement", "range_predicate", "keep_rejected_sql"} <= found
+    assert {"_merge_statement", "range_predicate", "_keep_rejected_sql"} <= found
     wrong = {name: globals_of(every[name]) & OF_THE_NODE for name in sorted(found)}
     # It gives the id of what is rendered, which is no model's where Python calls.
-    allowed = {"calling_model"}
+    allowed = {"_calling_model"}
     assert {name: read for name, read in wrong.items() if read and name not in allowed} == {}
 
 
 def test_such_a_macro_is_found() -> None:
     every = macros()
-    assert globals_of(every["run_merge"]) >= {"model"}
-    assert "batch_mistake" in reached(every, {"run_merge"})
+    assert globals_of(every["_run_merge"]) >= {"model"}
+    assert "_batch_mistake" in reached(every, {"_run_merge"})
 
 
 def test_the_texts_of_a_merge_run_nothing() -> None:
     every = macros()
-    found = reached(every, {"merge_outline", "merge_look", "merge_texts"})
+    found = reached(every, {"_merge_outline", "_merge_look", "_merge_texts"})
     runs = {name for name in found if globals_of(every[name]) & {"run_query", "statement"}}
-    assert runs <= {"range_rows"}  # of a relation's rows: a merge gives the rows themselves
+    assert runs <= {"_range_rows"}  # of a relation's rows: a merge gives the rows themselves

@@ -66,7 +66,7 @@ def test_only_the_buckets_that_need_it(macros: Any, golden: Any) -> None:
 
 def test_databricks_takes_no_settings(macros: Any) -> None:
     server = Server(macros, [("2024-03-01", 40)], day="date")
-    macros.context["alluvium"].optimize_small_files = macros.databricks__optimize_small_files
+    macros.context["alluvium"]["optimize_small_files"] = macros.databricks__optimize_small_files
     compact(macros, DAILY)
     assert server.sent == ["optimize `s`.`logs` where `day` in (date'2024-03-01')"]
 

@@ -37,7 +37,7 @@ class Server:
         )
         macros.context["graph"] = {"nodes": {"a": self.node}, "sources": {}}
         macros.context["target"] = SimpleNamespace(type="spark")
-        macros.context["alluvium"].validate = lambda: ""
+        macros.context["alluvium"]["validate"] = lambda: ""
         macros.context["run_query"] = self.query
         macros.context["log"] = lambda line, info=False: self.said.append(line)
 

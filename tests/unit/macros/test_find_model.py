@@ -184,7 +184,7 @@ def test_a_rebuild_needs_the_batch_of_this_version(
 
 def test_the_ranges_model_is_asked_by_its_id(macros: Any, graph: Any) -> None:
     """Two packages may each have a ranges model of one name, and versions too."""
-    macros.context["alluvium"].existing_relation = lambda node: None
+    macros.context["alluvium"]["_existing_relation"] = lambda node: None
     for key, planner in (("v1", "lib.orders"), ("v2", "orders_batch")):
         ranges = {"column": key, "model": planner}
         graph[IDS[key]]["config"]["meta"] = {"alluvium_merge": {"ranges": ranges}}

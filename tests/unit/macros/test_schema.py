@@ -396,7 +396,7 @@ def test_names_that_a_contract_does_not_have(macros: Any, node: Any, stop: Any) 
     ],
 )
 def test_arguments_of_operations(macros: Any, stop: Any, args: Any, said: str) -> None:
-    macros.context["alluvium"].validate = lambda: ""
+    macros.context["alluvium"]["validate"] = lambda: ""
     with pytest.raises(stop) as raised:
         macros.vacuum(**args)
     assert str(raised.value) == f"alluvium.vacuum: {said}"

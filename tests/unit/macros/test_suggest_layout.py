@@ -18,7 +18,7 @@ def relation(**facts: Any) -> SimpleNamespace:
 def table_of(macros: Any, node: Any, found: Any, name: str | None = None) -> Any:
     node["language"] = "sql"
     macros.context["graph"] = SimpleNamespace(nodes={"model.root.items": node})
-    macros.context["alluvium"].existing_relation = lambda one: found
+    macros.context["alluvium"]["_existing_relation"] = lambda one: found
     return macros.tables_to_suggest_for(name)
 
 

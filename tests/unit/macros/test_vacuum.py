@@ -27,7 +27,7 @@ def sent(macros: Any, node: Any) -> list[str]:
     macros.context["graph"] = {"nodes": {"a": logs}, "sources": {}}
     macros.context["log"] = lambda line, info=False: said.append(line)
     macros.context["adapter"] = SimpleNamespace(get_relation=lambda database, **names: LOGS)
-    macros.context["alluvium"].validate = lambda: ""
+    macros.context["alluvium"]["validate"] = lambda: ""
     return statements
 
 

@@ -1,4 +1,4 @@
 {{ config(materialized='table') }}
 {%- set events = alluvium.new_events(source('raw', 'events'), 'items') %}
 select * except (_batch_id)
-from {{ alluvium.newest(events, [var('key')], ['seq']) }} as events
+from {{ alluvium.deduplicate(events, [var('key')], ['seq']) }} as events

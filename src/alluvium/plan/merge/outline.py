@@ -1,4 +1,4 @@
-"""What is known of a merge before its batch is read, as the macro `merge_outline` says."""
+"""What is known of a merge before its batch is read, as the macro `_merge_outline` says."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class StoredTable:
-    """One look at a merged table; the macro `stored_table` says what is what."""
+    """One look at a merged table; the macro `_stored_table` says what is what."""
 
     id: str
     columns: Sequence[Any]
@@ -49,7 +49,7 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Look:
-    """SQL that looks at a batch, as the macro `merge_look` says."""
+    """SQL that looks at a batch, as the macro `_merge_look` says."""
 
     profile: str
     deletes: str | None
@@ -58,7 +58,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Texts:
-    """SQL of a merge, as the macro `merge_texts` says."""
+    """SQL of a merge, as the macro `_merge_texts` says."""
 
     predicate: str | None
     prune: str | None
@@ -160,7 +160,7 @@ class Planner:
         adapter, source = self._adapter, self._source.render()
         table = adapter.look_at(self._relation.render())
         found = adapter.texts(
-            "merge_outline",
+            "_merge_outline",
             node=self._node,
             relation=self._relation,
             table=table,
@@ -176,7 +176,7 @@ class Planner:
         bounded = [row for row in planned if row.get("lo") is not None]
         look = Look(
             **adapter.texts(
-                "merge_look",
+                "_merge_look",
                 source=source,
                 outline=outline,
                 ranges=bounded,
@@ -206,7 +206,7 @@ class Planner:
             )
         texts = Texts(
             **adapter.texts(
-                "merge_texts",
+                "_merge_texts",
                 node=self._node,
                 relation=self._relation,
                 source=source,

@@ -86,7 +86,7 @@ class AlluviumRelation(SparkRelation):
 def keeps_tombstones(node: Any) -> bool:
     """Whether the model's merge keeps deleted rows: `delete: soft`, default where it has an order.
 
-    The same rule as the package's macro `merge_settings`.
+    The same rule as the package's macro `_merge_settings`.
     """
     config = getattr(node, "config", None)
     meta = (getattr(config, "meta", None) or {}) if config is not None else {}

@@ -156,7 +156,7 @@ class Merging(Checking):
         """Run before the merge: what a killed run had kept is found again."""
         self.rows(statements[0])
         for sql in statements[1:]:
-            self.run_again(table, sql, "merge")
+            self.run_with_retries(table, sql, "merge")
 
     def _with_fields(
         self, source: AlluviumRelation, table: str, on_schema_change: str
@@ -263,7 +263,7 @@ class Merging(Checking):
         fire_event(SQLQuery(conn_name=name, sql=sql, node_info=get_node_info()))
 
     @available.parse_none
-    def run_again(self, table: str, sql: str, what: str) -> None:
+    def run_with_retries(self, table: str, sql: str, what: str) -> None:
         """Run a statement that may be repeated, again where other writers of `table` were faster.
 
         what: the statement's name, for messages.

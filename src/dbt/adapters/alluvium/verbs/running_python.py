@@ -52,7 +52,7 @@ class RunningPython(Checking):
         if resolver is None or not resolver.find_macro_by_name("validate", project, "alluvium"):
             return
         request = self.execute_macro(
-            "range_request_of", project="alluvium", kwargs={"planner": planner}
+            "_range_request_of", project="alluvium", kwargs={"planner": planner}
         )
         if request is not None:
             self._handle.session.conf.set(ranges.REQUEST, json.dumps(request))

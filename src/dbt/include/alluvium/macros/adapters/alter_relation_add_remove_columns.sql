@@ -2,7 +2,7 @@
 {% macro alluvium__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
   {%- if remove_columns and execute -%}
     {%- if 'alluvium_merge' in (model.config.get('meta') or {}) -%}
-      {%- do alluvium.check_removed_columns(model, remove_columns) -%}
+      {%- do alluvium._check_removed_columns(model, remove_columns) -%}
     {%- endif -%}
     {%- set properties = fetch_tbl_properties(relation) -%}
     {%- set mapping = properties.rows | selectattr(0, 'equalto', 'delta.columnMapping.mode') | map(attribute=1) | first -%}

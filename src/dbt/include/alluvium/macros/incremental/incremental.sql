@@ -84,21 +84,7 @@
 
     {#- Our merge leaves to Delta what a table computes, as the column of its buckets, and sorts what it writes itself. -#}
     {%- if merged -%}
-      {%- if rebuild or on_schema_change != 'ignore' -%}
-        {%- do alluvium.check_settings_of_batch(model, tmp_relation, none if rebuild else existing_relation) -%}
-      {%- endif -%}
-      {%- if rebuild -%}
-        {%- set empty = alluvium.empty_merge_table(model, tmp_relation) -%}
-        {%- if layout is not none -%}{%- do adapter.check_layout(empty, model.name, layout, config.get('partition_by')) -%}{%- endif -%}
-        {%- call statement('create_empty') -%}{{ alluvium_create_table_sql(this, empty) }}{%- endcall -%}
-        {%- do persist_constraints(this, model) -%}
-      {%- elif on_schema_change != 'ignore' -%}
-        {%- do process_schema_changes(on_schema_change, alluvium_schema_view(tmp_relation), existing_relation) -%}
-      {%- endif -%}
-      {%- set done = adapter.merge(this, tmp_relation, model, predicates, is_new=rebuild, on_schema_change=on_schema_change) -%}
-      {{ write(done.sql) }}
-      {%- do store_result('main', response=done.response) -%}
-      {%- do log(done.line, info=true) -%}
+      {%- do alluvium_merge_batch(tmp_relation, existing_relation, rebuild, layout, on_schema_change, predicates) -%}
     {%- elif windowed and rebuild -%}
       {%- set window = adapter.batch_window(tmp_relation.render(), none, model) -%}
       {%- set done = adapter.write_window(window, this.render(), tmp_relation.render(), model,
@@ -147,40 +133,3 @@
 
   {{ return({'relations': [this]}) }}
 {%- endmaterialization %}
-
-
-{#- The batch as its table will look: without the control columns, and with `_deleted`, so that a schema change neither adds
-    the ones nor drops the other. -#}
-{% macro alluvium_schema_view(tmp_relation) %}
-  {%- set view = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_columns'}).include(database=false, schema=false) -%}
-  {%- set further = ['cast(null as boolean) as `_deleted`'] if alluvium.merge_settings(model).soft else [] -%}
-  {%- call statement('create_schema_view') -%}
-    create or replace temporary view {{ view }} as
-    select {{ (['*'] + further) | join(', ') }} from ({{ alluvium.empty_merge_table(model, tmp_relation) }})
-  {%- endcall -%}
-  {{ return(view) }}
-{% endmacro %}
-
-
-{#- dbt-spark's statement writes every column. One that the table fills itself, and the batch leaves out, stays out of it. -#}
-{% macro alluvium_incremental_sql(strategy, source, target, existing_relation, unique_key, predicates) %}
-  {%- set left_out = alluvium_left_out(source, target) if strategy in ('append', 'insert_overwrite') else [] -%}
-  {%- if not left_out -%}
-    {{ return(dbt_spark_get_incremental_sql(strategy, source, target, existing_relation, unique_key, predicates)) }}
-  {%- endif -%}
-  {%- set names = adapter.get_columns_in_relation(target) | rejectattr('name', 'in', left_out) | map(attribute='quoted') | join(', ') -%}
-  insert {{ 'into' if strategy == 'append' else 'overwrite' }} table {{ target }} ({{ names }})
-  select {{ names }} from {{ source }}
-{% endmacro %}
-
-
-{#- Names of the columns that a Delta table fills itself and a batch leaves out. -#}
-{% macro alluvium_left_out(source, target) %}
-  {%- set left_out = [] -%}
-  {%- if config.get('file_format', 'delta') == 'delta' -%}
-    {%- set made = adapter.made_columns(target.render()) -%}
-    {%- set selected = adapter.get_columns_in_relation(source) | map(attribute='name') | map('lower') | list if made else [] -%}
-    {%- for name in made if name | lower not in selected -%}{%- do left_out.append(name) -%}{%- endfor -%}
-  {%- endif -%}
-  {{ return(left_out) }}
-{% endmacro %}

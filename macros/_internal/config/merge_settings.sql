@@ -1,0 +1,35 @@
+{#- `meta.alluvium_merge` of a node with its defaults filled in; none where the node has none. -#}
+{% macro _merge_settings(node) %}
+  {%- set given = (node.config.get('meta') or {}).get('alluvium_merge') -%}
+  {%- if given is none -%}{{ return(none) }}{%- endif -%}
+  {%- set order_by = alluvium._column_names(given.get('order_by')) -%}
+  {%- set ranges = given.get('ranges') or none -%}
+  {%- set prunes = given.get('ranges') is not sameas false and (not ranges or ranges.get('method') != 'none') -%}
+  {%- set columns = alluvium._column_names(ranges.get('column')) if ranges is mapping else [] -%}
+  {%- if ranges and ranges.get('method', 'min_max') == 'none' -%}{%- set ranges = none -%}{%- endif -%}
+  {%- set delete = given.get('delete') or ('soft' if order_by else 'hard') -%}
+  {{ return({
+      'unique_key': alluvium._column_names(node.config.get('unique_key')),
+      'order_by': order_by,
+      'stored_order': {},
+      'delete_when': given.get('delete_when'),
+      'on_match': given.get('on_match') or 'update',
+      'null_keys': given.get('null_keys') or 'reject',
+      'reject_by': alluvium._column_names(given.get('reject_by'))[0] if given.get('reject_by') else none,
+      'engine': given.get('engine') or 'auto',
+      'verify': given.get('verify') or false,
+      'tombstone_time': given.get('tombstone_time'),
+      'soft': given.get('delete_when') is not none and delete == 'soft',
+      'prunes': prunes,
+      'immutable': columns,
+      'ranges': none if not ranges else {
+          'column': columns[0],
+          'columns': columns,
+          'method': ranges.get('method') or 'min_max',
+          'k': ranges.get('k') or 3,
+          'max_ranges': ranges.get('max_ranges') or 64,
+          'engine': ranges.get('engine') or 'sklearn',
+          'model': ranges.get('model'),
+      },
+  }) }}
+{% endmacro %}

@@ -1,0 +1,43 @@
+{#- The model that a name means, or those of a tier, that have a layout. -#}
+{% macro _models_with_layout(name, tier) %}
+  {%- if (name is none) == (tier is none) -%}
+    {%- do exceptions.raise_compiler_error('alluvium.compact: accepted: model, the name of one, or tier, the name of one') -%}
+  {%- endif -%}
+  {%- if tier is not none and tier not in alluvium.tiers() -%}
+    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
+  {%- endif -%}
+  {%- set asked = alluvium._find_model(name, 'alluvium.compact').unique_id if name is not none else none -%}
+  {%- set found, others = [], [] -%}
+  {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+    {%- set meta = node.config.get('meta') or {} -%}
+    {%- if 'alluvium_layout' in meta -%}
+      {%- if node.unique_id == asked or (tier is not none and meta.get('alluvium_tier') == tier) -%}
+        {%- do found.append(node) -%}
+      {%- else -%}
+        {%- do others.append(alluvium._name_of(node) if name else meta.get('alluvium_tier')) -%}
+      {%- endif -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if not found -%}
+    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ (name or tier) ~ "' is no "
+        ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: '
+        ~ (others | select | unique | sort | join(', ') or 'the name of one; there is none')) -%}
+  {%- endif -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
+{#- Compacts, and says so; what failed, if anything did. A hook says nothing where there is nothing to do, and looks only where
+    something may be due since the last look. -#}
+{% macro compact_table(relation, name, block, dry_run=false, is_hook=true) %}
+  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run, is_hook)) }}
+{% endmacro %}
+
+{% macro alluvium__compact_table(relation, name, block, dry_run, is_hook) %}
+  {%- set lines, failed = adapter.compact(relation.render(), name, block, dry_run, is_hook) -%}
+  {%- for line in lines -%}
+    {%- do log(line, info=true) -%}
+  {%- endfor -%}
+  {%- if not (lines or failed or is_hook) -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
+  {{ return(failed) }}
+{% endmacro %}

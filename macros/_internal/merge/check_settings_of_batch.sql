@@ -1,0 +1,53 @@
+{#- Raises where the settings of a merged model do not fit its batch, before its table is made or changed for it: the plan of
+    the merge, which looks for the same and more, comes after that.
+
+    table: the one that is to change; none where it is yet to be made. -#}
+{% macro _check_settings_of_batch(node, source, table=none) %}
+  {%- set settings = alluvium._merge_settings(node) -%}
+  {%- set selected = alluvium._column_types(source) -%}
+  {%- set mistakes = alluvium._unknown_columns(node, settings, selected, alluvium._column_types(table) if table is not none else {}) -%}
+  {%- if table is none -%}
+    {%- set bucket_by = ((node.config.get('meta') or {}).get('alluvium_layout') or {}).get('bucket_by') -%}
+    {%- set made = modules.re.sub('[^A-Za-z0-9_]', '_', alluvium._bare(bucket_by.column)) ~ '_' ~ bucket_by.window if bucket_by else none -%}
+    {%- for column in alluvium._column_names(node.config.get('partition_by')) if column | lower not in selected and column | lower != made | lower -%}
+      {%- do mistakes.append('partition_by: the model does not select ' ~ column ~ alluvium._did_you_mean(column, selected)) -%}
+    {%- endfor -%}
+  {%- endif -%}
+  {%- do mistakes.extend(alluvium._unstorable_keys(settings, selected, selected, alluvium._padded_in_new_table(node, selected) if table is none else [])) -%}
+  {%- do mistakes.extend(alluvium._delete_mistakes(settings, source)) -%}
+  {%- if table is none -%}{%- do mistakes.extend(alluvium._predicate_mistakes(node, source)) -%}{%- endif -%}
+  {%- do alluvium._refuse_merge(node, mistakes) -%}
+  {#- A rebuild empties the table before it merges: by then it is too late to find that the batch is not whole. -#}
+  {%- if table is none and '_batch_after' in selected and alluvium._batch_models(node) -%}
+    {%- set mistake = alluvium._start_mistake(run_query('select max(`_batch_after`) from ' ~ source).rows[0][0], -1) -%}
+    {%- if mistake -%}{%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ mistake) -%}{%- endif -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- Columns of CHAR that a new table would get from the model's contract or its batch, each with its type. -#}
+{% macro _padded_in_new_table(node, selected) %}
+  {%- set types = dict(selected) -%}
+  {%- if (node.config.get('contract') or {}).get('enforced') -%}
+    {%- set types = {} -%}
+    {%- for column in node.columns.values() -%}{%- do types.update({column.name: column.data_type or ''}) -%}{%- endfor -%}
+  {%- endif -%}
+  {%- set padded = [] -%}
+  {%- for name, type in types.items() if modules.re.match('\\s*char(acter)?\\b', type, modules.re.IGNORECASE) -%}
+    {%- do padded.append(name ~ ' ' ~ type) -%}
+  {%- endfor -%}
+  {{ return(padded) }}
+{% endmacro %}
+
+
+{#- Raises where a merged table would lose a column that its settings name: that cannot be undone. -#}
+{% macro _check_removed_columns(node, remove_columns) %}
+  {%- set removed = remove_columns | map(attribute='name') | map('lower') | list -%}
+  {%- set mistakes = [] -%}
+  {%- for setting, columns in alluvium._needed_columns(alluvium._merge_settings(node)).items() -%}
+    {%- for column in columns if column | lower in removed -%}
+      {%- do mistakes.append(setting ~ ': the model does not select ' ~ column) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- do alluvium._refuse_merge(node, mistakes) -%}
+{% endmacro %}

@@ -1,0 +1,8 @@
+{% macro _thousands(number) %}
+  {{ return('{:,}'.format(number)) }}
+{% endmacro %}
+
+
+{% macro _counted(number, noun) %}
+  {{ return(alluvium._thousands(number) ~ ' ' ~ noun ~ ('' if number == 1 else 's')) }}
+{% endmacro %}
