@@ -1,7 +1,7 @@
 {% test freshness_slo(model, events=none, slo=none) %}
   {%- do alluvium._check_arguments('freshness_slo', {'events': events}, kwargs, kind='test') -%}
   {%- set limit = slo or alluvium._tested_tier().get('slo') if execute else '1 day' -%}
-  {%- if not alluvium._is_duration(limit) -%}
+  {%- if not alluvium._fits_schema(limit, alluvium._value_schemas().duration) -%}
     {%- do exceptions.raise_compiler_error("alluvium.freshness_slo: slo is '" ~ limit
         ~ "'; accepted: a number of minutes, hours, days or weeks, or a model whose meta.alluvium_tier has an slo.") -%}
   {%- endif -%}

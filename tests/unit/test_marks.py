@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+from pathlib import Path
 
 from alluvium.delta import arrivals, backoffs, marks
 from alluvium.ingest.checkpoint import Checkpoint
@@ -31,3 +33,17 @@ def test_what_is_made_of_them() -> None:
     assert place.app_id == "alluvium/stream/x"
     assert arrivals.noted(batch_id=3, files=1) == '{"alluvium_stream": {"batch_id": 3, "files": 1}}'
     assert backoffs.app_id(Layout(("a",)), "t-1").startswith("alluvium.pause:")
+
+
+def test_they_are_written_nowhere_else() -> None:
+    """In the library; the adapter's `alluvium_merge` is a key of `meta` that is called alike."""
+    values = {value for name, value in vars(marks).items() if name.isupper()}
+    library = Path(marks.__file__).parents[1]
+    found = {
+        (path.name, node.value)
+        for path in library.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in values
+    }
+    assert {value for name, value in found if name == "marks.py"} == values
+    assert {name for name, value in found} == {"marks.py"}

@@ -7,7 +7,6 @@
   {%- set prunes = given.get('ranges') is not sameas false and (not ranges or ranges.get('method') != 'none') -%}
   {%- set columns = alluvium._column_names(ranges.get('column')) if ranges is mapping else [] -%}
   {%- if ranges and ranges.get('method', 'min_max') == 'none' -%}{%- set ranges = none -%}{%- endif -%}
-  {%- set delete = given.get('delete') or ('soft' if order_by else 'hard') -%}
   {{ return({
       'unique_key': alluvium._column_names(node.config.get('unique_key')),
       'order_by': order_by,
@@ -19,7 +18,7 @@
       'engine': given.get('engine') or 'auto',
       'verify': given.get('verify') or false,
       'tombstone_time': given.get('tombstone_time'),
-      'soft': given.get('delete_when') is not none and delete == 'soft',
+      'soft': alluvium._keeps_tombstones(given),
       'prunes': prunes,
       'immutable': columns,
       'ranges': none if not ranges else {
@@ -32,4 +31,11 @@
           'model': ranges.get('model'),
       },
   }) }}
+{% endmacro %}
+
+
+{#- Whether deleted rows stay, as tombstones: `delete: soft`, the default where there is an order. `dbt.adapters.alluvium.relation` has this rule
+    too: `ref` needs it while dbt parses. -#}
+{% macro _keeps_tombstones(block) %}
+  {{ return(block.get('delete_when') is not none and (block.get('delete') or ('soft' if block.get('order_by') else 'hard')) == 'soft') }}
 {% endmacro %}

@@ -4,7 +4,7 @@
 {% macro _bucket_column(relation, layout) %}
   {%- set partition = alluvium.partition_columns(relation) -%}
   {%- set found = [] -%}
-  {%- set generated = modules.re.sub('[^A-Za-z0-9_]', '_', layout.column) ~ '_' ~ layout.window -%}
+  {%- set generated = alluvium._generated_column_name(layout.column, layout.window) -%}
   {%- for wanted in (layout.column, generated) -%}
     {%- for column in partition if column | lower == wanted | lower -%}{%- do found.append(column) -%}{%- endfor -%}
   {%- endfor -%}
@@ -24,6 +24,12 @@
     {%- set begins = "if(" ~ name ~ " rlike '^[0-9]{4}-[0-9]', try_cast(" ~ name ~ ' as timestamp), null)' -%}
   {%- endif -%}
   {{ return({'name': name, 'type': type, 'begins': begins}) }}
+{% endmacro %}
+
+
+{#- What an alluvium target calls the partition column that it generates from `bucket_by`. -#}
+{% macro _generated_column_name(column, window) %}
+  {{ return(modules.re.sub('[^A-Za-z0-9_]', '_', alluvium._bare(column)) ~ '_' ~ window) }}
 {% endmacro %}
 
 

@@ -7,7 +7,7 @@
     {%- set quiet_after = {'hour': '15 minutes', 'day': '6 hours', 'week': '1 day', 'month': '1 day'}.get(bucket_by.get('window')) -%}
   {%- endif -%}
   {{ return({
-      'column': bucket_by.get('column'),
+      'column': alluvium._bare(bucket_by.get('column')),
       'window': bucket_by.get('window'),
       'target_bytes': alluvium._size_in_bytes(block.get('target_bytes') or '128 MiB'),
       'fan_in': block.get('fan_in') or 32,

@@ -8,7 +8,7 @@
   {%- set mistakes = alluvium._unknown_columns(node, settings, selected, alluvium._column_types(table) if table is not none else {}) -%}
   {%- if table is none -%}
     {%- set bucket_by = ((node.config.get('meta') or {}).get('alluvium_layout') or {}).get('bucket_by') -%}
-    {%- set made = modules.re.sub('[^A-Za-z0-9_]', '_', alluvium._bare(bucket_by.column)) ~ '_' ~ bucket_by.window if bucket_by else none -%}
+    {%- set made = alluvium._generated_column_name(bucket_by.column, bucket_by.window) if bucket_by else none -%}
     {%- for column in alluvium._column_names(node.config.get('partition_by')) if column | lower not in selected and column | lower != made | lower -%}
       {%- do mistakes.append('partition_by: the model does not select ' ~ column ~ alluvium._did_you_mean(column, selected)) -%}
     {%- endfor -%}

@@ -4,5 +4,5 @@
 
 
 {% macro _counted(number, noun) %}
-  {{ return(alluvium._thousands(number) ~ ' ' ~ noun ~ ('' if number == 1 else 's')) }}
+  {{ return(alluvium._thousands(number) ~ ' ' ~ noun ~ ('' if number == 1 else 'es' if noun[-2:] == 'ch' else 's')) }}
 {% endmacro %}

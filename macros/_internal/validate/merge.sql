@@ -29,9 +29,8 @@
     {%- do mistakes.append(where ~ '.delete: nothing is deleted without delete_when; accepted: both or neither') -%}
   {%- endif -%}
 
-  {%- set soft = block.get('delete_when') is not none
-      and (block.get('delete') or ('soft' if block.get('order_by') else 'hard')) != 'hard' -%}
-  {%- if given.get('tombstone_time') is not none and not soft -%}
+  {#- A `delete` that is neither is told already. -#}
+  {%- if given.get('tombstone_time') is not none and not alluvium._keeps_tombstones(block) and ('delete' in given or block.get('delete') is none) -%}
     {%- do mistakes.append(where ~ '.tombstone_time: nothing keeps tombstones; accepted: with delete_when and delete: soft') -%}
   {%- endif -%}
   {%- if given.get('null_keys') == 'insert' and block.get('delete_when') is not none -%}
@@ -89,9 +88,9 @@
     {%- set partition_by = alluvium._column_names(node.config.get('partition_by')) -%}
     {#- The adapter partitions by a column that it makes of this one. -#}
     {%- set bucket_by = ((node.config.get('meta') or {}).get('alluvium_layout') or {}).get('bucket_by') or {} -%}
-    {%- set source = bucket_by.column if bucket_by and target.type == 'alluvium' else none -%}
+    {%- set source = alluvium._bare(bucket_by.column) if bucket_by and target.type == 'alluvium' else none -%}
     {%- set named = partition_by | map('lower') | list -%}
-    {%- if source and source | lower not in named and (source ~ '_' ~ bucket_by.window) | lower not in named -%}
+    {%- if source and source | lower not in named and alluvium._generated_column_name(source, bucket_by.window) | lower not in named -%}
       {%- set partition_by = partition_by + [source] -%}
     {%- endif -%}
     {%- for column in partition_by if column | lower not in keys -%}

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, marks
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.plan.ranges import Kept
@@ -113,7 +113,7 @@ class DeltaTable:
             nonlocal kept
             kept = looked_at
             figures = {**statement.figures, **looked_at.figures(), "table": table_id}
-            return json.dumps({"alluvium_merge": figures}, sort_keys=True)
+            return json.dumps({marks.MERGE_FIGURES: figures}, sort_keys=True)
 
         recorded = None
         if statement.through is not None:

@@ -1,0 +1,24 @@
+{#- The arguments of operations and of data tests, as `_settings_schema` has settings. -#}
+{% macro _arguments_schema() %}
+  {%- set of = alluvium._value_schemas() -%}
+  {{ return({
+      'operation': {
+          'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
+          'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
+          'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
+          'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
+          'suggest_layout': alluvium._mapping_schema({'model': of.model}),
+          'vacuum': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
+          'validate': alluvium._mapping_schema({}),
+      },
+      'test': {
+          'fragments_per_bucket': alluvium._mapping_schema({'max': of.number}, ['max']),
+          'freshness_slo': alluvium._mapping_schema({'events': of.relation, 'slo': dict(of.duration, type=['string', 'null'])}, ['events']),
+          'immutable_column': alluvium._mapping_schema(
+              {'column_name': of.text, 'unique_key': of.columns, 'events': of.relation, 'sample': of.number}, ['column_name', 'unique_key']),
+          'overlap_depth': alluvium._mapping_schema({'max': of.number}, ['max']),
+          'unique_key': alluvium._mapping_schema({'columns': of.columns}, ['columns']),
+          'write_amplification': alluvium._mapping_schema({'max': of.number}, ['max']),
+      },
+  }) }}
+{% endmacro %}
