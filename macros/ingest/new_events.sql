@@ -9,7 +9,8 @@
     {{ return('(select *, max(`_batch_id`) over () as `_batch_through`, -1L as `_batch_after` from ' ~ events ~ ')') }}
   {%- endif -%}
   {%- set ns = namespace(after=-1, through=-1) -%}
-  {%- set node = alluvium._find_model(merged, 'alluvium.new_events', alluvium._calling_model()) if execute else none -%}
+  {%- set caller = alluvium._calling_model() -%}
+  {%- set node = alluvium._find_model(merged, 'alluvium.new_events', caller) if execute else none -%}
   {%- set backfill = alluvium._backfill(node) if execute else none -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
@@ -22,7 +23,7 @@
       {%- if not flags.EMPTY -%}{%- do alluvium._check_backfill(node, events, bronze or events) -%}{%- endif -%}
     {%- else -%}
       {%- set relation = alluvium._existing_relation(node) -%}
-      {%- if relation is not none and relation.type == 'table' and not alluvium._is_rebuilt(node) -%}
+      {%- if relation is not none and relation.type == 'table' and not alluvium._is_rebuilt(node, caller) -%}
         {%- set progress = alluvium.read_progress(relation, node.unique_id) -%}
         {%- set ns.after = progress if progress is not none else -1 -%}
       {%- endif -%}

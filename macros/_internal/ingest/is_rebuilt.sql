@@ -1,6 +1,7 @@
-{#- Whether this invocation rebuilds the model from nothing. -#}
-{% macro _is_rebuilt(node) %}
-  {{ return(alluvium._is_full_refresh(node) and (node.unique_id == alluvium._calling_model() or node.unique_id in selected_resources)) }}
+{#- Whether this invocation rebuilds the model from nothing. caller: unique id of the model whose SQL asks, which runs whatever dbt selected;
+    none where no model asks. -#}
+{% macro _is_rebuilt(node, caller=none) %}
+  {{ return(alluvium._is_full_refresh(node) and (node.unique_id == caller or node.unique_id in selected_resources)) }}
 {% endmacro %}
 
 

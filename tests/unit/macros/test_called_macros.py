@@ -68,9 +68,7 @@ def test_none_reads_the_node_that_runs() -> None:
     found = reached(every, called())
     assert {"_merge_statement", "range_predicate", "_keep_rejected_sql"} <= found
     wrong = {name: globals_of(every[name]) & OF_THE_NODE for name in sorted(found)}
-    # It gives the id of what is rendered, which is no model's where Python calls.
-    allowed = {"_calling_model"}
-    assert {name: read for name, read in wrong.items() if read and name not in allowed} == {}
+    assert {name: read for name, read in wrong.items() if read} == {}
 
 
 def test_such_a_macro_is_found() -> None:
