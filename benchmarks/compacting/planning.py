@@ -20,8 +20,9 @@ from alluvium.delta import log, table_files
 from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.engine import jvm
 from alluvium.plan.compaction.bucket import UNSORTED
-from alluvium.plan.compaction.compaction_plan import FRAGMENTS, plan
+from alluvium.plan.compaction.compaction_plan import plan
 from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout
 from compacting import events
@@ -97,7 +98,7 @@ def fragments(count: int, state: str) -> pa.Table:
                 "hi": hi[:26] if new else None,
             }
         )
-    return pa.Table.from_pylist(rows, schema=FRAGMENTS)
+    return pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA)
 
 
 def _roomy(count: int) -> int:

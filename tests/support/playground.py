@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, MergeTask, Numbers, Relabel
-from alluvium.plan.compaction.compaction_plan import FRAGMENTS
 from alluvium.plan.compaction.overlap import in_key_order
 from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout.settings import Layout
 
 Keys = npt.NDArray[np.int64]
@@ -132,7 +132,7 @@ class Playground:
             }
             for path, one in self.fragments.items()
         ]
-        return pa.Table.from_pylist(rows, schema=FRAGMENTS)
+        return pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA)
 
     def _tag(self, one: Fragment) -> Tag:
         lo, hi = (f"{key:016x}" for key in one.bounds)

@@ -72,7 +72,7 @@ def fragment_rows(
     """A row for each fragment, columns as FRAGMENT_ROWS.
 
     Args:
-        fragments: as the log has them, columns as `compaction_plan.FRAGMENTS`.
+        fragments: as the log has them, columns as `plan.fragment.FRAGMENT_SCHEMA`.
         layout: of the table; None leaves what depends on it NULL.
         types: of the row key's columns.
     """
@@ -122,7 +122,7 @@ def bucket_rows(fragments: pa.Table, layout: Layout | None, now: float) -> pa.Ta
     """A row for each bucket, columns as BUCKET_ROWS.
 
     Args:
-        fragments: as the log has them, columns as `compaction_plan.FRAGMENTS`.
+        fragments: as the log has them, columns as `plan.fragment.FRAGMENT_SCHEMA`.
         layout: of the table; None leaves what depends on it NULL.
         now: seconds since 1970.
     """

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
 from alluvium.engine import jvm
+from alluvium.plan.fragment import FragmentsByColumn
 from alluvium.plan.ranges import Kept
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
@@ -33,22 +34,6 @@ _ACTIONS = (
     " userMetadata:string>, add struct<path:string, size:bigint, dataChange:boolean>,"
     " remove struct<path:string>"
 )
-
-
-@dataclass(frozen=True)
-class DataFiles:
-    """The data files of one version of a table.
-
-    Attributes:
-        version: of the table.
-        columns: by the column's name as it was asked for, a row per file (in one order): `size`
-            (bytes), `rows` (with those that a deletion vector hides), `lo` and `hi` (the column's
-            type; bounds that may be wider than the values), `nulls` (rows that lack it; tells
-            something only if it is 0 or `rows`). NULL where the log does not say.
-    """
-
-    version: int
-    columns: dict[str, pa.Table]
 
 
 @dataclass(frozen=True)
@@ -275,7 +260,7 @@ def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:
     )
 
 
-def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> DataFiles:
+def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> FragmentsByColumn:
     """The data files of `table`, newest snapshot, with what the log says of top-level columns.
 
     Parses every file's statistics once a snapshot: Delta keeps them for its own skipping.
@@ -307,7 +292,7 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Data
         snapshot.withStats().select(jvm.scala_seq(session, selected)), session
     ).toArrow()
     common = {"size": files["size"], "rows": files["n"]}
-    return DataFiles(
+    return FragmentsByColumn(
         int(snapshot.version()),
         {
             column: pa.table(common | {name: files[f"{name}{place}"] for name in bounds})

@@ -17,7 +17,7 @@ from alluvium.delta import log, marks
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.compaction import tags
-from alluvium.plan.compaction.compaction_plan import FRAGMENTS
+from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import row_key, zorder
 from alluvium.plan.layout.generated import bucket_partition
 
@@ -83,7 +83,7 @@ class TableFiles(jvm.SessionCopy):
         window: str | None,
         sorted_by: str = "",
     ) -> pa.Table:
-        """The data files, a row each, columns as `compaction_plan.FRAGMENTS`.
+        """The data files, a row each, columns as `plan.fragment.FRAGMENT_SCHEMA`.
 
         first: column by whose statistics untagged files are placed, the row key's first one; None
             where the log does not tell their place.
@@ -148,7 +148,7 @@ class TableFiles(jvm.SessionCopy):
             )
         found = found.append_column("lo", lo)
         found = found.append_column("hi", hi)
-        return found.select(FRAGMENTS.names).cast(FRAGMENTS)
+        return found.select(FRAGMENT_SCHEMA.names).cast(FRAGMENT_SCHEMA)
 
     def _bucket(self) -> Any:
         """The partition, in one spelling: writers have several for a time or a decimal."""

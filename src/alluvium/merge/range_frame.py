@@ -13,14 +13,15 @@ from pyspark.sql import functions as F
 
 from alluvium.merge.range_values import ranges_of_values
 from alluvium.names import quoted
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.cells import Cells
 from alluvium.plan.ranges.column_type import parse_type
 from alluvium.plan.ranges.cost import COST, CostModel
 from alluvium.plan.ranges.cover import worth_a_look
 from alluvium.plan.ranges.errors import RangeError, UnfitError
-from alluvium.plan.ranges.fragments import Fragments, Kept, check_same_type
 from alluvium.plan.ranges.intervals import Ranges, one_each
 from alluvium.plan.ranges.literal import canonical_texts
+from alluvium.plan.ranges.locate import Kept, check_same_type
 from alluvium.plan.ranges.plan import (
     DEFAULT_K,
     DEFAULT_MAX_RANGES,

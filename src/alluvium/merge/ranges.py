@@ -140,9 +140,8 @@ def plan_columns(
     `method`, `auto` or `none`. Raises UnfitError where the values of a column cannot have ranges.
     """
     columns = request["columns"]
-    files = log.fragments(session, request["table"], columns)
+    fragments = log.fragments(session, request["table"], columns)
     batch = _as_in_table(session, rows(), request["table"], columns)
-    fragments = {column: Fragments.read(files.columns[column], files.version) for column in columns}
     keys = [column for column in columns if among(column, request["keys"])]
     groups = group_frame(batch, columns, keys, fragments)
     found = plan_predicate(groups, fragments, request["max_ranges"]).predicate
@@ -184,5 +183,4 @@ def _runs(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> Ranges:
 
 
 def _fragments(session: SparkSession, request: Mapping[str, Any]) -> Fragments:
-    files = log.fragments(session, request["table"], [request["column"]])
-    return Fragments.read(files.columns[request["column"]], files.version)
+    return log.fragments(session, request["table"], [request["column"]])[request["column"]]

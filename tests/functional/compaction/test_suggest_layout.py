@@ -123,7 +123,7 @@ def test_bounds_are_kept_of_the_first_columns_alone(session: SparkSession) -> No
 
 
 def test_the_log_tells_what_falls_on_a_day(session: SparkSession) -> None:
-    files = log.fragments(session, f"{S}.numbers", ["t"]).columns["t"]
+    files = log.fragments(session, f"{S}.numbers", ["t"])["t"]
     # 800 rows, an hour between each.
     found = fragments_a_day(files, Layout((), target_rows=8))
     assert found == pytest.approx(100 / (799 / 24), rel=1e-6)

@@ -43,15 +43,16 @@ def table_of(session: SparkSession, path: Path, query: str, order: str, **proper
 
 
 def fragments(session: SparkSession, table: str, column: str) -> Fragments:
+    """As callers had to ask before a column's fragments could be had by its name."""
     files = log.fragments(session, table, [column])
     return Fragments.read(files.columns[column], files.version)
 
 
 def rows(session: SparkSession, table: str, column: str) -> list[tuple[Any, ...]]:
     """(rows, nulls, lo, hi) of each file, in order."""
-    found = log.fragments(session, table, [column]).columns[column]
-    listed = found.select(["rows", "nulls", "lo", "hi"]).to_pylist()
-    return sorted((tuple(one.values()) for one in listed), key=str)
+    found = log.fragments(session, table, [column])[column]
+    listed = (one.to_pylist() for one in (found.rows, found.nulls, found.lo, found.hi))
+    return sorted(zip(*listed, strict=True), key=str)
 
 
 def predicate(column: str, ranges: list[Row]) -> str:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from alluvium.delta.backoffs import app_id, changed_files
 from alluvium.plan.compaction.backoff import Backoff, compaction_backoff, room
 from alluvium.plan.compaction.bucket import FINAL, LOCALITY
-from alluvium.plan.compaction.compaction_plan import FRAGMENTS, buckets, plan
+from alluvium.plan.compaction.compaction_plan import buckets, plan
 from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout.settings import Layout
 
 HOUR, DAY = 3600.0, 86400.0
@@ -45,7 +46,7 @@ def fragment(
 
 
 def table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows), schema=FRAGMENTS)
+    return pa.Table.from_pylist(list(rows), schema=FRAGMENT_SCHEMA)
 
 
 def add(one: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from support.playground import ROW_BYTES, Fragment, Playground, clashes
 
 from alluvium.plan.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
-from alluvium.plan.compaction.compaction_plan import FRAGMENTS, CompactionPlan, buckets, plan
+from alluvium.plan.compaction.compaction_plan import CompactionPlan, buckets, plan
 from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout, parse_layout
 
@@ -61,7 +62,7 @@ def test_equal_for_equal_fragments_in_any_order(
     rows = one.to_pylist()
     shuffle.shuffle(rows)
     parts = [rows[n : n + chunk] for n in range(0, len(rows), chunk)]
-    other = pa.concat_tables([pa.Table.from_pylist(part, schema=FRAGMENTS) for part in parts])
+    other = pa.concat_tables([pa.Table.from_pylist(part, schema=FRAGMENT_SCHEMA) for part in parts])
     assert plan(other, LAYOUT, NOW) == found
 
 
@@ -110,7 +111,7 @@ def row(path: str, **values: Any) -> dict[str, Any]:
 
 
 def read(rows: list[dict[str, Any]], layout: Layout = LAYOUT) -> list[Bucket]:
-    return list(buckets(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout))
+    return list(buckets(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout))
 
 
 def test_a_tag_counts_for_its_own_row_key() -> None:
@@ -188,13 +189,13 @@ def test_what_deletions_have_hollowed_out_is_merged_as_small() -> None:
     layout = replace(LAYOUT, target_rows=1000, level_rows=10**6)
     full = [row(f"full {n}", deleted=500) for n in range(4)]
     hollow = [row(f"hollow {n}", deleted=600) for n in range(3)]
-    [group] = plan(pa.Table.from_pylist(full + hollow, schema=FRAGMENTS), layout, NOW).tasks
+    [group] = plan(pa.Table.from_pylist(full + hollow, schema=FRAGMENT_SCHEMA), layout, NOW).tasks
     assert set(group.inputs) == {"hollow 0", "hollow 1", "hollow 2"}
     assert (group.rows, group.bytes, group.outputs) == (1200, 120_000, 1)
 
 
 def test_no_fragments() -> None:
-    found = plan(FRAGMENTS.empty_table(), LAYOUT, NOW)
+    found = plan(FRAGMENT_SCHEMA.empty_table(), LAYOUT, NOW)
     assert (found, bool(found), found.bytes) == (CompactionPlan(), False, 0)
 
 
@@ -205,13 +206,15 @@ def test_a_log_that_knows_no_rows_is_planned_by_bytes() -> None:
     rows = [row(f"{n}", bytes=size, **nulls) for n, size in enumerate(sizes)]
     # Written a while ago, too: the last without a time.
     rows.append(row("6", bytes=100, written=None, **nulls))
-    found = plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, NOW)
+    found = plan(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout, NOW)
     # A byte stands for a hundredth of a row, so level 0 is over its limit as well.
     group, order = found.tasks
     assert (set(order.inputs), order.rows) == ({"4", "5"}, 10)
     assert (set(group.inputs), group.rows, group.bytes) == ({"0", "1", "2", "6"}, 4, 400)
     quiet = plan(
-        pa.Table.from_pylist(rows, schema=FRAGMENTS), replace(layout, quiet_after=HOUR), NOW + DAY
+        pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA),
+        replace(layout, quiet_after=HOUR),
+        NOW + DAY,
     )
     [group] = quiet.tasks
     assert (group.reason, len(group.inputs), group.bytes, group.outputs) == (FINAL, 7, 1899, 2)
@@ -224,7 +227,7 @@ def test_files_are_placed_by_their_statistics_until_they_are_tagged() -> None:
         for n, (lo, hi) in enumerate([("01", "03"), ("02", "04"), ("05", "07"), ("06", "09")])
     ]
     for now in (NOW, NOW + DAY):
-        found = plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, now)
+        found = plan(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout, now)
         merged = sorted(group.inputs for group in found.tasks)
         # The final form is one merge all the same: each of the fragments needs it.
         assert merged == ([("0", "1"), ("2", "3")] if now == NOW else [("0", "1", "2", "3")])
@@ -232,7 +235,7 @@ def test_files_are_placed_by_their_statistics_until_they_are_tagged() -> None:
     for paid, merged in ((0, [("0",), ("2", "3")]), (10**6, [("0", "1", "2", "3")])):
         tag = Tag(layout.row_key, 0, "01", "09", NOW, paid, 0).text()
         rows[1] = row("1", rows=10, lo="02", hi="04", tag=tag)
-        found = plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, NOW)
+        found = plan(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout, NOW)
         assert [group.inputs for group in found.tasks] == merged
 
 
@@ -245,7 +248,7 @@ def test_sorted_files_whose_keys_begin_alike_for_long_are_in_their_final_form(le
         lo, hi = (row_key.encode([pa.array([end])])[0] for end in ends)
         tag = Tag(layout.row_key, 1, lo, hi, NOW - DAY, 1000, 0).text()
         rows.append(row(str(place), rows=10, tag=tag))
-    assert not plan(pa.Table.from_pylist(rows, schema=FRAGMENTS), layout, NOW)
+    assert not plan(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout, NOW)
 
 
 def full_bucket(name: str, ends: float, arrived: float, overlapping: int) -> Playground:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alluvium.compact import storage
-from alluvium.plan.compaction.compaction_plan import FRAGMENTS
 from alluvium.plan.compaction.tags import Tag
+from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout
 
@@ -61,8 +61,8 @@ def fragments(draw: st.DrawFn) -> list[Row]:
 
 
 def table(rows: list[Row]) -> pa.Table:
-    known = [{name: one.get(name) for name in FRAGMENTS.names} for one in rows]
-    return pa.Table.from_pylist(known, schema=FRAGMENTS)
+    known = [{name: one.get(name) for name in FRAGMENT_SCHEMA.names} for one in rows]
+    return pa.Table.from_pylist(known, schema=FRAGMENT_SCHEMA)
 
 
 def is_full(one: Row) -> bool:
@@ -174,7 +174,7 @@ def test_without_a_layout_what_depends_on_it_is_unknown() -> None:
 
 @pytest.mark.parametrize("layout", [LAYOUT, None])
 def test_no_fragment_no_row(layout: Layout | None) -> None:
-    empty = FRAGMENTS.empty_table()
+    empty = FRAGMENT_SCHEMA.empty_table()
     types = TYPES if layout else []
     assert storage.fragment_rows(empty, layout, types) == storage.FRAGMENT_ROWS.empty_table()
     assert storage.bucket_rows(empty, layout, 0.0) == storage.BUCKET_ROWS.empty_table()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from alluvium.advise.report import suggestion_lines
 from alluvium.plan.compaction.daily import fragments_a_day
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.layout.suggestion import (
     EQUALITY,
@@ -172,24 +173,25 @@ def test_a_bucket_fills_a_fragment(daily: float, window: str | None, said_of_it:
 
 
 def test_what_falls_on_a_day() -> None:
-    days = [date(2024, 3, day) for day in (1, 2, 10)]
-    sizes = pa.table({"size": [100, 200, 300], "rows": [10, None, 30]})
-    dates = sizes.append_column("lo", [days]).append_column("hi", [days])
+    sizes = pa.table(
+        {"size": [100, 200, 300], "rows": [10, None, 30], "nulls": pa.nulls(3, pa.int64())}
+    )
+
+    def files(bounds: Any) -> Fragments:
+        """With these bounds of a column, the lower ones and the upper."""
+        return Fragments.read(sizes.append_column("lo", bounds).append_column("hi", bounds))
+
+    dates = files(pa.array([date(2024, 3, day) for day in (1, 2, 10)]))
     layout = Layout((), target_rows=20, target_bytes=1000)
     # 10 days, 2 full by rows and 0.6 by bytes.
     assert fragments_a_day(dates, layout) == pytest.approx(0.2)
     assert fragments_a_day(dates, Layout((), target_bytes=30)) == pytest.approx(2)
     kind = pa.timestamp("us", "UTC")
-    ends = pa.array([0, None, 4 * 86_400_000_000], kind)
-    times = sizes.append_column("lo", ends).append_column("hi", ends)
+    times = files(pa.array([0, None, 4 * 86_400_000_000], kind))
     assert fragments_a_day(times, layout) == pytest.approx(0.5)
-    none = pa.array([None] * 3, kind)
-    assert (
-        fragments_a_day(sizes.append_column("lo", none).append_column("hi", none), layout) is None
-    )
+    assert fragments_a_day(files(pa.array([None] * 3, kind)), layout) is None
     # All within a day is a day; years that Python has none of are no obstacle.
-    far = pa.array([2**62] * 3, kind)
-    one = fragments_a_day(sizes.append_column("lo", far).append_column("hi", far), layout)
+    one = fragments_a_day(files(pa.array([2**62] * 3, kind)), layout)
     assert one == pytest.approx(2)
 
 

@@ -13,8 +13,8 @@ from unit.ranges.columns import TYPES, key
 from unit.ranges.files import File, files, fragments, plain
 
 from alluvium.plan.ranges.cover import cover_cuts
-from alluvium.plan.ranges.fragments import locate
 from alluvium.plan.ranges.intervals import one_each
+from alluvium.plan.ranges.locate import locate
 from alluvium.plan.ranges.points import make_points
 from alluvium.ranges import METHODS, CostModel, Fragments, Kept, Plan, RangeError, cover_runs, plan
 

@@ -75,7 +75,7 @@ def compaction_backoff(fragments: pa.Table, layout: Layout, now: float) -> Backo
     (locality) may wait meanwhile: it is best effort.
 
     Args:
-        fragments: a row each, columns as `compaction_plan.FRAGMENTS`.
+        fragments: a row each, columns as `plan.fragment.FRAGMENT_SCHEMA`.
         layout: with what the table has of it.
         now: seconds since 1970.
     """

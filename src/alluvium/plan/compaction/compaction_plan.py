@@ -20,21 +20,6 @@ from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.compaction.size_classes import size_class_merges
 from alluvium.plan.layout.settings import Layout
 
-FRAGMENTS = pa.schema(
-    [
-        ("path", pa.string()),
-        ("bucket", pa.string()),  # empty where the table is one bucket
-        ("ends", pa.float64()),  # of the bucket's time, seconds since 1970; NULL for none
-        ("bytes", pa.int64()),
-        ("rows", pa.int64()),  # with the deleted ones; NULL where the log does not say
-        ("deleted", pa.int64()),  # that a deletion vector hides
-        ("written", pa.float64()),  # seconds since 1970
-        ("tag", pa.string()),  # `Tag.text`, NULL for none
-        # Row keys that those of an untagged file lie between, NULL where that is not known.
-        ("lo", pa.string()),
-        ("hi", pa.string()),
-    ]
-)
 # Level of a fragment that is taken for sorted. Nothing here gets as far: so many others would
 # have to overlap it.
 _HIGHEST = 10_000
@@ -73,7 +58,7 @@ def plan(
     compaction of quiet ones, oldest first, and last the locality of the open ones.
 
     Args:
-        fragments: a row each, columns as FRAGMENTS.
+        fragments: a row each, columns as `plan.fragment.FRAGMENT_SCHEMA`.
         layout: the wanted one.
         now: seconds since 1970.
         spent: bytes of the budget that this run has used up.

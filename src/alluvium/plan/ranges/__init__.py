@@ -1,10 +1,11 @@
 """Ranges: where the values of one column of a batch lie. See docs/ranges.md."""
 
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.cost import COST, CostModel
 from alluvium.plan.ranges.errors import RangeError, UnfitError
-from alluvium.plan.ranges.fragments import Fragments, Kept
 from alluvium.plan.ranges.intervals import Ranges
 from alluvium.plan.ranges.literal import canonical_texts, typed_literal
+from alluvium.plan.ranges.locate import Kept
 from alluvium.plan.ranges.plan import METHODS, Plan, cover_runs, plan
 from alluvium.plan.ranges.predicate import (
     Combined,

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from alluvium.plan.ranges.fragments import Fragments, string_width
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.keys import has_numeric_keys, sort_keys
+from alluvium.plan.ranges.locate import string_width
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from alluvium.plan.ranges.fragments import Kept
+from alluvium.plan.ranges.locate import Kept
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ any other method are a choice of gaps too, and so never better.
 import numpy as np
 import pyarrow.compute as pc
 
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.cost import CostModel
-from alluvium.plan.ranges.fragments import Fragments, Located
 from alluvium.plan.ranges.intervals import Places
+from alluvium.plan.ranges.locate import Located
 
 
 def cover_cuts(located: Located, k: int) -> Places:

@@ -8,12 +8,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.cost import COST, CostModel
 from alluvium.plan.ranges.cover import auto_cuts, cover_cuts
 from alluvium.plan.ranges.errors import RangeError
-from alluvium.plan.ranges.fragments import Fragments, Kept, locate, measure
 from alluvium.plan.ranges.intervals import Places, Ranges, one_each
 from alluvium.plan.ranges.kmeans import Fit, fit_sklearn, kmeans_cuts
+from alluvium.plan.ranges.locate import Kept, locate, measure
 from alluvium.plan.ranges.points import Points, make_points, positions
 
 METHODS = ("none", "min_max", "gaps", "kmeans", "cover", "auto")

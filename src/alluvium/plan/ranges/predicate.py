@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alluvium.names import quoted
+from alluvium.plan.fragment import Flags, Fragments
 from alluvium.plan.ranges.column_type import spark_type
 from alluvium.plan.ranges.cost import COST, CostModel
 from alluvium.plan.ranges.cover import auto_cuts
-from alluvium.plan.ranges.fragments import Flags, Fragments, Kept, locate, measure
 from alluvium.plan.ranges.intervals import Ranges, one_each
 from alluvium.plan.ranges.literal import canonical_texts, typed_literal
+from alluvium.plan.ranges.locate import Kept, locate, measure
 from alluvium.plan.ranges.plan import DEFAULT_MAX_RANGES
 from alluvium.plan.ranges.points import make_points
 

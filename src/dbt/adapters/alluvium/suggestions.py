@@ -126,8 +126,8 @@ def _table(session: SparkSession, one: Mapping[str, Any]) -> Table:
     bounded = log.bounded_columns(session, one["table"])
     layout = parse_layout(one["model"], one["layout"]) if one["layout"] else Layout(())
     times = [name for name in bounded if types.get(name) in ("timestamp", "date")]
-    files = log.fragments(session, one["table"], times).columns if times else {}
-    daily = {name: fragments_a_day(rows, layout) for name, rows in files.items()}
+    files = log.fragments(session, one["table"], times) if times else {}
+    daily = {name: fragments_a_day(found, layout) for name, found in files.items()}
     return Table(
         types,
         bounded,

@@ -8,52 +8,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alluvium.plan.fragment import Flags, Fragments
 from alluvium.plan.ranges.column_type import is_floating
 from alluvium.plan.ranges.errors import RangeError
 from alluvium.plan.ranges.intervals import Places, Ranges
 from alluvium.plan.ranges.keys import sort_keys
 
-Flags = npt.NDArray[np.bool_]
 # Bytes of a string that are compared with a bound. Delta writes 33 characters at most; of longer
 # bounds the rest is not looked at, and a file that only it would tell apart is kept.
 _WIDEST = 256
-
-
-@dataclass(frozen=True)
-class Fragments:
-    """Data files, with what the log knows of one column.
-
-    Attributes:
-        lo, hi: bounds of the column's values, both inclusive; they may be wider than the values
-            are. NULL where the log does not say: such a file may hold anything.
-        sizes: bytes of each file.
-        has_null: whether the file may hold rows that lack the column.
-        has_value: whether it may hold rows that have it.
-        version: version of the table that these are the files of; None if nobody needs it.
-    """
-
-    lo: pa.Array
-    hi: pa.Array
-    sizes: npt.NDArray[np.int64]
-    has_null: Flags
-    has_value: Flags
-    version: int | None = None
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    @staticmethod
-    def read(files: pa.Table, version: int | None = None) -> "Fragments":
-        """From the columns size, rows, lo, hi and nulls, as `alluvium.delta.log` reads them."""
-        rows, nulls = (_numbers(files[name], -1) for name in ("rows", "nulls"))
-        return Fragments(
-            lo=_bounds(files["lo"]),
-            hi=_bounds(files["hi"]),
-            sizes=_numbers(files["size"], 0),
-            has_null=nulls != 0,
-            has_value=(nulls < 0) | (nulls != rows),
-            version=version,
-        )
 
 
 @dataclass(frozen=True)
@@ -159,14 +122,3 @@ def measure(fragments: Fragments, kept: Flags) -> Kept:
     """Count the kept fragments."""
     sizes = fragments.sizes
     return Kept(int(kept.sum()), len(fragments), int(sizes[kept].sum()), int(sizes.sum()))
-
-
-def _bounds(values: pa.ChunkedArray) -> pa.Array:
-    # Spark writes instants in the session's zone, which is no part of their value.
-    zoned = pa.types.is_timestamp(values.type) and values.type.tz is not None
-    return (values.cast(pa.timestamp("us", tz="UTC")) if zoned else values).combine_chunks()
-
-
-def _numbers(values: pa.ChunkedArray, otherwise: int) -> npt.NDArray[np.int64]:
-    filled = pc.fill_null(values.cast(pa.int64()), otherwise)
-    return np.asarray(filled.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
