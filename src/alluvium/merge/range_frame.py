@@ -4,7 +4,6 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -21,7 +20,7 @@ from alluvium.plan.ranges.cover import worth_a_look
 from alluvium.plan.ranges.errors import RangeError, UnfitError
 from alluvium.plan.ranges.intervals import Ranges, one_each
 from alluvium.plan.ranges.literal import canonical_texts
-from alluvium.plan.ranges.locate import Kept, check_same_type
+from alluvium.plan.ranges.locate import check_same_type
 from alluvium.plan.ranges.plan import (
     DEFAULT_K,
     DEFAULT_MAX_RANGES,
@@ -34,6 +33,7 @@ from alluvium.plan.ranges.plan import (
 )
 from alluvium.plan.ranges.points import make_points
 from alluvium.plan.ranges.predicate import Group
+from alluvium.plan.ranges.row import RangeRow
 
 SCHEMA = (
     "column_name string, column_type string, method string, range_no int, lo string, hi string, "
@@ -119,12 +119,12 @@ def plan_frame(
     return as_frame(df.sparkSession, plan_rows(df, column, request))
 
 
-def as_frame(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    return session.createDataFrame([tuple(row.values()) for row in rows], SCHEMA)
+def as_frame(session: SparkSession, rows: Sequence[RangeRow]) -> DataFrame:
+    return session.createDataFrame([tuple(map(row.get, _NAMES)) for row in rows], SCHEMA)
 
 
-def plan_rows(df: DataFrame, column: str, request: Request) -> list[dict[str, Any]]:
-    """What `plan_frame` returns, as rows in the order of its columns: for callers in the driver."""
+def plan_rows(df: DataFrame, column: str, request: Request) -> list[RangeRow]:
+    """What `plan_frame` returns, as rows: for callers in the driver."""
     started = time.perf_counter()
     method, fragments = request.method, request.fragments
     name, spark_type = _find_column(df, column)
@@ -142,10 +142,25 @@ def plan_rows(df: DataFrame, column: str, request: Request) -> list[dict[str, An
             found = Plan(method, ranges, kept, 0.0)
     seconds = time.perf_counter() - started
     version = None if fragments is None else fragments.version
-    shared = (seconds, method, *_figures(found.kept), version)
+    kept = found.kept
     return [
-        dict(zip(_NAMES, (name, spark_type, found.method, number, *one, *shared), strict=True))
-        for number, one in enumerate(_bounds(found, method))
+        RangeRow(
+            column_name=name,
+            column_type=spark_type,
+            method=found.method,
+            range_no=number,
+            lo=lo,
+            hi=hi,
+            row_count=row_count,
+            seconds=seconds,
+            requested=method,
+            files_kept=kept.files if kept else None,
+            files_total=kept.files_total if kept else None,
+            bytes_kept=kept.bytes if kept else None,
+            bytes_total=kept.bytes_total if kept else None,
+            table_version=version,
+        )
+        for number, (lo, hi, row_count) in enumerate(_bounds(found, method))
     ]
 
 
@@ -227,12 +242,6 @@ def _bounds(found: Plan, method: str) -> list[tuple[str | None, str | None, int 
         return [(None, None, None)]
     lo, hi = canonical_texts(found.ranges.lo), canonical_texts(found.ranges.hi)
     return list(zip(lo, hi, found.ranges.row_count.tolist(), strict=True))
-
-
-def _figures(kept: Kept | None) -> tuple[int | None, ...]:
-    if kept is None:
-        return (None,) * 4
-    return kept.files, kept.files_total, kept.bytes, kept.bytes_total
 
 
 def _plan_on(values: DataFrame, spark_type: str, fragments: Fragments, request: Request) -> Plan:

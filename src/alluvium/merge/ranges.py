@@ -26,6 +26,7 @@ from alluvium.plan.ranges import (
 )
 from alluvium.plan.ranges.column_type import parse_type
 from alluvium.plan.ranges.plan import ON_FRAGMENTS
+from alluvium.plan.ranges.row import RangeRow
 
 # Where the adapter leaves what a Python model is asked for: the request as JSON.
 REQUEST = "alluvium.merge.ranges"
@@ -66,7 +67,7 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
 
 def plan_batch(
     session: SparkSession, rows: Callable[[], DataFrame], request: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+) -> list[RangeRow]:
     """Plan the ranges of a batch as `request` says.
 
     rows: gives the batch; called after the look at the table, for which it may not be ready yet.
@@ -96,8 +97,8 @@ def plan_batch(
 
 
 def reprice(
-    session: SparkSession, rows: Sequence[Mapping[str, Any]], request: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+    session: SparkSession, rows: Sequence[RangeRow], request: Mapping[str, Any]
+) -> list[RangeRow]:
     """The range rows `rows`, planned anew if they looked at another version of the table.
 
     The rows' ranges hold every value of the batch, so whatever joins some of them does too.
@@ -107,10 +108,10 @@ def reprice(
     # A model of the user's own may say less: its ranges are taken as they are.
     whole = all(row.get(key) is not None for row in bounded for key in known)
     if not bounded or not whole or request["method"] not in ON_FRAGMENTS:
-        return [dict(row) for row in rows]
+        return list(rows)
     fragments = _fragments(session, request)
     if fragments.version == bounded[0]["table_version"]:
-        return [dict(row) for row in rows]
+        return list(rows)
     plan = cover_runs(
         _runs(session, bounded),
         fragments,
@@ -119,12 +120,21 @@ def reprice(
         request["max_ranges"],
         or_null=request["or_null"],
     )
-    shared = {key: bounded[0][key] for key in ("column_name", "column_type")}
-    shared |= {"method": plan.method, "table_version": fragments.version}
-    if not len(plan.ranges):
-        return [shared | {"lo": None, "hi": None}]
-    texts = zip(canonical_texts(plan.ranges.lo), canonical_texts(plan.ranges.hi), strict=True)
-    return [shared | {"lo": lo, "hi": hi} for lo, hi in texts]
+    bounds: list[tuple[str | None, str | None]] = [(None, None)]
+    if len(plan.ranges):
+        texts = canonical_texts(plan.ranges.lo), canonical_texts(plan.ranges.hi)
+        bounds = list(zip(*texts, strict=True))
+    return [
+        RangeRow(
+            column_name=bounded[0]["column_name"],
+            column_type=bounded[0]["column_type"],
+            lo=lo,
+            hi=hi,
+            method=plan.method,
+            table_version=fragments.version,
+        )
+        for lo, hi in bounds
+    ]
 
 
 def plan_columns(
@@ -166,12 +176,13 @@ def _as_in_table(
     )
 
 
-def _runs(session: SparkSession, rows: Sequence[Mapping[str, Any]]) -> Ranges:
+def _runs(session: SparkSession, rows: Sequence[RangeRow]) -> Ranges:
     """The ranges that the rows write as canonical text, which Spark reads."""
     spark_type = rows[0]["column_type"]
     kind = parse_type(spark_type)
     lo, hi = (
-        ", ".join(typed_literal(row[end], spark_type) for row in rows) for end in ("lo", "hi")
+        ", ".join(typed_literal(str(text), spark_type) for text in texts)
+        for texts in zip(*((row["lo"], row["hi"]) for row in rows), strict=True)
     )
     read = session.sql(f"select inline(arrays_zip(array({lo}), array({hi})))").toArrow()
     bounds = [read.column(place).cast(kind).combine_chunks() for place in (0, 1)]

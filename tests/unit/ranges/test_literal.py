@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alluvium.merge import range_frame
+from alluvium.plan.ranges.row import RangeRow
 from alluvium.ranges import RangeError, canonical_texts, typed_literal
 
 
@@ -120,3 +122,9 @@ def test_no_text_leaves_its_literal(text: str, spark_type: str) -> None:
     assert literal.isprintable()
     assert literal.count("'") in (0, 2)
     assert not set(literal) & set('\\$;{}%"`')
+
+
+def test_a_row_has_the_columns_that_a_ranges_model_has() -> None:
+    columns = [column.split()[0] for column in range_frame.SCHEMA.split(", ")]
+    assert set(RangeRow.__annotations__) == set(columns)
+    assert {"column_name", "column_type", "lo", "hi"} == RangeRow.__required_keys__

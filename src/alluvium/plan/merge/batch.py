@@ -5,11 +5,11 @@ Stock targets decide the same in macros/_stock/merge_plan.sql.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from alluvium.plan.merge.outline import MergeSettings, Outline
 from alluvium.plan.merge.profile import BatchProfile
+from alluvium.plan.ranges.row import RangeRow
 from alluvium.wording import counted
 
 _TOGETHER = "Run the model that stages the batch again, together with this one."
@@ -72,7 +72,7 @@ def order_warning(outline: Outline, profile: BatchProfile) -> str | None:
 def range_choice(
     settings: MergeSettings,
     profile: BatchProfile,
-    planned: Sequence[Mapping[str, Any]],
+    planned: Sequence[RangeRow],
     is_new: bool,
 ) -> str:
     """Where the ranges come from: `planned`, `gaps` (SQL finds them), `min_max` (the bounds of the

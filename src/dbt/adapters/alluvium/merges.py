@@ -20,6 +20,7 @@ from alluvium.plan.merge.figures import BatchFigures
 from alluvium.plan.merge.outline import MergeSettings, Outline
 from alluvium.plan.merge.profile import BatchProfile
 from alluvium.plan.ranges import Kept, UnfitError
+from alluvium.plan.ranges.row import RangeRow
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.relation import AlluviumRelation
 
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergeAnswer:
     """What the materialization is given: the statement, dbt's response, the console's line."""
 
     sql: str
@@ -66,7 +67,7 @@ class Texts:
     verify: str | None
     rejected: Sequence[str]
     rejected_table: str
-    ranges: Sequence[Mapping[str, Any]]
+    ranges: Sequence[RangeRow]
     newest_event: str | None
 
 
@@ -96,7 +97,7 @@ class Explanation:
     profile: BatchProfile
     settings: MergeSettings
     method: str | None
-    ranges: Sequence[Mapping[str, Any]]
+    ranges: Sequence[RangeRow]
     predicate: str | None
     kept: Kept | None
     engine: str
@@ -244,7 +245,7 @@ class Planner:
         found = progress.read(self._adapter.session, table, model)
         return -1 if found is None else found
 
-    def _planned_ranges(self, outline: Outline) -> Sequence[Mapping[str, Any]]:
+    def _planned_ranges(self, outline: Outline) -> Sequence[RangeRow]:
         """Rows of ranges that the session plans: those of the ranges model, priced on the table as
         it is now, or where there is no such model planned here."""
         wanted, request = outline.settings.ranges, outline.request
@@ -257,7 +258,7 @@ class Planner:
             return self._on_batch(ranges.plan_batch, request, [])
         if outline.range_rows is None:
             return []
-        found = json.loads(self._adapter.rows(outline.range_rows)[0][0] or "[]")
+        found: list[RangeRow] = json.loads(self._adapter.rows(outline.range_rows)[0][0] or "[]")
         column = wanted.column.lower()
         usable = [
             row
@@ -291,10 +292,11 @@ class Planner:
     def _rows(
         self,
         choice: str,
-        planned: Sequence[Mapping[str, Any]],
+        planned: Sequence[RangeRow],
         profile: BatchProfile,
         look: Look,
-    ) -> Sequence[Mapping[str, Any]]:
+    ) -> Sequence[RangeRow] | Sequence[Mapping[str, Any]]:
+        """What `_merge_texts` takes: rows of ranges, or bounds that it has to make rows of."""
         if choice == "planned":
             return planned
         if choice == "min_max":

@@ -23,7 +23,7 @@ from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, written
 from dbt.adapters.alluvium.handle import spark_errors
-from dbt.adapters.alluvium.merges import Explanation, Merged, Plan, Planner, StoredTable
+from dbt.adapters.alluvium.merges import Explanation, MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
 
@@ -44,7 +44,7 @@ class Merging(Checking):
         predicates: str | Sequence[str] | None = None,
         is_new: bool = False,
         on_schema_change: str | None = None,
-    ) -> Merged:
+    ) -> MergeAnswer:
         """Merge a staged batch by `meta.alluvium_merge`, planned anew where others were faster.
 
         Args:
@@ -94,7 +94,7 @@ class Merging(Checking):
         fresh = self._freshness(table, node["unique_id"], plan.figures.newest_event)
         done = replace(done, freshness=fresh)
         sql = "-- nothing new" if outcome is None else plan.texts.statement
-        return Merged(sql, MergeResponse.of(done), merge_line(plan.name, done))
+        return MergeAnswer(sql, MergeResponse.of(done), merge_line(plan.name, done))
 
     def _merged(
         self,
