@@ -98,6 +98,12 @@ def test_only_its_macros_appear(project: Project) -> None:
     parsed = manifest(project)
     assert of_package(parsed) == set()
     assert "macro.alluvium.new_events" in parsed["macros"]
+    of_alluvium = [one for one in parsed["macros"].values() if one["package_name"] == "alluvium"]
+    in_docs = {one["name"] for one in of_alluvium if one["docs"]["show"]}
+    # Public macros, and the package's data tests.
+    assert {"new_events", "compact", "deduplicate", "test_unique_key"} <= in_docs
+    assert len(in_docs) < 30 < len(of_alluvium)
+    assert not [name for name in in_docs if name.startswith("_") or "__" in name]
     own = [node["name"] for node in parsed["nodes"].values() if node["resource_type"] == "model"]
     assert sorted(own) == ["orders", "orders_events"]
     project.dbt("parse", "--no-partial-parse", "--vars", "{alluvium_demo: true}")
