@@ -13,6 +13,9 @@
       {%- do merged.append(node) -%}
       {%- do alluvium._validate_merge(node, meta.alluvium_merge, mistakes) -%}
     {%- endif -%}
+    {%- if 'alluvium_publish' in meta -%}
+      {%- do mistakes.extend(alluvium._schema_mistakes(node.name ~ ': meta.alluvium_publish', meta.alluvium_publish, schema.model.alluvium_publish)) -%}
+    {%- endif -%}
     {%- if 'alluvium_layout' in meta -%}
       {%- do alluvium._validate_layout_table(node, mistakes) -%}
       {%- if target.type != 'alluvium' -%}{%- do alluvium._validate_layout(node, meta.alluvium_layout, mistakes) -%}{%- endif -%}

@@ -44,6 +44,11 @@
               'curve': alluvium._choice_schema(['lexical', 'zorder']),
               'partial_progress': of.flag,
           }),
+          'alluvium_publish': alluvium._mapping_schema({
+              'audit': alluvium._choice_schema(['tests', 'none']),
+              'require': of.flag,
+              'before_first': alluvium._choice_schema(['error', 'empty']),
+          }),
           'alluvium_tier': dict(of.text, accepted='the name of a tier'),
       },
       'source': {

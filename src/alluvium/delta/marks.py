@@ -19,12 +19,18 @@ STREAM_EPOCH = "alluvium/stream/"
 ZORDER_CUTS = "alluvium.zorder"
 # Before a colon and a hash of layout and table: how long nothing is due. Read by `delta.backoffs`.
 BACKOFF = "alluvium.pause"
+# Before the id of a candidate's table: the version of it that a published table shows, -1 where it
+# shows another table. Read by `delta.published`.
+PUBLISHED = "alluvium/published/"
 
 # Tags of data files.
 
 # JSON: how a fragment is sorted, and what that cost. Read by `delta.table_files`; its text by
 # `plan.compaction.tags`.
 LAYOUT_TAG = "alluvium.layout"
+# JSON, of a file of a published table: `vector`, the source's deletion vector of it; `own`, what
+# hides tombstones beside; `label`, of the source's tags and statistics. Read by `delta.published`.
+PUBLISHED_TAG = "alluvium.published"
 
 # Keys of a commit's `userMetadata`, which is a JSON object.
 
@@ -35,3 +41,5 @@ MERGE_FIGURES = "alluvium_merge"
 COMPACTION_FIGURES = "alluvium_compaction"
 # A streaming table's batch. Read by `delta.arrivals` and `ingest.target`.
 STREAM_NOTE = "alluvium_stream"
+# What was published: the candidate, its version, who looked at it. Read by `delta.published`.
+PUBLISH_NOTE = "alluvium_published"

@@ -31,11 +31,15 @@ _BYTES = ("numOutputBytes", "numTargetBytesAdded", "numAddedBytes")
 
 @dataclass
 class ModelResponse(AdapterResponse):
-    """AdapterResponse with the figures of the table that was written; None where unknown."""
+    """AdapterResponse with the figures of the table that was written; None where unknown.
+
+    versions: of tables that the statement read at one version, by name.
+    """
 
     files: int | None = None
     bytes: int | None = None
     seconds: float | None = None
+    versions: dict[str, int] | None = None
 
 
 @dataclass

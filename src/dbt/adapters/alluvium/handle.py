@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from dbt_common.exceptions import DbtDatabaseError
@@ -57,6 +57,8 @@ class SessionHandle:
 
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
+        # Of tables that are read at one version, by name.
+        self.versions: dict[str, int] = {}
         self._kept: dict[str, _KeptBatch] = {}
         self._group = f"{name} {id(self):x}"
         heartbeat.begin(self._group, name, session.sparkContext)
@@ -66,7 +68,7 @@ class SessionHandle:
     def cursor(self) -> Cursor:
         # Spark keeps the group per thread: set it where the statement is about to run.
         self.session.sparkContext.setJobGroup(self._group, self._group, interruptOnCancel=True)
-        return Cursor(self.session)
+        return Cursor(self.session, self.versions)
 
     def table(self, relation: str) -> DataFrame:
         """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
@@ -131,8 +133,9 @@ class SessionHandle:
 class Cursor:
     """Runs one statement and holds its result."""
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, versions: Mapping[str, int]) -> None:
         self._session = session
+        self._versions = versions
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
         self._figures: Figures | None = None
@@ -154,7 +157,7 @@ class Cursor:
             start = sql.index(part, start)
             self._statement = (sql, start)
             with spark_errors(*self._statement):
-                one = live.as_names(part, marks)
+                one = live.at_versions(live.as_names(part, marks), self._versions)
                 if bindings and part is parts[-1]:
                     frame = self._session.sql(one, args=list(bindings))
                 else:
@@ -167,7 +170,8 @@ class Cursor:
             )
 
     def response(self) -> ModelResponse:
-        return self._figures.response() if self._figures else ModelResponse(_message="OK")
+        response = self._figures.response() if self._figures else ModelResponse(_message="OK")
+        return replace(response, versions=dict(self._versions) or None)
 
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, bool]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dbt.adapters.base import available
 from dbt.adapters.contracts.relation import RelationConfig
 
 from dbt.adapters.alluvium import selection, streams, told
@@ -16,6 +15,7 @@ from dbt.adapters.alluvium.verbs.describing import Describing
 from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
 from dbt.adapters.alluvium.verbs.preparing import Preparing
+from dbt.adapters.alluvium.verbs.publishing import Publishing
 from dbt.adapters.alluvium.verbs.quoting import Quoting
 from dbt.adapters.alluvium.verbs.running_python import RunningPython
 from dbt.adapters.alluvium.verbs.seeding import Seeding
@@ -25,6 +25,7 @@ _HOOK_OF_THE_PACKAGE = "operation.alluvium.alluvium-on-run-start-0"
 
 
 class AlluviumAdapter(
+    Publishing,
     Describing,
     Preparing,
     RunningPython,
@@ -37,8 +38,6 @@ class AlluviumAdapter(
     Compacting,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
-
-    _is_retry = False
 
     @contextmanager
     def connection_named(
@@ -58,16 +57,12 @@ class AlluviumAdapter(
         super().set_macro_resolver(macro_resolver)
         told.look_in(self)
         self._is_retry = selection.begin(self.config)
+        self.begin_audit()
         for source in getattr(macro_resolver, "sources", {}).values():
             # An operation renders no `source()`, which would do that, nor do unit tests.
             streams.declare(source)
         # The package's hook is for targets of other types; dbt would run and report it for nothing.
         getattr(macro_resolver, "nodes", {}).pop(_HOOK_OF_THE_PACKAGE, None)
-
-    @available
-    def is_retry(self) -> bool:
-        """Whether this is `dbt retry`, which takes up what failed in the command before."""
-        return self._is_retry
 
     @classmethod
     def _get_adapter_specific_run_info(cls, config: RelationConfig) -> dict[str, Any]:

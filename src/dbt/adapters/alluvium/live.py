@@ -7,7 +7,7 @@ a query, and `version as of` belongs to a name. So both are settled where statem
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -126,6 +126,36 @@ def as_names(sql: str, has_column: Callable[[str], bool] = lambda relation: True
             found += [sql[place : token.start()], rows, sql[token.end() : end]]
             place = clause
     return "".join([*found, sql[place:]])
+
+
+def at_versions(sql: str, versions: Mapping[str, int]) -> str:
+    """One statement that reads each of these tables at its version; texts and comments stay.
+
+    versions: by the table's name, as a relation renders it.
+    """
+    if not versions or _ABOUT.match(sql):
+        return sql
+    known = {_bare(name): version for name, version in versions.items()}
+    named = "|".join(
+        rf"{_SPACE}*\.{_SPACE}*".join(rf"(?:`{part}`|{part})" for part in map(re.escape, name))
+        for name in known
+    )
+    token = re.compile(
+        rf"{_COMMENT}|{_TEXT}|(?<![\w`.])(?P<table>{named})(?![\w`]|{_SPACE}*\.)", _FLAGS
+    )
+
+    def replaced(found: re.Match[str]) -> str:
+        if found["table"] is None or _TRAVEL.match(sql, found.end()):
+            return found[0]
+        return f"{found[0]} version as of {known[_bare(found['table'])]}"
+
+    return token.sub(replaced, sql)
+
+
+def _bare(name: str) -> tuple[str, ...]:
+    """The parts of a name, without backticks, as the catalog compares them."""
+    parts = re.findall(r"`((?:[^`]|``)+)`|([^\s`.]+)", name)
+    return tuple((quoted or plain).lower() for quoted, plain in parts)
 
 
 def advice(sql: str) -> str | None:

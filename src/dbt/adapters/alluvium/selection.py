@@ -6,6 +6,7 @@ process that ran another command before, macros would see that one's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,17 @@ def begin(config: Any) -> bool:
     if context is None or context.info_name != "retry":
         selected_resources.set_selected_resources(set())
         return False
-    folder = Path(config.project_root) / (context.params.get("state") or config.target_path)
-    before = load_result_state(folder / RUN_RESULTS_FILE_NAME)
     again = {str(status) for status in RETRYABLE_STATUSES}
-    results = before.results if before is not None else []
     selected_resources.set_selected_resources(
-        {result.unique_id for result in results if str(result.status) in again}
+        {result.unique_id for result in results_before(config) if str(result.status) in again}
     )
     return True
+
+
+def results_before(config: Any) -> Sequence[Any]:
+    """What `dbt retry` takes up: the results of the command before."""
+    context = click.get_current_context(silent=True)
+    state = context.params.get("state") if context is not None else None
+    folder = Path(config.project_root) / (state or config.target_path)
+    before = load_result_state(folder / RUN_RESULTS_FILE_NAME)
+    return before.results if before is not None else []

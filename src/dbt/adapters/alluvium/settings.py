@@ -8,7 +8,7 @@ from typing import Any
 from alluvium.names import did_you_mean, in_catalog, nearest
 from dbt.adapters.alluvium import layouts, streams
 
-_OF_THE_PACKAGE = ("alluvium_merge", "alluvium_tier")
+_OF_THE_PACKAGE = ("alluvium_merge", "alluvium_publish", "alluvium_tier")
 _TABLES = ("model", "seed", "snapshot")
 _OTHER = {
     "table": "another alias or schema",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dbt.adapters.base import available
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.spark.impl import SparkAdapter
 
@@ -31,6 +32,13 @@ class SessionAdapter(SparkAdapter):
             Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Full),
         }
     )
+
+    _is_retry = False
+
+    @available
+    def is_retry(self) -> bool:
+        """Whether this is `dbt retry`, which takes up what failed in the command before."""
+        return self._is_retry
 
     @property
     def _handle(self) -> SessionHandle:

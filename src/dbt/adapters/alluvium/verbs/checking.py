@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, ParseException
 
 from alluvium import schema as schema_of_settings
 from alluvium.names import among
-from dbt.adapters.alluvium import layouts, named, settings, told
+from dbt.adapters.alluvium import audit, layouts, named, settings, told
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -32,8 +32,12 @@ class Checking(SessionAdapter):
             for kind in ("nodes", "sources")
             for node in getattr(self._macro_resolver, kind, {}).values()
         ]
-        if one_table := settings.clashes(nodes):
-            raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(one_table))
+        wrong = [
+            *settings.clashes(nodes),
+            *audit.mistakes(getattr(self._macro_resolver, "nodes", {})),
+        ]
+        if wrong:
+            raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(wrong))
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
             self.execute_macro("validate", project="alluvium")
             return

@@ -1,0 +1,173 @@
+"""A table whose files are another one's, moved from version to version by commits of its own.
+
+The published table names the files of its source, the candidate, by absolute paths, as a clone
+does. What a reader must not see, the rows that are marked `_deleted`, a deletion vector hides: it
+is written beside the published table's own log.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import marks
+from alluvium.delta.layout_commits import fields
+from alluvium.delta.published_files import PublishedFiles
+from alluvium.plan.versions import properties
+
+_DELTA = "org.apache.spark.sql.delta."
+# Of data files and of the log: what a published table showed can be looked at for so long.
+_RETENTION = {
+    "delta.deletedFileRetentionDuration": "interval 30 days",
+    "delta.logRetentionDuration": "interval 30 days",
+}
+# Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
+_NEVER = 253_402_300_799_000
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a publish did.
+
+    Attributes:
+        version: of the published table, that shows what was published.
+        files_added, files_removed: of it, beside those that stayed.
+    """
+
+    version: int
+    files_added: int
+    files_removed: int
+
+
+class Publisher(PublishedFiles):
+    """Moves a published table to a version of its source.
+
+    Args:
+        source: the candidate's name.
+        target: the published table's. It exists, and may be empty.
+        version: of the source; the newest if not given.
+        own: properties that the published table has by its config.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        source: str,
+        target: str,
+        version: int | None = None,
+        own: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(session, source, target, version)
+        self._own = {**(_RETENTION if self.head is None else {}), **(own or {})}
+        self._app = marks.PUBLISHED + str(self._source.metadata().id())
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the target has rows that no publish brought."""
+        return self.head is None and int(self._snapshot.numOfFiles()) > 0
+
+    def mistakes(self) -> list[str]:
+        """What stops the source from being published; nothing was written."""
+        source, target = (_metadata(one)["configuration"] for one in (self._source, self._snapshot))
+        return list(properties.mistakes(source, target if self.head is not None else None))
+
+    def publish(self, note: Mapping[str, Any]) -> Moved:
+        """Make the published table show the source's version; nothing where it does.
+
+        note: JSON for the commit's metadata.
+
+        Raises Delta's concurrency exceptions (delta.exceptions) where somebody else wrote to the
+        published table meanwhile. It is then as they left it.
+        """
+        with self.active():
+            transaction = self._transaction(self._snapshot)
+            # Of two that publish at a time one must lose.
+            transaction.txnVersion(self._app)
+            transaction.readWholeTable()
+            found = self._steps()
+            metadata = self._metadata()
+            if not found.moves and metadata is None and self.head is not None:
+                moved = Moved(int(self._snapshot.version()), 0, 0)
+            else:
+                if metadata is not None:
+                    transaction.updateMetadata(metadata, True)
+                gone = self._actions(self._snapshot.allFiles().toDF(), found.goes)
+                now = int(time.time() * 1000)
+                removed = [file.removeWithTimestamp(now, True) for file in gone]
+                added = self._added(found.comes)
+                manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
+                actions = [*self._marks(), *removed, *added]
+                version = self._commit(transaction, actions, manual, note)
+                moved = Moved(version, len(added), len(removed))
+            if found.relabelled:
+                self._relabel(found.relabelled, note)
+        return moved
+
+    def _commit(
+        self, transaction: Any, actions: Sequence[Any], operation: Any, note: Mapping[str, Any]
+    ) -> int:
+        text = json.dumps({marks.PUBLISH_NOTE: {**note, "version": self.version}})
+        self.set("spark.databricks.delta.commitInfo.userMetadata", text)
+        with self.active():  # queries have put the session of their own in its place
+            return int(transaction.commit(self._seq(actions), operation))
+
+    def _marks(self) -> Iterator[Any]:
+        """The `txn` actions that make this version HEAD."""
+        set_transaction = self._jvm.org.apache.spark.sql.delta.actions.SetTransaction
+        never = self._jvm.scala.Option.apply(_NEVER)
+        yield set_transaction(self._app, self.version, never)
+        # A table has one HEAD; a number cannot be taken away.
+        head = self.head
+        before = None if head is None else marks.PUBLISHED + head.table_id
+        if before not in (None, self._app):
+            yield set_transaction(before, -1, never)
+
+    def _relabel(self, paths: Sequence[str], note: Mapping[str, Any]) -> None:
+        """Give files the tags and statistics that they have in the source now.
+
+        A commit of its own: in another operation Delta would count the same files twice.
+        """
+        snapshot = self._log.update(False, self._none, self._none)
+        transaction = self._log.startTransaction(self._none, self._jvm.scala.Option.apply(snapshot))
+        published = self._actions(snapshot.allFiles().toDF(), paths)
+        transaction.trackFilesRead(self._seq(published))
+        labelled = {file.path(): fields(file) for file in self._labelled(paths)}
+        actions = []
+        for file in published:
+            new, old = labelled[file.path()], fields(file)
+            tag, before = (json.loads(one["tags"][marks.PUBLISHED_TAG]) for one in (new, old))
+            stats = new.get("stats")
+            if "own" in before:
+                tag["own"] = before["own"]
+                stats = json.dumps({**json.loads(stats or "{}"), "tightBounds": False})
+            tags = {**new["tags"], marks.PUBLISHED_TAG: json.dumps(tag)}
+            actions.append(
+                self._action("add", {**old, "tags": tags, "stats": stats, "dataChange": False})
+            )
+        operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
+        self._commit(transaction, actions, operations.ComputeStats(self._seq([])), note)
+
+    def _metadata(self) -> Any:
+        """What this version of the source asks for; None where it is as it should be."""
+        source, target = (_metadata(one) for one in (self._source, self._snapshot))
+        # Until the first publish it has what CREATE TABLE LIKE gave it.
+        own = target["configuration"] if self.head is not None else {}
+        wanted = {
+            **target,
+            "schemaString": properties.schema(source["schemaString"], target["schemaString"]),
+            "partitionColumns": source["partitionColumns"],
+            "configuration": properties.published(source["configuration"], {**own, **self._own}),
+        }
+        if wanted == target:
+            return None
+        return self._action("metaData", wanted)
+
+
+def _metadata(snapshot: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
+    return found

@@ -1,0 +1,121 @@
+"""Which properties of a table go along when its files are published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+# Properties that say how the files are to be read: they come with the files.
+CARRIED = frozenset(
+    {
+        "delta.columnMapping.mode",
+        "delta.columnMapping.maxColumnId",
+        "delta.dataSkippingNumIndexedCols",
+        "delta.dataSkippingStatsColumns",
+        "delta.dataSkippingStringPrefixLength",
+        "delta.enableTypeWidening",
+        "delta.enableVariantShredding",
+    }
+)
+CARRIED_PREFIXES = ("delta.constraints.", "delta.feature.")
+# Properties that say how a table is written or kept: each table has its own.
+OWN = frozenset(
+    {
+        "delta.appendOnly",
+        "delta.autoOptimize",
+        "delta.autoOptimize.autoCompact",
+        "delta.autoOptimize.optimizeWrite",
+        "delta.checkpoint.writeStatsAsJson",
+        "delta.checkpoint.writeStatsAsStruct",
+        "delta.checkpointInterval",
+        "delta.checkpointPolicy",
+        "delta.checkpointRetentionDuration",
+        "delta.deletedFileRetentionDuration",
+        "delta.dropFeatureTruncateHistory.retentionDuration",
+        "delta.enableChangeDataCapture",
+        "delta.enableChangeDataFeed",
+        "delta.enableDeletionVectors",
+        "delta.enableExpiredLogCleanup",
+        "delta.enableFullRetentionRollback",
+        "delta.enableInCommitTimestamps",
+        "delta.ignoreProtocolDefaults",
+        "delta.inCommitTimestampEnablementTimestamp",
+        "delta.inCommitTimestampEnablementVersion",
+        "delta.isolationLevel",
+        "delta.logRetentionDuration",
+        "delta.parquet.format.version",
+        "delta.randomPrefixLength",
+        "delta.randomizeFilePrefixes",
+        "delta.requireCheckpointProtectionBeforeVersion",
+        "delta.sampleRetentionDuration",
+        "delta.setTransactionRetentionDuration",
+    }
+)
+# Properties that a published table cannot keep its promise with; what each asks for.
+REFUSED = {
+    "delta.enableRowTracking": "ids of rows that only their own table keeps",
+    "delta.rowTrackingSuspended": "ids of rows that only their own table keeps",
+    "delta.enableIcebergCompatV1": "metadata of Iceberg beside the log",
+    "delta.enableIcebergCompatV2": "metadata of Iceberg beside the log",
+    "delta.enableIcebergCompatV3": "metadata of Iceberg beside the log",
+    "delta.universalFormat.enabledFormats": "metadata of Iceberg beside the log",
+    "delta.enableMaterializePartitionColumnsFeature": "partition columns in the files",
+    "delta.writePartitionColumnsToParquet": "partition columns in the files",
+}
+_MODE = "delta.columnMapping.mode"
+
+
+def carried(name: str) -> bool:
+    """Whether a property comes with the files."""
+    return name in CARRIED or name.startswith(CARRIED_PREFIXES)
+
+
+def mistakes(source: Mapping[str, str], published: Mapping[str, str] | None) -> Iterator[str]:
+    """What stops a table with the properties `source` from being published.
+
+    Args:
+        published: properties of the published table; None where it is to be made.
+
+    Yields:
+        One sentence for each reason.
+    """
+    for name in sorted(source):
+        if name in REFUSED and source[name].lower() not in ("false", ""):
+            yield f"its property {name} is {source[name]}, which asks for {REFUSED[name]}"
+        elif _unknown(name):
+            yield f"nothing is known of its property {name}, so it could be lost"
+    if published is not None:
+        before, now = (props.get(_MODE, "none") for props in (published, source))
+        if before != now:
+            yield (
+                f"its property {_MODE} went from {before} to {now}, and its new files would be read"
+                " by other names than the old ones"
+            )
+
+
+def _unknown(name: str) -> bool:
+    # What does not begin so is the user's own, and of no use to a reader of files.
+    return name.startswith("delta.") and not (carried(name) or name in OWN or name in REFUSED)
+
+
+def published(source: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """The properties of a published table: the source's that are carried, and its own."""
+    kept = {name: value for name, value in own.items() if not carried(name)}
+    taken = {name: value for name, value in source.items() if carried(name)}
+    # Files come with vectors and go again.
+    kept.pop("delta.appendOnly", None)
+    return {**kept, **taken, "delta.enableDeletionVectors": "true"}
+
+
+def schema(source: str, own: str) -> str:
+    """The source's schema, JSON as Delta has it, with the comments of the published table."""
+    before = json.loads(own)
+    said = {field["name"]: field["metadata"].get("comment") for field in before["fields"]}
+    found = json.loads(source)
+    for field in found["fields"]:
+        field["metadata"].pop("comment", None)
+        if said.get(field["name"]) is not None:
+            field["metadata"]["comment"] = said[field["name"]]
+    if found == before:
+        return own
+    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)

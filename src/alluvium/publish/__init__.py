@@ -1,0 +1,1 @@
+"""What readers see: versions of a table that passed their tests, and nothing else."""

@@ -1,0 +1,110 @@
+"""Publish a version of a candidate: its files become those of the published table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from delta.exceptions import DeltaConcurrentModificationException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+from alluvium.delta.published import Publisher
+from alluvium.delta.published_files import Head, head_of
+from alluvium.wording import counted
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a publish did.
+
+    Attributes:
+        source_version: of the candidate, that is published now.
+        version: of the published table, that shows it.
+        files_added, files_removed: of the published table; both 0 where it showed the same rows.
+        seconds: from the look at both tables to the commit.
+    """
+
+    source_version: int
+    version: int
+    files_added: int
+    files_removed: int
+    seconds: float
+
+    def line(self, name: str, candidate: str, tests: int) -> str:
+        """The line of the console."""
+        did = "nothing to change"
+        if self.files_added or self.files_removed:
+            did = f"{counted(self.files_added, 'file')} in, {self.files_removed:,} out"
+        passed = f"{counted(tests, 'test')} passed" if tests else "not audited"
+        return (
+            f"{name}: {passed} → version {self.source_version:,} of {candidate} published, {did}"
+            f" in {self.seconds:.1f} s"
+        )
+
+
+def publish(
+    session: SparkSession,
+    source: str,
+    target: str,
+    version: int | None,
+    note: Mapping[str, Any],
+    own: Mapping[str, str],
+) -> Published:
+    """Make the table `target` show a version of `source`.
+
+    The first time `target` is made.
+
+    Args:
+        source: name of the candidate, a Delta table.
+        target: name of the published table.
+        version: of the candidate; None for the newest.
+        note: JSON for the commit.
+        own: properties of the published table.
+
+    Raises:
+        ValueError: the candidate cannot be published, or the target has rows of another origin.
+            Nothing was written.
+        RuntimeError: somebody else published meanwhile; what they published stays.
+    """
+    started = time.monotonic()
+    make_empty(session, source, target)
+    publisher = Publisher(session, source, target, version, own)
+    if publisher.is_foreign:
+        raise ValueError(
+            f"{target} is there with rows that no publish brought. Nothing was changed."
+            " Accepted: to rename or drop that table, or another alias"
+        )
+    if mistakes := publisher.mistakes():
+        raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
+    try:
+        moved = publisher.publish(note)
+    except DeltaConcurrentModificationException as error:
+        now = head(session, target)
+        shows = f"version {now.version} of the candidate" if now else "what it showed before"
+        raise RuntimeError(
+            f"{target}: another run published meanwhile, and it shows {shows};"
+            " the next build publishes what is newer"
+        ) from error
+    return Published(
+        publisher.version,
+        moved.version,
+        moved.files_added,
+        moved.files_removed,
+        time.monotonic() - started,
+    )
+
+
+def make_empty(session: SparkSession, source: str, target: str) -> None:
+    """Make a table of the candidate's columns and features without a row, where there is none."""
+    if not session.catalog.tableExists(target):
+        session.sql(f"create table if not exists {target} like {source}")
+
+
+def head(session: SparkSession, target: str) -> Head | None:
+    """What a published table shows; None where there is none, or nothing was published yet."""
+    if not session.catalog.tableExists(target):
+        return None
+    return head_of(log.snapshot_of(session, target))

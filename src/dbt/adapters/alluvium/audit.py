@@ -1,0 +1,252 @@
+"""The audit of a published model: the tests of its candidate, and what this invocation saw of them.
+
+A published model shows what its candidate holds once the candidate's tests have passed. Each of
+them reads one version of the candidate, which is the version that is published.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt.artifacts.schemas.results import TestStatus
+from dbt.flags import get_flags
+
+MATERIALIZED = "published"
+META = "alluvium_publish"
+# What a published model may be besides its one `select *`: what says nothing of rows.
+_ASIDE = re.compile(r"\{#.*?#\}|\{\{\s*config\(.*?\)\s*\}\}|/\*.*?\*/|--[^\n]*", re.DOTALL)
+_SELECT = re.compile(
+    r"\s*select\s+\*\s+from\s+\{\{-?\s*ref\((?P<ref>[^()]*)\)\s*-?\}\}\s*;?\s*", re.IGNORECASE
+)
+# What keeps rows in a table of Delta's.
+_TABLES = ("incremental", "table", "snapshot")
+
+
+def is_published(node: Any) -> bool:
+    return node.resource_type == "model" and node.config.materialized == MATERIALIZED
+
+
+def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
+    """The node whose table a published model shows.
+
+    Args:
+        node: the published model.
+        nodes: those of the project, by unique id.
+
+    Raises:
+        ValueError: it is anything but `select *` from one `ref`; or from what is no table.
+    """
+    wanted = "`select * from {{ ref('…') }}`, a table of the project"
+    found = _SELECT.fullmatch(_ASIDE.sub(" ", node.raw_code))
+    if found is None:
+        raise ValueError(f"{node.name}: a published model shows one table; accepted: {wanted}")
+    names, version = _arguments(found["ref"])
+    parents = [nodes[one] for one in node.depends_on.nodes if one in nodes]
+    candidates = [
+        parent
+        for parent in parents
+        if [parent.package_name, parent.name][-len(names) :] == names
+        and (version is None or str(getattr(parent, "version", None)) == version)
+    ]
+    if len(candidates) != 1 or candidates[0].unique_id == node.unique_id:
+        raise ValueError(
+            f"{node.name}: {found['ref'].strip()} is no table of the project; accepted: {wanted}"
+        )
+    kind = candidates[0].config.materialized
+    if candidates[0].resource_type not in ("model", "snapshot") or kind not in _TABLES:
+        raise ValueError(
+            f"{node.name}: {candidates[0].name} is materialized as {kind}, of which no version is"
+            f" kept; accepted: {', '.join(_TABLES)}"
+        )
+    return candidates[0]
+
+
+def _arguments(text: str) -> tuple[list[str], str | None]:
+    """The names and the version that a `ref` is called with."""
+    try:
+        call = ast.parse(f"ref({text})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        names = [str(ast.literal_eval(one)) for one in call.args]
+        named = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+    except (SyntaxError, ValueError):
+        return ["?"], None
+    version = named.get("version", named.get("v"))
+    return names, None if version is None else str(version)
+
+
+def tests_of(candidate: Any, nodes: Mapping[str, Any]) -> list[Any]:
+    """The audit: data tests attached to the candidate, and singular tests that read it."""
+    return [
+        node
+        for node in nodes.values()
+        if node.resource_type == "test"
+        and candidate.unique_id
+        in (getattr(node, "attached_node", None) or "", *_parents_of_singular(node))
+    ]
+
+
+def _parents_of_singular(test: Any) -> Iterable[str]:
+    return () if getattr(test, "test_metadata", None) is not None else test.depends_on.nodes
+
+
+def settings_of(node: Any) -> dict[str, Any]:
+    """`meta.alluvium_publish` of a published model."""
+    return dict((node.config.meta or {}).get(META) or {})
+
+
+def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
+    """Every mistake in the published models of a project, before its first statement.
+
+    Args:
+        nodes: the enabled ones, by unique id.
+    """
+    for node in nodes.values():
+        if not is_published(node):
+            if node.resource_type == "model" and META in (node.config.meta or {}):
+                yield (
+                    f"{node.name}: meta.{META} is read of published models only;"
+                    f" accepted: materialized: {MATERIALIZED}"
+                )
+            continue
+        try:
+            candidate = candidate_of(node, nodes)
+        except ValueError as error:
+            yield str(error)
+            continue
+        yield from _own_rules(node, candidate)
+        tests = tests_of(candidate, nodes)
+        if not tests and settings_of(node).get("audit") != "none":
+            yield (
+                f"{node.name}: {candidate.name} has no data test, so nothing would be audited;"
+                f" accepted: a test of it, or meta.{META}: {{audit: none}}"
+            )
+        yield from _gates(node, candidate, tests, nodes)
+
+
+def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
+    contract = getattr(node.config, "contract", None)
+    if contract is not None and contract.enforced:
+        yield (
+            f"{node.name}: a publish writes no row, so it checks no contract;"
+            f" accepted: the contract on {candidate.name}"
+        )
+    columns = [column for column in node.columns.values() if column.constraints]
+    if getattr(node, "constraints", None) or columns:
+        yield (
+            f"{node.name}: a publish writes no row, so it checks no constraint;"
+            f" accepted: the constraints on {candidate.name}"
+        )
+
+
+def _gates(
+    node: Any, candidate: Any, tests: Iterable[Any], nodes: Mapping[str, Any]
+) -> Iterator[str]:
+    """dbt runs a test before a model only where all that the test reads comes before it."""
+    before = _ancestors(node, nodes)
+    for test in tests:
+        others = [one for one in test.depends_on.nodes if one in nodes and one not in before]
+        after = [one for one in others if one == node.unique_id or _reads(one, node, nodes)]
+        if after:
+            yield (
+                f"{node.name}: the test {test.name} of {candidate.name} reads"
+                f" {_names(after, nodes)}, which comes after the publish that it gates;"
+                f" accepted: the test on {node.name}"
+            )
+        elif others:
+            refs = (f"-- depends_on: {{{{ ref('{nodes[one].name}') }}}}" for one in others)
+            yield (
+                f"{node.name}: the test {test.name} of {candidate.name} reads"
+                f" {_names(others, nodes)}, which dbt may build after {node.name};"
+                f" accepted: in {node.name} {'; '.join(refs)}"
+            )
+
+
+def _names(ids: Iterable[str], nodes: Mapping[str, Any]) -> str:
+    return ", ".join(nodes[one].name for one in ids)
+
+
+def _ancestors(node: Any, nodes: Mapping[str, Any]) -> set[str]:
+    found: set[str] = set()
+    due = list(node.depends_on.nodes)
+    while due:
+        one = due.pop()
+        if one not in found:
+            found.add(one)
+            due += (
+                nodes[one].depends_on.nodes
+                if one in nodes and hasattr(nodes[one], "depends_on")
+                else []
+            )
+    return found
+
+
+def _reads(one: str, node: Any, nodes: Mapping[str, Any]) -> bool:
+    return node.unique_id in _ancestors(nodes[one], nodes)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one test said of one version of the candidate."""
+
+    passed: bool
+    version: int | None
+
+
+@dataclass
+class Ledger:
+    """What this invocation saw: one for all threads.
+
+    versions: by candidate's id, the version that its tests read and that is published.
+    """
+
+    versions: dict[str, int] = field(default_factory=dict)
+    _outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def built(self, candidate: str, version: int) -> None:
+        with self._lock:
+            self.versions[candidate] = version
+
+    def version(self, candidate: str, now: int) -> int:
+        """The version for tests to read: that which was built here, or the first test's."""
+        with self._lock:
+            return self.versions.setdefault(candidate, now)
+
+    def note(self, test: str, candidate: str, outcome: Outcome) -> None:
+        with self._lock:
+            self._outcomes[test, candidate] = outcome
+
+    def outcome(self, test: str, candidate: str) -> Outcome | None:
+        with self._lock:
+            return self._outcomes.get((test, candidate))
+
+
+def passed(test: Any, result: Mapping[str, Any]) -> bool:
+    """Whether a data test passes, or warns, as dbt will work it out behind the adapter.
+
+    result: dbt's three columns of the test's query.
+    """
+    if test.config.severity.upper() == "ERROR" and result["should_error"]:
+        return False
+    flags = get_flags()
+    strict = flags.WARN_ERROR or flags.WARN_ERROR_OPTIONS.includes("LogTestResult")
+    return not (result["should_warn"] and strict)
+
+
+def earlier(results: Iterable[Any], table: str, version: int) -> set[str]:
+    """Tests that passed for this version of a table in the command that is taken up again.
+
+    results: those of its run_results.json.
+    """
+    good = {str(TestStatus.Pass), str(TestStatus.Warn)}
+    return {
+        one.unique_id
+        for one in results
+        if str(one.status) in good
+        and (one.adapter_response.get("versions") or {}).get(table) == version
+    }

@@ -1,0 +1,218 @@
+"""Publishes: the versions that tests read, what they said, and the commit that readers see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.flags import get_flags
+from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from alluvium.delta import log
+from alluvium.publish import publish
+from dbt.adapters.alluvium import audit, selection
+from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.verbs.base import SessionAdapter
+
+_NAMED = 3
+
+
+@dataclass
+class PublishResponse(AdapterResponse):
+    """What a published model shows; None before its first publish.
+
+    published: version of the candidate.
+    tests: of the audit, that passed.
+    not_run: those of which this invocation saw nothing.
+    """
+
+    published: int | None = None
+    tests: int | None = None
+    not_run: int | None = None
+    files_added: int | None = None
+    files_removed: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class PublishDone:
+    response: PublishResponse
+    line: str
+
+
+class Publishing(SessionAdapter):
+    _ledger = audit.Ledger()
+
+    def begin_audit(self) -> None:
+        """Forget what the command before saw."""
+        self._ledger = audit.Ledger()
+        self.__dict__.pop("_candidates", None)
+
+    @cached_property
+    def _candidates(self) -> dict[str, str]:
+        """By unique id, the tables of those nodes that published models show."""
+        nodes = getattr(self._macro_resolver, "nodes", {})
+        published = filter(audit.is_published, nodes.values())
+        found = (audit.candidate_of(one, nodes) for one in published)
+        create = self.Relation.create_from
+        return {one.unique_id: create(self.config, one).render() for one in found}
+
+    def pre_model_hook(self, config: Any) -> None:
+        """Let a test of a candidate read the version that is going to be published."""
+        super().pre_model_hook(config)
+        node = config.model
+        if node.resource_type == "test":
+            for one in set(node.depends_on.nodes) & self._candidates.keys():
+                table = self._candidates[one]
+                now = self._version(table)
+                if now is not None:
+                    self._handle.versions[table] = self._ledger.version(one, now)
+
+    def post_model_hook(self, config: Any, context: Any) -> None:
+        """Note which version a candidate has now, or what a test said of one."""
+        super().post_model_hook(config, context)
+        # dbt passes the whole context of a test.
+        whole: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
+        node = whole["config"].model if whole else config.model
+        if node.unique_id in self._candidates:
+            now = self._version(self._candidates[node.unique_id])
+            if now is not None:
+                self._ledger.built(node.unique_id, now)
+        elif node.resource_type == "test" and whole:
+            found = whole["load_result"]("main")
+            if found is None:  # its query failed, and dbt tells it
+                return
+            names = [name.lower() for name in found["table"].column_names]
+            row = dict(zip(names, found["table"].rows[0], strict=True))
+            for one in set(node.depends_on.nodes) & self._candidates.keys():
+                version = self._handle.versions.get(self._candidates[one])
+                outcome = audit.Outcome(audit.passed(node, row), version)
+                self._ledger.note(node.unique_id, one, outcome)
+
+    def _version(self, table: str) -> int | None:
+        """The newest version of a table; None where there is none, which other statements tell."""
+        try:
+            return log.version(self._handle.session, table)
+        except (PySparkException, Py4JError):
+            return None
+
+    @available.parse_none
+    def publish(
+        self, relation: AlluviumRelation, existing: AlluviumRelation | None, unique_id: str
+    ) -> PublishDone:
+        """Publish the version of the candidate that passed its audit, or say why not.
+
+        Args:
+            relation: The published table.
+            existing: What is there under its name; None for nothing.
+            unique_id: The published model's.
+
+        Raises:
+            DbtRuntimeError: It cannot be published; nothing was changed.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the publish
+        nodes = getattr(self._macro_resolver, "nodes", {})
+        node = nodes[unique_id]
+        candidate = audit.candidate_of(node, nodes)
+        source, target = self._candidates[candidate.unique_id], relation.stored.render()
+        if existing is not None and (existing.is_view or not existing.is_delta):
+            kind = "a view" if existing.is_view else "a table of another format"
+            raise DbtRuntimeError(
+                f"{target} is there as {kind}. Nothing was changed. Accepted: to rename or drop it,"
+                " or another alias"
+            )
+        settings = audit.settings_of(node)
+        tests = audit.tests_of(candidate, nodes) if settings.get("audit") != "none" else []
+        with spark_errors():
+            now = self._version(source)
+            if now is None:
+                raise DbtRuntimeError(
+                    f"{node.name}: there is no Delta table {source} to publish; accepted: to build"
+                    f" {candidate.name} first"
+                )
+            version = self._ledger.versions.get(candidate.unique_id, now)
+            held = self._held(tests, candidate, version)
+            if held is not None:
+                return self._not_published(node, candidate, source, target, held)
+            note = {
+                "candidate": candidate.unique_id,
+                "tests": len(tests),
+                "invocation": get_invocation_id(),
+            }
+            own = {str(k): str(v) for k, v in (node.config.get("tblproperties") or {}).items()}
+            try:
+                done = publish.publish(self._handle.session, source, target, version, note, own)
+            except (ValueError, RuntimeError) as error:
+                raise DbtRuntimeError(f"{node.name}: {error}") from error
+        response = PublishResponse(
+            _message=f"OK version {version:,}",
+            code="OK",
+            published=version,
+            tests=len(tests),
+            not_run=0,
+            files_added=done.files_added,
+            files_removed=done.files_removed,
+            seconds=round(done.seconds, 3),
+        )
+        return PublishDone(response, done.line(node.name, candidate.name, len(tests)))
+
+    def _held(self, tests: list[Any], candidate: Any, version: int) -> str | None:
+        """Why this invocation publishes nothing; None where it may."""
+        flags = get_flags()
+        if flags.WHICH not in ("build", "retry"):
+            return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
+        if getattr(flags, "EMPTY", False):
+            return "--empty publishes nothing"
+        if getattr(flags, "SAMPLE", None):
+            return "--sample publishes nothing"
+        before: set[str] = set()
+        if self.is_retry():
+            results = selection.results_before(self.config)
+            before = audit.earlier(results, self._candidates[candidate.unique_id], version)
+        missing, failed = [], []
+        for test in tests:
+            outcome = self._ledger.outcome(test.unique_id, candidate.unique_id)
+            if outcome is None or outcome.version != version:
+                if test.unique_id not in before:
+                    missing.append(test.name)
+            elif not outcome.passed:
+                failed.append(test.name)
+        for names, what in ((failed, "failed"), (missing, "did not run")):
+            if names:
+                some = ", ".join(sorted(names)[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+                return f"{len(names)} of {len(tests)} tests {what} ({some})"
+        return None
+
+    def _not_published(
+        self, node: Any, candidate: Any, source: str, target: str, why: str
+    ) -> PublishDone:
+        settings = audit.settings_of(node)
+        head = publish.head(self._handle.session, target)
+        if settings.get("require"):
+            raise DbtRuntimeError(
+                f"{node.name}: {why}, and meta.{audit.META} says require: true;"
+                f" accepted: `dbt build` of {candidate.name} with its tests"
+            )
+        if head is None:
+            is_dry = getattr(get_flags(), "EMPTY", False) or getattr(get_flags(), "SAMPLE", None)
+            if settings.get("before_first") != "empty" and not is_dry:
+                raise DbtRuntimeError(
+                    f"{node.name}: nothing is published yet, and {why}; accepted: `dbt build` of"
+                    f" {candidate.name} with its tests,"
+                    f" or meta.{audit.META}: {{before_first: empty}}"
+                )
+            publish.make_empty(self._handle.session, source, target)
+            shows = "is empty"
+        else:
+            shows = f"still shows version {head.version:,} of {candidate.name}"
+        version = None if head is None else head.version
+        response = PublishResponse(_message="OK not published", code="OK", published=version)
+        return PublishDone(response, f"{node.name}: {shows}: {why}")

@@ -1,0 +1,122 @@
+"""Write, audit, publish: what readers see is a version that passed its tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from deltalake import DeltaTable
+from functional.delta_rs import by_query
+from functional.runner import REPO, Project
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "publishing"
+EVENTS = "select * from values {} as e(id, name, lsn, op)"
+FIRST = EVENTS.format("(1, 'ant', 1, 'c'), (2, 'bee', 2, 'c'), (3, 'cow', 3, 'c')")
+MODELS = {
+    "models/animals_wap.sql": """
+        {{ config(materialized='incremental', unique_key='id',
+                  meta={'alluvium_merge': {'order_by': 'lsn', 'delete_when': "op = 'd'"}}) }}
+        {{ var('events') }}
+    """,
+    "models/animals.sql": """
+        {{ config(materialized='published') }}
+        select * from {{ ref('animals_wap') }}
+    """,
+    "models/names.sql": """
+        {{ config(materialized='view') }} select name from {{ ref('animals') }}
+    """,
+    "models/schema.yml": """
+version: 2
+models:
+  - name: animals_wap
+    columns:
+      - name: id
+        data_tests: [unique, not_null]
+      - name: name
+        data_tests: [not_null]
+""",
+    "tests/no_wolves.sql": "select * from {{ ref('animals_wap') }} where name = 'wolf'",
+}
+
+
+@pytest.fixture(scope="module")
+def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("publish"), home, SCHEMA)
+    target = {"type": "alluvium", "schema": SCHEMA, "home": str(home), "threads": 2}
+    project.write(
+        {
+            "dbt_project.yml": yaml.safe_dump(
+                {
+                    "name": SCHEMA,
+                    "profile": "p",
+                    "flags": {"send_anonymous_usage_stats": False},
+                    "vars": {"events": FIRST},
+                }
+            ),
+            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": {"t": target}}}),
+            "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
+            **MODELS,
+        }
+    )
+    project.dbt("deps")
+    return project
+
+
+def events(*rows: str) -> list[str]:
+    return ["--vars", json.dumps({"events": EVENTS.format(", ".join(rows))})]
+
+
+def seen(project: Project) -> dict[int, str]:
+    """What readers see, by Spark and by delta-rs, which must agree."""
+    rows = project.sql("select id, name from {s}.animals order by id")
+    place = project.sql("describe detail {s}.animals")["location"][0].removeprefix("file:")
+    other = by_query(DeltaTable(place), "select id, name from t order by id").to_pandas()
+    pd.testing.assert_frame_equal(rows, other, check_dtype=False)
+    return dict(zip(rows["id"], rows["name"], strict=True))
+
+
+def test_the_way_of_a_table(project: Project) -> None:
+    # Before the first publish there is nothing to show.
+    assert not project.try_dbt("run").success
+    assert project.said("animals: nothing is published yet, and `dbt run` publishes nothing")
+
+    project.dbt("build")
+    assert project.said("animals: 4 tests passed → version")
+    assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
+    assert project.figures("animals")["tests"] == 4
+
+    # A batch that changes, deletes and adds; readers see no tombstone, in any engine.
+    project.dbt("build", *events("(1, 'ape', 4, 'u')", "(2, 'bee', 5, 'd')", "(4, 'dog', 6, 'c')"))
+    assert seen(project) == {1: "ape", 3: "cow", 4: "dog"}
+    head = project.figures("animals")["published"]
+
+    # What fails its audit is not seen, and what is downstream is skipped.
+    bad = events("(3, 'wolf', 7, 'u')", "(5, 'eel', 8, 'c')")
+    failed = project.try_dbt("build", *bad)
+    assert not failed.success
+    status = {one.node.name: str(one.status) for one in failed.result}
+    assert (status["no_wolves"], status["animals"], status["names"]) == ("fail", "skipped", "skipped")
+    assert seen(project) == {1: "ape", 3: "cow", 4: "dog"}
+
+    # Nor what was not tested, however it is asked for.
+    project.dbt("build", "-s", "animals", *bad)
+    (line,) = project.said("animals: still shows version")
+    assert f"version {head:,} of animals_wap: 4 of 4 tests did not run (no_wolves, " in line
+    project.dbt("run", *bad)
+    assert project.said("`dbt run` publishes nothing, `dbt build` does")
+    project.dbt("build", "--exclude", "no_wolves", *bad)
+    assert project.said("1 of 4 tests did not run (no_wolves)")
+    assert seen(project) == {1: "ape", 3: "cow", 4: "dog"}
+
+    # The next good batch publishes both.
+    project.dbt("build", *events("(3, 'cat', 9, 'u')"))
+    assert seen(project) == {1: "ape", 3: "cat", 4: "dog", 5: "eel"}
+    # Where nothing differs there is no commit.
+    before = project.versions("animals")
+    project.dbt("build", *events("(3, 'cat', 9, 'u')"))
+    assert project.versions("animals") == before
