@@ -19,10 +19,13 @@ def test_names() -> None:
         "STREAM_EPOCH": "alluvium/stream/",
         "ZORDER_CUTS": "alluvium.zorder",
         "BACKOFF": "alluvium.pause",
+        "PUBLISHED": "alluvium/published/",
         "LAYOUT_TAG": "alluvium.layout",
+        "PUBLISHED_TAG": "alluvium.published",
         "MERGE_FIGURES": "alluvium_merge",
         "COMPACTION_FIGURES": "alluvium_compaction",
         "STREAM_NOTE": "alluvium_stream",
+        "PUBLISH_NOTE": "alluvium_published",
     }
 
 

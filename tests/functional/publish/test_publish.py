@@ -100,7 +100,11 @@ def test_the_way_of_a_table(project: Project) -> None:
     failed = project.try_dbt("build", *bad)
     assert not failed.success
     status = {one.node.name: str(one.status) for one in failed.result}
-    assert (status["no_wolves"], status["animals"], status["names"]) == ("fail", "skipped", "skipped")
+    assert (status["no_wolves"], status["animals"], status["names"]) == (
+        "fail",
+        "skipped",
+        "skipped",
+    )
     assert seen(project) == {1: "ape", 3: "cow", 4: "dog"}
 
     # Nor what was not tested, however it is asked for.

@@ -34,6 +34,7 @@ REPLACED = {
     "once_had_batch",
     "partition_columns",
     "predicate_mistakes",
+    "publish",
     "run_with_retries",
     "setting_mistakes",
     "storage",

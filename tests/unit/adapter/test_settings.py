@@ -29,7 +29,11 @@ def node(kind: str, meta: Any, **config: Any) -> Any:
     ("kind", "meta", "said"),
     [
         ("model", {"alluvium_mrege": {}}, "items: meta.alluvium_mrege is not known on a model"),
-        ("model", {"alluvium_stream": {}}, "accepted: alluvium_layout, alluvium_merge, alluvium_t"),
+        (
+            "model",
+            {"alluvium_stream": {}},
+            "accepted: alluvium_layout, alluvium_merge, alluvium_publish, alluvium_t",
+        ),
         ("source", {"alluvium_steam": {}}, "not known on a source; accepted: alluvium_stream"),
         ("model", {"alluvium_merge": {}}, "meta.alluvium_merge needs the dbt package `alluvium`"),
         ("model", {"alluvium_tier": "hot"}, "meta.alluvium_tier needs the dbt package `alluvium`"),
