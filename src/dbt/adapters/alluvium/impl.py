@@ -15,7 +15,6 @@ from dbt.adapters.alluvium.verbs.describing import Describing
 from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
 from dbt.adapters.alluvium.verbs.preparing import Preparing
-from dbt.adapters.alluvium.verbs.publishing import Publishing
 from dbt.adapters.alluvium.verbs.quoting import Quoting
 from dbt.adapters.alluvium.verbs.running_python import RunningPython
 from dbt.adapters.alluvium.verbs.seeding import Seeding
@@ -25,7 +24,6 @@ _HOOK_OF_THE_PACKAGE = "operation.alluvium.alluvium-on-run-start-0"
 
 
 class AlluviumAdapter(
-    Publishing,
     Describing,
     Preparing,
     RunningPython,

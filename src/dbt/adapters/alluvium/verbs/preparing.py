@@ -11,12 +11,12 @@ from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
 from dbt.adapters.alluvium.handle import spark_errors
-from dbt.adapters.alluvium.verbs.base import SessionAdapter
+from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 _VECTORS = "delta.enableDeletionVectors"
 
 
-class Preparing(SessionAdapter):
+class Preparing(Publishing):
     def pre_model_hook(self, config: Any) -> None:
         """Make Delta the format of a node that names none, and let it evolve if it may.
 
@@ -25,8 +25,10 @@ class Preparing(SessionAdapter):
         the batch no longer has, whatever `on_schema_change` says, unless Delta may evolve; the
         setting ends with the node's session. Lists are what they go through, so a text becomes one.
         A table whose buckets are made from a timestamp is partitioned by the column that is
-        generated for it. A node of a tier enters it.
+        generated for it. A node of a tier enters it. A test of a candidate reads one version of it.
         """
+        if config.model.resource_type == "test":
+            self.begin_test(config.model)
         if config.get("file_format") is None:
             config.model.config["file_format"] = "delta"
         if getattr(config.model, "previous_batch_results", None) is not None:

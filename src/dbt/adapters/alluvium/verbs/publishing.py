@@ -65,16 +65,13 @@ class Publishing(SessionAdapter):
         create = self.Relation.create_from
         return {one.unique_id: create(self.config, one).render() for one in found}
 
-    def pre_model_hook(self, config: Any) -> None:
-        """Let a test of a candidate read the version that is going to be published."""
-        super().pre_model_hook(config)
-        node = config.model
-        if node.resource_type == "test":
-            for one in set(node.depends_on.nodes) & self._candidates.keys():
-                table = self._candidates[one]
-                now = self._version(table)
-                if now is not None:
-                    self._handle.versions[table] = self._ledger.version(one, now)
+    def begin_test(self, node: Any) -> None:
+        """Let a data test of a candidate read the version that is going to be published."""
+        for one in set(node.depends_on.nodes) & self._candidates.keys():
+            table = self._candidates[one]
+            now = self._version(table)
+            if now is not None:
+                self._handle.versions[table] = self._ledger.version(one, now)
 
     def post_model_hook(self, config: Any, context: Any) -> None:
         """Note which version a candidate has now, or what a test said of one."""
