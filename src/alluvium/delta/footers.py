@@ -9,12 +9,40 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_type
+
+from alluvium.engine import jvm
 
 # Bytes of a file's end that are read at first; a footer that is longer takes a second look.
 _TAIL = 2**16
 # The length of the footer, and the magic number: the last bytes of a file.
 _END = 8
 _THREADS, _AHEAD = 8, 64
+# What a footer tells.
+FOOTER = pa.struct(
+    [
+        ("rows", pa.int64()),
+        ("row_groups", pa.int64()),
+        ("bytes_uncompressed", pa.int64()),
+        ("compression", pa.string()),  # codecs, as in "snappy" or "snappy, zstd"
+        (
+            "columns",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("name", pa.string()),  # with those that it lies in, joined by dots
+                        ("bytes", pa.int64()),
+                        ("bytes_uncompressed", pa.int64()),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+_READER = "alluvium.ParquetFooters"
+# Files whose footers one task reads at least.
+_TASK_FILES = 256
 
 
 def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.FileMetaData]:
@@ -47,3 +75,31 @@ def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.
     with ThreadPoolExecutor(_THREADS) as threads:
         while some := list(islice(left, _AHEAD)):
             yield from threads.map(one, some)
+
+
+def of_many(session: SparkSession, files: pa.Table) -> pa.Table:
+    """The footers of many files, read by Spark's tasks; each is opened once.
+
+    Sizes of columns are sums over row groups.
+
+    Args:
+        files: `location`, a URI, and `bytes` of each.
+
+    Returns:
+        `location` and `footer`, a struct as FOOTER: NULL for a file that is gone, or that is no
+        whole Parquet file.
+    """
+    java = jvm.of(session)
+    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    reader = java.java.lang.Class.forName(_READER, True, loader)
+    conf = session._jsparkSession.sessionState().newHadoopConf()
+    arguments = session.sparkContext._gateway.new_array(java.java.lang.Object, 1)
+    arguments[0] = conf
+    kind = java.org.apache.spark.sql.types.DataType.fromJson(from_arrow_type(FOOTER).json())
+    session._jsparkSession.udf().register(
+        "__alluvium_footer", reader.getConstructors()[0].newInstance(arguments), kind
+    )
+    cores = session.sparkContext.defaultParallelism
+    tasks = max(1, min(4 * cores, files.num_rows // _TASK_FILES))
+    frame: DataFrame = session.createDataFrame(files).repartition(tasks)
+    return frame.selectExpr("location", "__alluvium_footer(location, bytes) as footer").toArrow()

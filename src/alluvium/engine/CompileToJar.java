@@ -6,22 +6,24 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import org.codehaus.janino.SimpleCompiler;
 
-/** Compiles a Java file into a jar with Janino: a machine that only runs Java has no javac. */
+/** Compiles Java files into a jar with Janino: a machine that only runs Java has no javac. */
 public class CompileToJar {
 
-    /** @param args the Java file, and the jar to write */
+    /** @param args the jar to write, and the Java files */
     public static void main(String[] args) throws Exception {
-        SimpleCompiler compiler = new SimpleCompiler();
-        compiler.setTargetVersion(8);
-        compiler.cookFile(new File(args[0]));
-        JarOutputStream jar = new JarOutputStream(new FileOutputStream(args[1]));
+        JarOutputStream jar = new JarOutputStream(new FileOutputStream(args[0]));
         try {
-            Iterator classes = compiler.getBytecodes().entrySet().iterator();
-            while (classes.hasNext()) {
-                Map.Entry one = (Map.Entry) classes.next();
-                jar.putNextEntry(new JarEntry(((String) one.getKey()).replace('.', '/') + ".class"));
-                jar.write((byte[]) one.getValue());
-                jar.closeEntry();
+            for (int n = 1; n < args.length; n++) {
+                SimpleCompiler compiler = new SimpleCompiler();
+                compiler.setTargetVersion(8);
+                compiler.cookFile(new File(args[n]));
+                Iterator classes = compiler.getBytecodes().entrySet().iterator();
+                while (classes.hasNext()) {
+                    Map.Entry one = (Map.Entry) classes.next();
+                    jar.putNextEntry(new JarEntry(((String) one.getKey()).replace('.', '/') + ".class"));
+                    jar.write((byte[]) one.getValue());
+                    jar.closeEntry();
+                }
             }
         } finally {
             jar.close();

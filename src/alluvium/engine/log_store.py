@@ -14,7 +14,9 @@ from pathlib import Path
 from alluvium.engine import EngineError, java, versions
 
 CLASS = "alluvium.ExclusiveLogStore"
-_SOURCE = Path(__file__).with_name("ExclusiveLogStore.java")
+_SOURCES = tuple(
+    Path(__file__).with_name(f"{name}.java") for name in ("ExclusiveLogStore", "ParquetFooters")
+)
 _COMPILER = Path(__file__).with_name("CompileToJar.java")
 
 # Delta's keys of a log store, with and without Spark's prefix. Delta refuses a class for all
@@ -38,7 +40,8 @@ def conf(theirs: Mapping[str, str]) -> dict[str, str]:
 
 
 def jar(home: Path, jars: list[Path]) -> Path:
-    """The jar with the log store, compiled (half a second) if `home` has none of this version.
+    """The jar with the log store and the package's other Java, compiled (a second) if `home` has
+    none of this version.
 
     Args:
         home: the engine's folder; the jar is kept in ``home/jars``.
@@ -49,7 +52,8 @@ def jar(home: Path, jars: list[Path]) -> Path:
         JavaError: it must be compiled and there is no Java.
     """
     installed = versions.check()
-    content = _SOURCE.read_bytes() + _COMPILER.read_bytes() + repr(installed).encode()
+    sources = b"".join(one.read_bytes() for one in (*_SOURCES, _COMPILER))
+    content = sources + repr(installed).encode()
     name = f"log-store-{hashlib.sha256(content).hexdigest()[:12]}.jar"
     path = home.absolute() / "jars" / name
     if not path.exists():
@@ -62,7 +66,10 @@ def jar(home: Path, jars: list[Path]) -> Path:
 
 def _compile(path: Path, jars: list[Path]) -> None:
     shipped = versions.spark_home() / "jars"
-    names = ("janino", "commons-compiler", "hadoop-client-", "slf4j-api")
+    names = (
+        *("janino", "commons-compiler", "hadoop-client-", "slf4j-api", "parquet-format"),
+        *("spark-sql_", "spark-sql-api", "spark-core", "spark-common-utils", "scala-library"),
+    )
     class_path = [jar for name in names for jar in sorted(shipped.glob(f"{name}*.jar"))] + jars
     with tempfile.TemporaryDirectory(prefix=".compiling-", dir=path.parent) as work:
         fresh = Path(work) / path.name
@@ -71,14 +78,14 @@ def _compile(path: Path, jars: list[Path]) -> None:
                 *(str(java.check().path), "-XX:TieredStopAtLevel=1"),
                 *("-cp", os.pathsep.join(map(str, class_path))),
                 *("org.codehaus.janino.SimpleCompiler", str(_COMPILER), "CompileToJar"),
-                *(str(_SOURCE), str(fresh)),
+                *(str(fresh), *map(str, _SOURCES)),
             ],
             capture_output=True,
             text=True,
         )
         if ran.returncode != 0 or not fresh.exists():
             raise EngineError(
-                f"The log store for local disks ({_SOURCE}) cannot be compiled with Spark's Janino"
+                f"The log store for local disks ({_SOURCES[0].parent}) cannot be compiled with Spark's Janino"
                 f" in {shipped}:\n{(ran.stderr or ran.stdout).strip()[:2000]}"
             )
         with fresh.open("rb") as written:

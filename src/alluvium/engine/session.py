@@ -169,8 +169,7 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         if lock is not None:
             _remove_half_made(_database(settings.home))
         paths = jars.resolve(settings.home, packages=list(settings.packages))
-        if log_store.conf(settings.conf):
-            paths.append(log_store.jar(settings.home, paths))
+        paths.append(log_store.jar(settings.home, paths))
         builder = SparkSession.builder
         for key, value in _conf(settings, paths).items():
             builder = builder.config(key, value)

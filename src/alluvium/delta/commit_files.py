@@ -1,0 +1,215 @@
+"""What commits say of a table's data files, read many at a time from the log's own files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import log
+from alluvium.engine import jvm
+from alluvium.plan.versions.snapshots import ACTIONS
+
+_FILE = (
+    "struct<path:string, size:bigint, dataChange:boolean, stats:string,"
+    " deletionVector:struct<cardinality:bigint>>"
+)
+_LINES = (
+    "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
+    " userMetadata:string, userName:string, engineInfo:string, txnId:string,"
+    " operationMetrics:map<string, string>>,"
+    f" add {_FILE}, remove {_FILE},"
+    " metaData struct<id:string>, txn struct<appId:string, version:bigint>"
+)
+_COLUMNS = (
+    "bigint(left(_metadata.file_name, 20)) as version",
+    "coalesce(add.path, remove.path) as path",
+    "add is not null as is_add",
+    "bigint(get_json_object(coalesce(add.stats, remove.stats), '$.numRecords')) as rows",
+    "coalesce(add.deletionVector.cardinality, remove.deletionVector.cardinality, 0) as deleted",
+    "coalesce(add.size, remove.size) as bytes",
+    "coalesce(add.dataChange, remove.dataChange, false) as is_change",
+    "false as is_older",
+    "commitInfo as info",
+    "txn",
+    "metaData.id as table_id",
+)
+_SAYS_SOMETHING = "path is not null or info is not null or txn is not null or table_id is not null"
+# Rows that a commit wrote again as they were, by the names of its metrics.
+_COPIED = ("numTargetRowsCopied", "numCopiedRows")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What a commit says of itself; None for what it does not say.
+
+    Attributes:
+        at: when, by the clock of who committed; in UTC.
+        message: of who committed; a text, or JSON with figures.
+        author: the user's name, or else the engine's.
+        table_id: the id of the table's metadata, where the commit sets it.
+        transactions: newest number of each application, of `txn` actions.
+        copied: rows that it wrote again as they were.
+    """
+
+    version: int
+    id: str
+    at: datetime | None
+    operation: str | None
+    message: str | None
+    author: str | None
+    table_id: str | None
+    transactions: Mapping[str, int]
+    copied: int
+
+
+@dataclass(frozen=True)
+class Commits:
+    """Commits in order, and their actions on data files: columns as `snapshots.ACTIONS`."""
+
+    commits: list[Commit]
+    actions: pa.Table
+
+
+class TableLog:
+    """The log of a table as it is now.
+
+    Attributes:
+        version: the newest.
+        root: the table's folder, a URI.
+
+    Raises:
+        ValueError: there is no Delta table of this name.
+    """
+
+    def __init__(self, session: SparkSession, table: str) -> None:
+        self._session, self._table = session, table
+        self._snapshot = log.snapshot_of(session, table)
+        self._log = self._snapshot.deltaLog()
+        self.version = int(self._snapshot.version())
+        if self.version < 0:
+            raise ValueError(f"{table} is no Delta table; accepted: file_format delta")
+        self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
+
+    def table_id(self, version: int) -> str:
+        """The id of the table's metadata in a version."""
+        return str(self._at(version).metadata().id())
+
+    def earliest(self) -> int:
+        """The earliest version whose files the log still tells."""
+        return int(self._log.history().getEarliestRecreatableCommit())
+
+    def id_of(self, version: int) -> str | None:
+        """The commit's id, from its file alone; None where the log has the file no more."""
+        try:
+            lines = log.commit_of(self._session, self._log, version)
+        except Py4JJavaError as error:
+            if "FileNotFound" not in str(error.java_exception):
+                raise
+            return None
+        first = str(lines.head()) if lines.nonEmpty() else "{}"
+        if "commitInfo" not in json.loads(first):
+            # Other engines may write it behind the files.
+            every = lines.mkString("\n").split("\n")
+            first = next((line for line in every if line.startswith('{"commitInfo"')), "{}")
+        return _id(version, log.commit_info(first))
+
+    def read(self, first: int, last: int) -> Commits:
+        """The commits from one version to another, both included, in one Spark job.
+
+        Raises:
+            ValueError: the log lacks one of them.
+        """
+        lines = (
+            self._session.read.schema(_LINES)
+            # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name
+            # is a pattern.
+            .options(pathGlobFilter="[0-9]" * 20 + ".json", __globPaths__="false")
+            .json(self._log.logPath().toString())
+            .where(F.col("_metadata.file_name").between(f"{first:020}.json", f"{last:020}.json"))
+        )
+        found = _parted(lines.selectExpr(*_COLUMNS).where(_SAYS_SOMETHING).toArrow())
+        missing = set(range(first, last + 1)) - {one.version for one in found.commits}
+        if missing:
+            raise ValueError(f"{self._table}: its log lacks version {min(missing)}")
+        return found
+
+    def state(self, version: int) -> pa.Table:
+        """The files of a version as if it had added them: columns as `snapshots.ACTIONS`."""
+        files = DataFrame(self._at(version).allFiles().toDF(), self._session).selectExpr(
+            f"bigint({version}) as version",
+            "path",
+            "true as is_add",
+            "bigint(get_json_object(stats, '$.numRecords')) as rows",
+            "coalesce(deletionVector.cardinality, 0) as deleted",
+            "size as bytes",
+            "false as is_change",
+            "true as is_older",
+        )
+        return files.toArrow().cast(ACTIONS)
+
+    def location(self, path: str) -> str:
+        """The URI of a data file, by its path in the log, which is one that may begin here."""
+        if path.startswith("/") or ":" in path.split("/", 1)[0]:
+            return path
+        scheme, colon, rest = f"{self.root}/{path}".partition(":")
+        if "/../" in rest or "/./" in rest:
+            rest = posixpath.normpath(rest)
+        return scheme + colon + rest
+
+    def _at(self, version: int) -> Any:
+        if version == self.version:
+            return self._snapshot
+        none = jvm.of(self._session).scala.Option.empty()
+        return self._log.getSnapshotAt(version, none, none, False)
+
+
+def _parted(lines: pa.Table) -> Commits:
+    """Lines of commits as what each says of itself, and what they say of files."""
+    is_file = pc.is_valid(lines["path"])
+    actions = lines.filter(is_file).select(ACTIONS.names).cast(ACTIONS)
+    of_commit: dict[int, dict[str, Any]] = {version: {} for version in pc.unique(lines["version"]).to_pylist()}
+    others = lines.filter(pc.invert(is_file)).select(["version", "info", "txn", "table_id"])
+    for line in others.to_pylist():
+        found = of_commit[line["version"]]
+        if line["txn"] is not None:
+            found.setdefault("transactions", {})[line["txn"]["appId"]] = line["txn"]["version"]
+        for name in ("info", "table_id"):
+            if line[name] is not None:
+                found[name] = line[name]
+    return Commits([_commit(version, found) for version, found in sorted(of_commit.items())], actions)
+
+
+def _commit(version: int, found: Mapping[str, Any]) -> Commit:
+    info = found.get("info") or {}
+    metrics = dict(info.get("operationMetrics") or {})
+    millis = info.get("inCommitTimestamp") or info.get("timestamp")
+    return Commit(
+        version=version,
+        id=_id(version, info),
+        at=None if millis is None else datetime.fromtimestamp(millis / 1000, UTC),
+        operation=info.get("operation"),
+        message=info.get("userMetadata"),
+        author=info.get("userName") or info.get("engineInfo"),
+        table_id=found.get("table_id"),
+        transactions=found.get("transactions") or {},
+        copied=next((int(metrics[name]) for name in _COPIED if metrics.get(name)), 0),
+    )
+
+
+def _id(version: int, info: Mapping[str, Any]) -> str:
+    """Delta's own id of the commit; where another engine gave it none, one of what it says."""
+    if info.get("txnId"):
+        return str(info["txnId"])
+    said = [version, *(info.get(name) for name in ("timestamp", "operation", "engineInfo"))]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]

@@ -1,0 +1,268 @@
+"""What commits did to a table's blocks, and each snapshot's totals, carried on from the one before.
+
+A snapshot is a commit, a block a data file, a segment the blocks that one commit brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Numbers = npt.NDArray[np.float64]
+# What commits say of data files, a row for each action.
+ACTIONS = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("path", pa.string()),
+        ("is_add", pa.bool_()),
+        ("rows", pa.int64()),  # with those that a deletion vector hides; NULL: the log does not say
+        ("deleted", pa.int64()),
+        ("bytes", pa.int64()),
+        ("is_change", pa.bool_()),  # of the table's rows
+        ("is_older", pa.bool_()),  # of a checkpoint: an older commit brought the file
+    ]
+)
+# Live blocks before the first of the commits.
+BLOCKS = pa.schema(
+    [
+        ("path", pa.string()),
+        ("segment", pa.int64()),  # version of the commit that brought it; NULL: the log did not say
+        ("rows", pa.int64()),
+        ("deleted", pa.int64()),
+        ("bytes", pa.int64()),
+        ("bytes_uncompressed", pa.int64()),
+    ]
+)
+# What footers say of files.
+SIZES = pa.schema(
+    [("path", pa.string()), ("rows", pa.int64()), ("bytes_uncompressed", pa.int64())]
+)
+# What a commit did to a block. Numbers are differences: 1 block for one that came, 0 for one whose
+# deletion vector changed, -1 for one that went. Their sums up to a version are what it holds.
+CHANGES = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("path", pa.string()),
+        ("segment", pa.int64()),
+        ("blocks", pa.int64()),
+        ("row_count", pa.int64()),  # that readers see
+        ("deleted_rows", pa.int64()),
+        ("bytes", pa.int64()),
+        ("bytes_uncompressed", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a snapshot holds.
+
+    Attributes:
+        row_count, bytes_uncompressed: of the blocks of which they are known.
+        uncounted: blocks whose rows are not known.
+        unsized: blocks whose uncompressed bytes are not known.
+    """
+
+    segments: int = 0
+    blocks: int = 0
+    row_count: int = 0
+    bytes: int = 0
+    bytes_uncompressed: int = 0
+    uncounted: int = 0
+    unsized: int = 0
+
+
+@dataclass(frozen=True)
+class State:
+    """A table before some commits.
+
+    Attributes:
+        totals: of the snapshot.
+        blocks: those live blocks that the commits touch, columns as BLOCKS.
+        segments: number of live blocks of each segment that `blocks` are of; None for the blocks
+            of which the log did not say it.
+    """
+
+    totals: Totals = Totals()
+    blocks: pa.Table = field(default_factory=BLOCKS.empty_table)
+    segments: Mapping[int | None, int] = field(default_factory=dict)
+
+
+def follow(
+    before: State, versions: Sequence[int], actions: pa.Table, sizes: pa.Table
+) -> tuple[pa.Table, pa.Table]:
+    """What commits did to blocks, columns as CHANGES; and the totals of their snapshots.
+
+    Columns of the totals are those of `Totals`, with `version`; with `blocks_added`,
+    `blocks_removed`, `bytes_added`, `bytes_removed`; with `rows_added` and `rows_removed`, NULL
+    where the log does not say, and 0 for a commit that only moved rows. Where a commit wrote a file
+    again, all rows of the old file go and all of the new one come.
+
+    Args:
+        before: the table before the first of them.
+        versions: of the commits, rising; also those without actions.
+        actions: columns as ACTIONS.
+        sizes: columns as SIZES.
+    """
+    events = _events(before, actions, sizes)
+    changes = pa.table({name: events[name] for name in CHANGES.names}).cast(CHANGES)
+    return changes, _totals(before, np.asarray(versions, np.int64), events)
+
+
+def _events(before: State, actions: pa.Table, sizes: pa.Table) -> dict[str, Any]:
+    """A row for each block that a commit changed, in the order of paths and versions."""
+    kept = before.blocks
+    known = kept.num_rows
+    encoded = pa.chunked_array(
+        [*kept["path"].chunks, *actions["path"].chunks, *sizes["path"].chunks], pa.string()
+    )
+    encoded = encoded.combine_chunks().dictionary_encode()
+    codes = encoded.indices.to_numpy()
+    count = known + actions.num_rows
+    code, of_size = codes[:count], codes[count:]
+
+    def joined(name: str, more: pa.Table = actions) -> Numbers:
+        return np.concatenate([_floats(kept[name]), _floats(more[name])])
+
+    versions = np.concatenate([np.full(known, -1), actions["version"].to_numpy()])
+    is_add = np.concatenate([np.ones(known, bool), _flags(actions["is_add"])])
+    # Of two actions of a commit on one path the removal comes first.
+    order = np.lexsort((is_add, versions, code))
+    code, versions, is_add = code[order], versions[order], is_add[order]
+    files = len(encoded.dictionary)
+    rows = _of_file(files, code, joined("rows")[order])
+    size = _of_file(files, code, joined("bytes")[order])
+    opened = _of_file(files, of_size, _floats(sizes["rows"]))
+    rows = np.where(np.isnan(rows), opened, rows)
+    uncompressed = _of_file(files, of_size, _floats(sizes["bytes_uncompressed"]))
+    before_known = _of_file(files, codes[:known], _floats(kept["bytes_uncompressed"]))
+    uncompressed = np.where(np.isnan(before_known), uncompressed, before_known)
+    deleted = np.nan_to_num(joined("deleted")[order])
+    segment = np.concatenate(
+        [
+            _floats(kept["segment"]),
+            np.where(_flags(actions["is_older"]), np.nan, actions["version"].to_numpy()),
+        ]
+    )[order]
+    is_change = np.concatenate([np.zeros(known, bool), _flags(actions["is_change"])])[order]
+
+    # A path's last action in a commit says what is there after it.
+    last = np.append((code[1:] != code[:-1]) | (versions[1:] != versions[:-1]), True)[: len(code)]
+    code, versions, is_live = code[last], versions[last], is_add[last]
+    deleted, segment, is_change = deleted[last] * is_live, segment[last], is_change[last]
+    first = np.append(True, code[1:] != code[:-1])[: len(code)]
+    was_live = np.where(first, False, np.roll(is_live, 1))
+    was_deleted = np.where(first, 0, np.roll(deleted, 1))
+    # A segment is the commit that brought the block, not one that changed it since.
+    begins = first | ~was_live
+    place = np.maximum.accumulate(np.where(begins, np.arange(len(code)), 0))
+    segment = segment[place]
+
+    blocks = is_live.astype(np.int64) - was_live
+    # Not of blocks that were there before, nor of those that never were.
+    shown = (versions >= 0) & (is_live | was_live)
+    gone = np.where(blocks == 0, 0.0, blocks)
+    deleted_rows = deleted - was_deleted
+    return {
+        "version": versions[shown],
+        "path": encoded.dictionary.take(pa.array(code[shown])),
+        "segment": pa.array(segment[shown], from_pandas=True),
+        "blocks": blocks[shown],
+        "row_count": _times(gone, rows[code])[shown] - deleted_rows[shown],
+        "deleted_rows": deleted_rows[shown],
+        "bytes": _times(gone, size[code])[shown],
+        "bytes_uncompressed": _times(gone, uncompressed[code])[shown],
+        "is_change": is_change[shown],
+    }
+
+
+def _totals(before: State, versions: npt.NDArray[np.int64], events: dict[str, Any]) -> pa.Table:
+    at = np.searchsorted(versions, events["version"])
+    blocks, rows, size = events["blocks"], events["row_count"], events["bytes"]
+    uncompressed = events["bytes_uncompressed"]
+
+    def summed(values: Any) -> Numbers:
+        return np.bincount(at, values, minlength=len(versions))
+
+    differences = {
+        "blocks": blocks,
+        "row_count": np.nan_to_num(rows),
+        "bytes": np.nan_to_num(size),
+        "bytes_uncompressed": np.nan_to_num(uncompressed),
+        "uncounted": np.where(np.isnan(rows), blocks, 0),
+        "unsized": np.where(np.isnan(uncompressed), blocks, 0),
+    }
+    columns = {"version": versions} | {
+        name: (getattr(before.totals, name) + np.cumsum(summed(values))).astype(np.int64)
+        for name, values in differences.items()
+    }
+    columns["segments"] = before.totals.segments + np.cumsum(
+        _segments(before, versions, events, at)
+    )
+    moved = np.where(events["is_change"], rows, 0.0)
+    for name, values in (("blocks", blocks), ("bytes", np.nan_to_num(size)), ("rows", moved)):
+        columns[f"{name}_added"] = summed(np.maximum(values, 0))
+        columns[f"{name}_removed"] = summed(np.maximum(-values, 0))
+    return pa.table(
+        {
+            name: pa.array(values, from_pandas=True).cast(pa.int64())
+            for name, values in columns.items()
+        }
+    )
+
+
+def _segments(
+    before: State,
+    versions: npt.NDArray[np.int64],
+    events: dict[str, Any],
+    at: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """By how many segments each commit left more than it found."""
+    found = _floats(events["segment"])
+    names, code = np.unique(found, return_inverse=True)  # unknown ones are one
+    counts = {np.nan if name is None else name: n for name, n in before.segments.items()}
+    started = np.array(
+        [
+            next((n for name, n in counts.items() if np.isnan(name)), 0)
+            if np.isnan(one)
+            else counts.get(int(one), 0)
+            for one in names
+        ]
+    )
+    # One row for each segment and commit that changed it.
+    pairs, place = np.unique(code * len(versions) + at, return_inverse=True)
+    change = np.bincount(place, events["blocks"], minlength=len(pairs)).astype(np.int64)
+    segment, commit = pairs // max(len(versions), 1), pairs % max(len(versions), 1)
+    first = np.append(True, segment[1:] != segment[:-1])[: len(segment)]
+    total = np.cumsum(change)
+    begun = (total - change)[first][np.cumsum(first) - 1] if len(segment) else total
+    after = total - begun + started[segment] if len(segment) else total
+    crossed = (after > 0).astype(np.int64) - (after - change > 0)
+    return np.bincount(commit, crossed, minlength=len(versions)).astype(np.int64)
+
+
+def _times(blocks: Numbers, value: Numbers) -> Numbers:
+    """0 where the number of blocks is the same, whatever the value."""
+    return np.where(blocks == 0, 0.0, blocks * value)
+
+
+def _of_file(files: int, code: npt.NDArray[np.int64], values: Numbers) -> Numbers:
+    """What is known of each file; a Parquet file never changes, so any action may say it."""
+    found = np.full(files, np.nan)
+    np.fmax.at(found, code, values)
+    return found
+
+
+def _floats(values: Any) -> Numbers:
+    """NaN for NULL."""
+    return np.asarray(pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def _flags(values: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(values.to_numpy(), bool)

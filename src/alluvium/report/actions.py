@@ -1,0 +1,258 @@
+"""What the commits of tables did, kept from run to run: all that snapshots, segments and blocks say.
+
+A run reads the commits that it has not seen, and opens the files whose footers it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from alluvium.delta import footers
+from alluvium.delta.arrivals import stream_note
+from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.delta.marks import MERGED_THROUGH, STREAM_EPOCH
+from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, follow
+from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, Kept, Seen
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: the name of its model, and its own as SQL writes it."""
+
+    model: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """What is to be kept beside what is kept already.
+
+    Attributes:
+        rows: columns as ACTION_ROWS.
+        forget: names of tables that are gone, or were made again: what is kept of them is no
+            longer true.
+    """
+
+    rows: pa.Table
+    forget: list[str]
+
+
+def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> Unseen:
+    """Read what the logs of the tables say that is not kept.
+
+    Args:
+        kept: name of the table that keeps it, columns as ACTION_ROWS; None for none.
+
+    Raises:
+        ValueError: one of them is no Delta table, or its log lacks a commit.
+    """
+    keeps = Kept(session, kept)
+    seen = keeps.seen()
+    found, forget = [ACTION_ROWS.empty_table()], sorted(seen.keys() - {one.name for one in tables})
+    for table in tables:
+        table_log = TableLog(session, table.name)
+        last = seen.get(table.name)
+        if last is not None and not _continues(table_log, last):
+            forget.append(table.name)
+            last = None
+        if last is None or last.version < table_log.version:
+            found.append(_Reading(session, table, table_log, keeps, last).rows())
+    return Unseen(pa.concat_tables(found), forget)
+
+
+def _continues(table_log: TableLog, last: Seen) -> bool:
+    """Whether the log is the one that was seen: a table may be dropped and made again."""
+    if table_log.version < last.version:
+        return False
+    found = table_log.id_of(last.version)
+    return found is None or found == last.id
+
+
+class _Reading:
+    """Reads what the log of one table says after the newest commit that was seen."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        table: Table,
+        table_log: TableLog,
+        kept: Kept,
+        last: Seen | None,
+    ) -> None:
+        self._session, self._table, self._log = session, table, table_log
+        self._kept, self._last = kept, last
+
+    def rows(self) -> pa.Table:
+        first = 0 if self._last is None else self._last.version + 1
+        begins = first
+        if self._last is None or self._log.id_of(first) is None:
+            begins = max(first, self._log.earliest())
+        read = self._log.read(begins, self._log.version)
+        # Commits before it are gone: what its checkpoint has stands for what they did.
+        is_begun = begins > first
+        if is_begun:
+            before, actions = self._begun(begins, read.actions)
+        else:
+            actions = read.actions
+            before = self._before(pc.unique(actions["path"]))
+        opened = self._footers(actions, before)
+        versions = [one.version for one in read.commits]
+        changes, totals = follow(before, versions, actions, _sizes(opened))
+        ids = self._table_ids(read.commits, begins if is_begun else None)
+        commits = self._commits(read.commits, totals, begins if is_begun else None)
+        return pa.concat_tables(
+            [
+                self._rows(ids, totals["version"], commit=commits),
+                self._rows(ids, changes["version"], block=self._blocks(changes, opened)),
+            ]
+        )
+
+    def _before(self, paths: pa.Array | None) -> State:
+        if self._last is None:
+            return State()
+        return self._kept.state(self._table.name, self._last, paths)
+
+    def _begun(self, begins: int, actions: pa.Table) -> tuple[State, pa.Table]:
+        """The state that was seen last, and actions that lead to that of `begins` at once."""
+        before, state = self._before(None), self._log.state(begins)
+        own = actions.filter(pc.equal(actions["version"], begins))
+        brought = own.filter(own["is_add"])["path"]
+        is_older = pc.invert(pc.is_in(state["path"], brought.combine_chunks()))
+        state = state.set_column(ACTIONS.get_field_index("is_older"), "is_older", is_older)
+        gone = before.blocks.filter(
+            pc.invert(pc.is_in(before.blocks["path"], state["path"].combine_chunks()))
+        )
+        removals = pa.table(
+            {
+                "version": pa.array([begins] * gone.num_rows, pa.int64()),
+                "path": gone["path"],
+                "is_add": pa.array([False] * gone.num_rows),
+                "rows": gone["rows"],
+                "deleted": gone["deleted"],
+                "bytes": gone["bytes"],
+                "is_change": pa.array([False] * gone.num_rows),
+                "is_older": pa.array([True] * gone.num_rows),
+            }
+        ).cast(ACTIONS)
+        later = actions.filter(pc.greater(actions["version"], begins))
+        return before, pa.concat_tables([state, removals, later])
+
+    def _footers(self, actions: pa.Table, before: State) -> pa.Table:
+        """Footers of the files that came: `path`, `location` and `footer`, NULL if there is none."""
+        added = actions.filter(actions["is_add"]).select(["path", "bytes"])
+        new = added.filter(
+            pc.invert(pc.is_in(added["path"], before.blocks["path"].combine_chunks()))
+        )
+        new = new.group_by("path").aggregate([("bytes", "max")])
+        locations = pa.array(map(self._log.location, new["path"].to_pylist()), pa.string())
+        new = new.append_column("location", locations)
+        known = self._kept.footers(locations)
+        unknown = new.filter(
+            pc.invert(pc.is_in(new["location"], known["location"].combine_chunks()))
+        )
+        read = [known]
+        if unknown.num_rows:
+            wanted = pa.table({"location": unknown["location"], "bytes": unknown["bytes_max"]})
+            read.append(footers.of_many(self._session, wanted).cast(known.schema))
+        every = pa.concat_tables(read).combine_chunks()
+        place = pc.index_in(locations, every["location"].combine_chunks())
+        return pa.table(
+            {
+                "path": new["path"],
+                "location": locations,
+                "footer": every["footer"].combine_chunks().take(place),
+            }
+        )
+
+    def _table_ids(self, commits: Sequence[Commit], begun: int | None) -> dict[int, str]:
+        """The id of the table's metadata in each version."""
+        now = self._last.table_id if self._last else ""
+        ids = {}
+        for one in commits:
+            if one.version == begun:
+                now = self._log.table_id(begun)
+            now = one.table_id or now
+            ids[one.version] = now
+        return ids
+
+    def _commits(
+        self, commits: Sequence[Commit], totals: pa.Table, begun: int | None
+    ) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        known = {self._last.version: self._last.id} if self._last else {}
+        for one, sums in zip(commits, totals.to_pylist(), strict=True):
+            feed, batch = _batch(self._table.model, one)
+            for name in ("rows_added", "rows_removed"):
+                if sums[name] is not None:
+                    sums[name] = max(sums[name] - one.copied, 0)
+            row = {name: sums[name] for name in COMMIT.names if name in sums} | {
+                "snapshot_id": one.id,
+                "previous_snapshot_id": known.get(one.version - 1),
+                "committed_at": one.at,
+                "operation": one.operation,
+                "message": one.message,
+                "feed": feed,
+                "batch": batch,
+                "author": one.author,
+            }
+            if one.version == begun:
+                row |= {name: None for name in row if name.endswith(("_added", "_removed"))}
+            known[one.version] = one.id
+            rows.append(row)
+        return rows
+
+    def _blocks(self, changes: pa.Table, opened: pa.Table) -> pa.Array:
+        place = pc.index_in(changes["path"], opened["path"].combine_chunks())
+        came = pc.if_else(pc.equal(changes["blocks"], 1), place, None).combine_chunks()
+        columns = {name: changes[name] for name in BLOCK.names if name in changes.column_names}
+        columns |= {name: opened[name].combine_chunks().take(came) for name in ("location", "footer")}
+        arrays = [
+            one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one
+            for one in (columns[name] for name in BLOCK.names)
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(BLOCK))
+
+    def _rows(
+        self, ids: Mapping[int, str], versions: pa.ChunkedArray, commit: Any = None, block: Any = None
+    ) -> pa.Table:
+        count = len(versions)
+        columns = {
+            "model": [self._table.model] * count,
+            "table_name": [self._table.name] * count,
+            "table_id": [ids[one] for one in versions.to_pylist()],
+            "version": versions,
+            "commit": pa.array([None] * count if commit is None else commit, COMMIT),
+            "block": pa.nulls(count, BLOCK) if block is None else block,
+        }
+        return pa.table(columns, schema=ACTION_ROWS)
+
+
+def _sizes(opened: pa.Table) -> pa.Table:
+    footer = opened["footer"].combine_chunks()
+    return pa.table(
+        {
+            "path": opened["path"],
+            "rows": pc.struct_field(footer, "rows"),
+            "bytes_uncompressed": pc.struct_field(footer, "bytes_uncompressed"),
+        }
+    ).cast(SIZES)
+
+
+def _batch(model: str, commit: Commit) -> tuple[str | None, int | None]:
+    """The model whose batch of events a commit brought, and the batch; None for none."""
+    note = stream_note({"userMetadata": commit.message})
+    if note is not None:
+        return model, note["batch_id"]
+    for app, number in commit.transactions.items():
+        if app.startswith(MERGED_THROUGH) and not app.startswith(STREAM_EPOCH):
+            unique_id = app.removeprefix(MERGED_THROUGH).rpartition("/")[0]
+            return unique_id.split(".", 2)[-1], number
+    return None, None
+
+
