@@ -5,10 +5,5 @@
   {%- if kind not in kinds -%}
     {%- do exceptions.raise_compiler_error("alluvium.storage: '" ~ kind ~ "'; accepted: " ~ kinds | join(', ')) -%}
   {%- endif -%}
-  {%- set nodes = [] -%}
-  {%- for node in (graph.nodes.values() if execute else []) if node.resource_type == 'model' -%}
-    {%- set meta = node.config.get('meta') or {} -%}
-    {%- if 'alluvium_layout' in meta or 'alluvium_merge' in meta -%}{%- do nodes.append(node) -%}{%- endif -%}
-  {%- endfor -%}
-  {{ return(alluvium._storage_of(kind, nodes, 'alluvium.storage')) }}
+  {{ return(alluvium._storage_of(kind, alluvium._managed_models(), 'alluvium.storage')) }}
 {% endmacro %}

@@ -1,13 +1,34 @@
-{#- The same of these models' tables, as far as there are any; nothing under --empty. -#}
+{#- A view of what the logs of these models' tables say, as far as there are any; nothing under --empty. -#}
 {% macro _storage_of(kind, nodes, who) %}
-  {%- if not execute or flags.INTROSPECT is sameas false -%}
-    {#- There is no connection. -#}
-    {{ return(alluvium._quote('__alluvium_' ~ kind)) }}
-  {%- endif -%}
+  {%- if not alluvium._reads_logs(who) -%}{{ return(alluvium._quote('__alluvium_' ~ kind)) }}{%- endif -%}
+  {{ return(adapter.storage(kind, alluvium._tables_of(nodes))) }}
+{% endmacro %}
+
+
+{#- Whether logs can be read now: not where there is no connection. Raises on a target that reads none. -#}
+{% macro _reads_logs(who) %}
+  {%- if not execute or flags.INTROSPECT is sameas false -%}{{ return(false) }}{%- endif -%}
   {%- if target.type != 'alluvium' -%}
     {%- do exceptions.raise_compiler_error(who ~ ': the target is of type ' ~ target.type ~ ', which does not read the logs of'
         ~ " tables; accepted: alluvium. For other targets let `enabled` in the config say: target.type == 'alluvium'.") -%}
   {%- endif -%}
+  {{ return(true) }}
+{% endmacro %}
+
+
+{#- The models whose tables we look after. -#}
+{% macro _managed_models() %}
+  {%- set nodes = [] -%}
+  {%- for node in (graph.nodes.values() if execute else []) if node.resource_type == 'model' -%}
+    {%- set meta = node.config.get('meta') or {} -%}
+    {%- if 'alluvium_layout' in meta or 'alluvium_merge' in meta -%}{%- do nodes.append(node) -%}{%- endif -%}
+  {%- endfor -%}
+  {{ return(nodes) }}
+{% endmacro %}
+
+
+{#- The tables of these models, as far as there are any; none under --empty. -#}
+{% macro _tables_of(nodes) %}
   {%- set tables = [] -%}
   {%- for node in nodes if not flags.EMPTY -%}
     {%- set table = alluvium._existing_relation(node) -%}
@@ -17,7 +38,7 @@
       }) -%}
     {%- endif -%}
   {%- endfor -%}
-  {{ return(adapter.storage(kind, tables)) }}
+  {{ return(tables) }}
 {% endmacro %}
 
 

@@ -178,7 +178,9 @@ def _parted(lines: pa.Table) -> Commits:
     """Lines of commits as what each says of itself, and what they say of files."""
     is_file = pc.is_valid(lines["path"])
     actions = lines.filter(is_file).select(ACTIONS.names).cast(ACTIONS)
-    of_commit: dict[int, dict[str, Any]] = {version: {} for version in pc.unique(lines["version"]).to_pylist()}
+    of_commit: dict[int, dict[str, Any]] = {
+        version: {} for version in pc.unique(lines["version"]).to_pylist()
+    }
     others = lines.filter(pc.invert(is_file)).select(["version", "info", "txn", "table_id"])
     for line in others.to_pylist():
         found = of_commit[line["version"]]
@@ -187,7 +189,9 @@ def _parted(lines: pa.Table) -> Commits:
         for name in ("info", "table_id"):
             if line[name] is not None:
                 found[name] = line[name]
-    return Commits([_commit(version, found) for version, found in sorted(of_commit.items())], actions)
+    return Commits(
+        [_commit(version, found) for version, found in sorted(of_commit.items())], actions
+    )
 
 
 def _commit(version: int, found: Mapping[str, Any]) -> Commit:

@@ -93,7 +93,8 @@ def of_many(session: SparkSession, files: pa.Table) -> pa.Table:
     loader = java.java.lang.Thread.currentThread().getContextClassLoader()
     reader = java.java.lang.Class.forName(_READER, True, loader)
     conf = session._jsparkSession.sessionState().newHadoopConf()
-    arguments = session.sparkContext._gateway.new_array(java.java.lang.Object, 1)
+    gateway: Any = session.sparkContext._gateway
+    arguments = gateway.new_array(java.java.lang.Object, 1)
     arguments[0] = conf
     kind = java.org.apache.spark.sql.types.DataType.fromJson(from_arrow_type(FOOTER).json())
     session._jsparkSession.udf().register(

@@ -22,6 +22,9 @@ BACKOFF = "alluvium.pause"
 # Before the id of a candidate's table: the version of it that a published table shows, -1 where it
 # shows another table. Read by `delta.published`.
 PUBLISHED = "alluvium/published/"
+# The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
+# appends. Read by Delta.
+ACTIONS_KEPT = "alluvium.actions"
 
 # Tags of data files.
 

@@ -85,7 +85,7 @@ def _compile(path: Path, jars: list[Path]) -> None:
         )
         if ran.returncode != 0 or not fresh.exists():
             raise EngineError(
-                f"The log store for local disks ({_SOURCES[0].parent}) cannot be compiled with Spark's Janino"
+                f"The package's Java ({_SOURCES[0].parent}) cannot be compiled with Spark's Janino"
                 f" in {shipped}:\n{(ran.stderr or ran.stdout).strip()[:2000]}"
             )
         with fresh.open("rb") as written:

@@ -1,1 +1,1 @@
-"""What tables went through: their snapshots, segments and blocks, and the history on the console."""
+"""What tables went through: their snapshots, segments and blocks, and their history in lines."""

@@ -1,4 +1,4 @@
-"""What the commits of tables did, kept from run to run: all that snapshots, segments and blocks say.
+"""What the commits of tables did, kept from run to run: snapshots, segments and blocks rest on it.
 
 A run reads the commits that it has not seen, and opens the files whose footers it does not know.
 """
@@ -11,14 +11,19 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from alluvium.delta import footers
+from alluvium.delta import footers, log
 from alluvium.delta.arrivals import stream_note
 from alluvium.delta.commit_files import Commit, TableLog
-from alluvium.delta.marks import MERGED_THROUGH, STREAM_EPOCH
+from alluvium.delta.marks import ACTIONS_KEPT, MERGED_THROUGH, STREAM_EPOCH
+from alluvium.names import literal
 from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, follow
 from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, Kept, Seen
+
+_APPLICATION = "spark.databricks.delta.write.txnAppId"
+_NUMBER = "spark.databricks.delta.write.txnVersion"
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,44 @@ def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> 
         if last is None or last.version < table_log.version:
             found.append(_Reading(session, table, table_log, keeps, last).rows())
     return Unseen(pa.concat_tables(found), forget)
+
+
+def make_way(session: SparkSession, kept: str, found: Unseen) -> None:
+    """Prepare `kept`, and this session, for the one INSERT of the rows that comes next.
+
+    Rows of tables that are to be forgotten are deleted. Of two runs that read the same state of
+    `kept` one inserts: the other is told, or inserts nothing where it comes later.
+    """
+    if found.forget:
+        names = ", ".join(map(literal, found.forget))
+        session.sql(f"delete from {kept} where table_name in ({names})")
+    session.conf.set(_APPLICATION, ACTIONS_KEPT)
+    session.conf.set(_NUMBER, str(log.version(session, kept) + 1))
+
+
+def of_table(session: SparkSession, table: Table, kept: str | None) -> DataFrame:
+    """What the commits of one table did, columns as ACTION_ROWS: what is kept, and what is not.
+
+    Raises:
+        ValueError: it is no Delta table, or its log lacks a commit.
+    """
+    found = unseen(session, [table], kept)
+    rows = session.createDataFrame(found.rows)
+    if kept is None or table.name in found.forget:
+        return rows
+    return session.table(kept).where(F.col("table_name") == table.name).unionByName(rows)
+
+
+def check_version(rows: DataFrame, table: str, version: Any) -> None:
+    """Raises ValueError unless the rows, as `of_table` gives them, tell a version of the table."""
+    commits = rows.where("commit is not null")
+    is_number = isinstance(version, int) and not isinstance(version, bool)
+    if is_number and commits.where(F.col("version") == version).limit(1).count():
+        return
+    first, last = commits.selectExpr("min(version)", "max(version)").collect()[0]
+    raise ValueError(
+        f"version is {version!r}; accepted: those of {table} that its log tells, {first} to {last}"
+    )
 
 
 def _continues(table_log: TableLog, last: Seen) -> bool:
@@ -144,7 +187,7 @@ class _Reading:
         return before, pa.concat_tables([state, removals, later])
 
     def _footers(self, actions: pa.Table, before: State) -> pa.Table:
-        """Footers of the files that came: `path`, `location` and `footer`, NULL if there is none."""
+        """Footers of the files that came: `path`, `location` and `footer`, NULL for none."""
         added = actions.filter(actions["is_add"]).select(["path", "bytes"])
         new = added.filter(
             pc.invert(pc.is_in(added["path"], before.blocks["path"].combine_chunks()))
@@ -211,7 +254,9 @@ class _Reading:
         place = pc.index_in(changes["path"], opened["path"].combine_chunks())
         came = pc.if_else(pc.equal(changes["blocks"], 1), place, None).combine_chunks()
         columns = {name: changes[name] for name in BLOCK.names if name in changes.column_names}
-        columns |= {name: opened[name].combine_chunks().take(came) for name in ("location", "footer")}
+        columns |= {
+            name: opened[name].combine_chunks().take(came) for name in ("location", "footer")
+        }
         arrays = [
             one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one
             for one in (columns[name] for name in BLOCK.names)
@@ -219,7 +264,11 @@ class _Reading:
         return pa.StructArray.from_arrays(arrays, fields=list(BLOCK))
 
     def _rows(
-        self, ids: Mapping[int, str], versions: pa.ChunkedArray, commit: Any = None, block: Any = None
+        self,
+        ids: Mapping[int, str],
+        versions: pa.ChunkedArray,
+        commit: Any = None,
+        block: Any = None,
     ) -> pa.Table:
         count = len(versions)
         columns = {
@@ -254,5 +303,3 @@ def _batch(model: str, commit: Commit) -> tuple[str | None, int | None]:
             unique_id = app.removeprefix(MERGED_THROUGH).rpartition("/")[0]
             return unique_id.split(".", 2)[-1], number
     return None, None
-
-

@@ -23,7 +23,10 @@ from alluvium.plan.layout.settings import parse_layout
 
 pytestmark = pytest.mark.spark
 ON = ("--vars", "{alluvium_storage: true}")
-STORAGE = {"alluvium_fragments", "alluvium_buckets", "alluvium_compactions"}
+STORAGE = {
+    *("alluvium_fragments", "alluvium_buckets", "alluvium_compactions"),
+    *("alluvium_actions", "alluvium_snapshots", "alluvium_segments", "alluvium_blocks"),
+}
 LAYOUT = {
     "sort_by": ["service", "status"],
     "bucket_by": {"column": "day", "window": "day"},

@@ -41,6 +41,8 @@ REPLACED = {
     "stream_mistakes",
     "stream_response",
     "sync_fields",
+    "table_actions",
+    "unseen_actions",
     "with_bucket_column",
     "write_window",
 }

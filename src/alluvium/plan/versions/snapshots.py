@@ -40,9 +40,7 @@ BLOCKS = pa.schema(
     ]
 )
 # What footers say of files.
-SIZES = pa.schema(
-    [("path", pa.string()), ("rows", pa.int64()), ("bytes_uncompressed", pa.int64())]
-)
+SIZES = pa.schema([("path", pa.string()), ("rows", pa.int64()), ("bytes_uncompressed", pa.int64())])
 # What a commit did to a block. Numbers are differences: 1 block for one that came, 0 for one whose
 # deletion vector changed, -1 for one that went. Their sums up to a version are what it holds.
 CHANGES = pa.schema(
@@ -222,7 +220,7 @@ def _segments(
     versions: npt.NDArray[np.int64],
     events: dict[str, Any],
     at: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
+) -> Numbers:
     """By how many segments each commit left more than it found."""
     found = _floats(events["segment"])
     names, code = np.unique(found, return_inverse=True)  # unknown ones are one
@@ -244,7 +242,7 @@ def _segments(
     begun = (total - change)[first][np.cumsum(first) - 1] if len(segment) else total
     after = total - begun + started[segment] if len(segment) else total
     crossed = (after > 0).astype(np.int64) - (after - change > 0)
-    return np.bincount(commit, crossed, minlength=len(versions)).astype(np.int64)
+    return np.bincount(commit, crossed, minlength=len(versions))
 
 
 def _times(blocks: Numbers, value: Numbers) -> Numbers:

@@ -16,6 +16,7 @@ from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
 from dbt.adapters.alluvium.verbs.preparing import Preparing
 from dbt.adapters.alluvium.verbs.quoting import Quoting
+from dbt.adapters.alluvium.verbs.reporting import Reporting
 from dbt.adapters.alluvium.verbs.running_python import RunningPython
 from dbt.adapters.alluvium.verbs.seeding import Seeding
 from dbt.adapters.alluvium.verbs.streaming import Streaming
@@ -34,6 +35,7 @@ class AlluviumAdapter(
     Streaming,
     Overwriting,
     Compacting,
+    Reporting,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
 

@@ -1,0 +1,1 @@
+select * from {{ alluvium._unseen_actions() }}

@@ -1,0 +1,1 @@
+{{ alluvium._block_rows(ref('alluvium_actions')) }}

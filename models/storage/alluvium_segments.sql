@@ -1,0 +1,1 @@
+{{ alluvium._segment_rows(ref('alluvium_actions')) }}

@@ -1,0 +1,1 @@
+{{ alluvium._snapshot_rows(ref('alluvium_actions')) }}

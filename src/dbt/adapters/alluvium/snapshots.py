@@ -1,0 +1,68 @@
+"""Snapshots, segments and blocks of tables between dbt and the library, in views of a session."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
+
+from alluvium.names import quoted
+from alluvium.report import actions
+
+_VIEW = "__alluvium_actions"
+
+
+def unseen(session: SparkSession, tables: Sequence[Mapping[str, Any]], kept: str | None) -> str:
+    """Leave what `kept` does not keep of the tables in a temporary view; its name.
+
+    What `kept` has of tables that are gone, or were made again, is deleted.
+
+    Args:
+        tables: of each `model`, its name, and `table`, as SQL writes it.
+        kept: the table of the model `alluvium_actions`; None where it is built new.
+
+    Raises:
+        DbtRuntimeError: a log lacks a commit.
+    """
+    wanted = [actions.Table(one["model"], one["table"]) for one in tables]
+    with _mistakes("alluvium_actions"):
+        found = actions.unseen(session, wanted, kept)
+    if kept is not None:
+        actions.make_way(session, kept, found)
+    view = quoted(_VIEW)
+    session.createDataFrame(found.rows).createOrReplaceTempView(view)
+    return view
+
+
+def of_table(
+    session: SparkSession, table: str, model: str, kept: str | None, version: Any, who: str
+) -> str:
+    """Leave what the commits of one table did in a temporary view; its name.
+
+    Args:
+        kept: the table of the model `alluvium_actions`, if there is one.
+        version: one that the log tells; None for the newest.
+        who: for the message of an error.
+
+    Raises:
+        DbtRuntimeError: the table is none of Delta's, or has no such version.
+    """
+    with _mistakes(who):
+        rows = actions.of_table(session, actions.Table(model, table), kept)
+        if version is not None:
+            actions.check_version(rows, table, version)
+    view = quoted(f"{_VIEW}_{hashlib.sha256(table.encode()).hexdigest()[:16]}")
+    rows.createOrReplaceTempView(view)
+    return view
+
+
+@contextmanager
+def _mistakes(who: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise DbtRuntimeError(f"{who}: {error}") from error

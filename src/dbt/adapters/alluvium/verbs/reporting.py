@@ -1,0 +1,29 @@
+"""What tables went through: their snapshots, segments and blocks, and the log of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt.adapters.base import available
+
+from dbt.adapters.alluvium import snapshots
+from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.verbs.base import SessionAdapter
+
+
+class Reporting(SessionAdapter):
+    @available.parse(lambda *a, **k: "")
+    def unseen_actions(self, tables: list[dict[str, Any]], kept: str | None) -> str:
+        """The name of a view of what commits did that is not kept; `snapshots.unseen`."""
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
+        with spark_errors():
+            return snapshots.unseen(self._handle.session, tables, kept)
+
+    @available.parse(lambda *a, **k: "")
+    def table_actions(
+        self, table: str, model: str, kept: str | None, version: Any, who: str
+    ) -> str:
+        """The name of a view of what the commits of a table did; `snapshots.of_table`."""
+        self._handle.cursor()
+        with spark_errors():
+            return snapshots.of_table(self._handle.session, table, model, kept, version, who)
