@@ -9,10 +9,12 @@ from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote
 
 import duckdb
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from deltalake import DeltaTable
@@ -256,6 +258,81 @@ def test_compactions_are_those_of_the_history(project: Project) -> None:
         assert 0 < one["cpu_seconds"] <= one["core_seconds"] + 0.05 < 600
         assert abs((one["committed_at"] - commit["timestamp"]).total_seconds()) < 60
         assert pd.isna(one["relabelled"])
+
+
+def snapshots(project: Project, table: str) -> pd.DataFrame:
+    query = f"select * from {{s}}.alluvium_snapshots where model = '{table}' order by version"
+    return project.sql(query).set_index("version")
+
+
+def plain_bytes(file: Path) -> int:
+    """Bytes of a file's columns before compression, as PyArrow reads its footer."""
+    footer = pq.read_metadata(file)
+    return sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
+
+
+def check_snapshots(project: Project, table: str) -> pd.DataFrame:
+    """Every snapshot beside what delta-rs, PyArrow and Delta's history say of it."""
+    commits, ours = history(project, table), snapshots(project, table)
+    assert ours.index.tolist() == commits.index.tolist()
+    assert ours["operation"].tolist() == commits["operation"].tolist()
+    assert ours["previous_snapshot_id"].tolist() == [None, *ours["snapshot_id"].tolist()[:-1]]
+    assert ours.index[ours["is_head"]].tolist() == [commits.index.max()]
+    root, before, deleted = folder(project, table), set(), False
+    for version, one in ours.iterrows():
+        files = pa.table(DeltaTable(root, version=int(version)).get_add_actions()).to_pandas()
+        paths = set(files["path"])
+        assert one["blocks"] == len(paths)
+        assert one["blocks_added"] == len(paths - before)
+        assert one["blocks_removed"] == len(before - paths)
+        assert one["bytes"] == files["size_bytes"].sum()
+        assert one["bytes_uncompressed"] == sum(plain_bytes(root / unquote(path)) for path in paths)
+        deleted = deleted or one["operation"] == "DELETE"
+        if not deleted:
+            assert one["row_count"] == files["num_records"].sum()
+        before = paths
+    assert one["row_count"] == project.sql(f"select count(*) as n from {{s}}.{table}")["n"][0]
+    net = (ours["rows_added"] - ours["rows_removed"]).cumsum()
+    assert net.tolist() == ours["row_count"].tolist()
+    return ours
+
+
+def test_snapshots_are_what_other_engines_see(project: Project) -> None:
+    ours = check_snapshots(project, "logs")
+    deleted = ours[ours["operation"] == "DELETE"].iloc[0]
+    metrics = history(project, "logs").loc[deleted.name, "operationMetrics"]
+    assert str(deleted["rows_removed"]) == metrics["numDeletedRows"] != "0"
+    assert deleted["rows_added"] == 0
+    moved = ours[ours["operation"] == "OPTIMIZE"]
+    assert (moved["blocks_removed"] > 0).all()
+    assert (moved[["rows_added", "rows_removed"]] == 0).all(axis=None)
+
+
+def test_segments_and_blocks_are_those_of_head(project: Project) -> None:
+    blocks = project.sql("select * from {s}.alluvium_blocks where model = 'logs'").set_index("path")
+    files, root = fragments(project), folder(project, "logs")
+    assert sorted(blocks.index) == sorted(files.index)
+    same = ["row_count", "deleted_rows", "bytes"]
+    assert blocks.loc[files.index, same].to_dict() == files[same].to_dict()
+    for path, one in blocks.iterrows():
+        footer = pq.read_metadata(root / path)
+        chunks = [footer.row_group(0).column(n) for n in range(footer.num_columns)]
+        assert one["row_groups"] == footer.num_row_groups == 1
+        assert one["compression"] == chunks[0].compression.lower()
+        assert [tuple(column.values()) for column in one["columns"]] == [
+            (c.path_in_schema, c.total_compressed_size, c.total_uncompressed_size) for c in chunks
+        ]
+    segments = project.sql("select * from {s}.alluvium_segments where model = 'logs'")
+    by_segment = blocks.groupby("segment")[[*same, "bytes_uncompressed"]].sum()
+    assert segments.set_index("segment")[by_segment.columns].to_dict() == by_segment.to_dict()
+    head = snapshots(project, "logs").iloc[-1]
+    assert (head["segments"], head["blocks"]) == (len(segments), len(blocks))
+    for _, one in segments.iterrows():
+        lines = (root / f"_delta_log/{one['segment']:020}.json").read_text().splitlines()
+        brought = {found["add"]["path"] for found in map(json.loads, lines) if "add" in found}
+        mine = blocks[blocks["segment"] == one["segment"]]
+        assert len(mine) == one["blocks"]
+        assert set(mine.index) <= brought
 
 
 def limit(project: Project, **most: Any) -> None:

@@ -186,7 +186,7 @@ def _totals(before: State, versions: npt.NDArray[np.int64], events: dict[str, An
     uncompressed = events["bytes_uncompressed"]
 
     def summed(values: Any) -> Numbers:
-        return np.bincount(at, values, minlength=len(versions))
+        return np.asarray(np.bincount(at, values, minlength=len(versions)), float)
 
     differences = {
         "blocks": blocks,
@@ -242,7 +242,7 @@ def _segments(
     begun = (total - change)[first][np.cumsum(first) - 1] if len(segment) else total
     after = total - begun + started[segment] if len(segment) else total
     crossed = (after > 0).astype(np.int64) - (after - change > 0)
-    return np.bincount(commit, crossed, minlength=len(versions))
+    return np.asarray(np.bincount(commit, crossed, minlength=len(versions)), float)
 
 
 def _times(blocks: Numbers, value: Numbers) -> Numbers:
