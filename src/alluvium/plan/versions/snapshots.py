@@ -109,7 +109,9 @@ def follow(
         sizes: columns as SIZES.
     """
     events = _events(before, actions, sizes)
-    changes = pa.table({name: events[name] for name in CHANGES.names}).cast(CHANGES)
+    changes = pa.table(
+        {name: pa.array(events[name], from_pandas=True) for name in CHANGES.names}
+    ).cast(CHANGES)
     return changes, _totals(before, np.asarray(versions, np.int64), events)
 
 
@@ -205,8 +207,10 @@ def _totals(before: State, versions: npt.NDArray[np.int64], events: dict[str, An
     )
     moved = np.where(events["is_change"], rows, 0.0)
     for name, values in (("blocks", blocks), ("bytes", np.nan_to_num(size)), ("rows", moved)):
-        columns[f"{name}_added"] = summed(np.maximum(values, 0))
-        columns[f"{name}_removed"] = summed(np.maximum(-values, 0))
+        # What is not known of a block that came is not known of what the commit brought.
+        is_more = np.where(np.isnan(values), blocks, values) > 0
+        columns[f"{name}_added"] = summed(np.where(is_more, values, 0))
+        columns[f"{name}_removed"] = summed(np.where(is_more, 0, -values))
     return pa.table(
         {
             name: pa.array(values, from_pandas=True).cast(pa.int64())
