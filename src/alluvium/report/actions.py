@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from alluvium.delta import footers, log
 from alluvium.delta.arrivals import stream_note
 from alluvium.delta.commit_files import Commit, TableLog
-from alluvium.delta.marks import ACTIONS_KEPT, MERGED_THROUGH, STREAM_EPOCH
+from alluvium.delta.marks import ACTIONS_KEPT, MERGED_THROUGH
 from alluvium.names import literal
 from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, follow
 from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, Kept, Seen
@@ -299,7 +299,7 @@ def _batch(model: str, commit: Commit) -> tuple[str | None, int | None]:
     if note is not None:
         return model, note["batch_id"]
     for app, number in commit.transactions.items():
-        if app.startswith(MERGED_THROUGH) and not app.startswith(STREAM_EPOCH):
-            unique_id = app.removeprefix(MERGED_THROUGH).rpartition("/")[0]
+        unique_id = app.removeprefix(MERGED_THROUGH).rpartition("/")[0]
+        if app.startswith(MERGED_THROUGH) and unique_id.startswith("model."):
             return unique_id.split(".", 2)[-1], number
     return None, None
