@@ -1,6 +1,6 @@
 """OurAirports' runways: a real table's changes over 1,476 versions, and what they lead to.
 
-`tests/data/runways_cdc.parquet` has one row for each change, sorted by version, with
+`src/alluvium/demo/data/runways_cdc.parquet` has one row for each change, sorted by version, with
 
 - `version` bigint, 0 to 1475: the published version of the file that brought the change
 - `commit`, `ts` string: the version's commit and time (ISO 8601 with offset, rising)
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-FILE = Path(__file__).parents[1] / "data" / "runways_cdc.parquet"
+FILE = Path(__file__).parents[2] / "src/alluvium/demo/data/runways_cdc.parquet"
 
 IMAGE = pa.schema(
     [
@@ -99,9 +99,15 @@ def groups(number: int) -> list[pa.Table]:
     ]
 
 
-def final() -> pa.Table:
-    """The table after the last version, sorted by `id`: the last `after` image of each runway."""
+def as_of(version: int) -> pa.Table:
+    """The table as of a version, sorted by `id`: the last `after` image of each runway."""
     frame = changes()
-    last = frame.drop_duplicates("id", keep="last")
-    rows = typed(last.loc[last["op"] != "d", "after"]).sort_values("id")
-    return pa.Table.from_pandas(rows, schema=IMAGE, preserve_index=False)
+    last = frame[frame["version"] <= version].drop_duplicates("id", keep="last")
+    rows = last[last["op"] != "d"].sort_values("id")
+    images = typed(rows["after"]) if len(rows) else pd.DataFrame(columns=IMAGE.names)
+    return pa.Table.from_pandas(images, schema=IMAGE, preserve_index=False)
+
+
+def final() -> pa.Table:
+    """The table after the last version."""
+    return as_of(1475)

@@ -17,6 +17,7 @@
           'immutable_column': alluvium._mapping_schema(
               {'column_name': of.text, 'unique_key': of.columns, 'events': of.relation, 'sample': of.number}, ['column_name', 'unique_key']),
           'overlap_depth': alluvium._mapping_schema({'max': of.number}, ['max']),
+          'rows_kept': alluvium._mapping_schema({'share': of.number, 'published': of.model}, ['share']),
           'unique_key': alluvium._mapping_schema({'columns': of.columns}, ['columns']),
           'write_amplification': alluvium._mapping_schema({'max': of.number}, ['max']),
       },

@@ -14,3 +14,33 @@
   {%- set relation = alluvium._existing_relation(node) -%}
   {{ return(alluvium.read_progress(relation, node.unique_id) if relation is not none else none) }}
 {% endmacro %}
+
+
+{#- The table of the published model that shows the tested one; none where there is none yet, or where dbt reads no whole tables. By name
+    and no `ref`: the published model is built after its candidate's tests. name: of the published model, or none. -#}
+{% macro _tested_head(name=none) %}
+  {%- if flags.INTROSPECT is sameas false -%}{{ return(none) }}{%- endif -%}
+  {%- set node = alluvium._tested_node() -%}
+  {%- if target.type != 'alluvium' -%}
+    {%- do exceptions.raise_compiler_error('alluvium.rows_kept: the target is of type ' ~ target.type ~ ', which has no published models;'
+        ~ " accepted: alluvium. For other targets let `enabled` in the test's config say: target.type == 'alluvium'.") -%}
+  {%- endif -%}
+  {%- set found = [] -%}
+  {%- for unique_id in adapter.published_models(node.unique_id) -%}{%- do found.append(graph.nodes[unique_id]) -%}{%- endfor -%}
+  {%- if name is not none -%}
+    {%- set named = alluvium._find_model(name, 'alluvium.rows_kept: published') -%}
+    {%- set meant = found | selectattr('unique_id', 'eq', named.unique_id) | list -%}
+  {%- else -%}
+    {%- set meant = found -%}
+  {%- endif -%}
+  {%- if meant | length != 1 -%}
+    {%- set names = [] -%}
+    {%- for one in found -%}{%- do names.append(alluvium._name_of(one)) -%}{%- endfor -%}
+    {%- do exceptions.raise_compiler_error('alluvium.rows_kept: ' ~ (
+        'no published model shows ' ~ alluvium._name_of(node) ~ '; accepted: a test of a model that one shows' if not found
+        else name ~ ' does not show ' ~ alluvium._name_of(node) ~ '; accepted: published: ' ~ names | join(', ') if name is not none
+        else names | join(', ') ~ ' show ' ~ alluvium._name_of(node) ~ '; accepted: published: one of them')) -%}
+  {%- endif -%}
+  {%- if flags.EMPTY or flags.SAMPLE -%}{{ return(none) }}{%- endif -%}
+  {{ return(alluvium._existing_relation(meant[0])) }}
+{% endmacro %}

@@ -10,6 +10,7 @@ from typing import NoReturn
 from alluvium.demo.edits import replay_edits
 from alluvium.demo.flights import Delivery, replay_flights
 from alluvium.demo.landing import ReplayError
+from alluvium.demo.runways import replay_runways
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,7 +53,7 @@ def _file_minutes(text: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="alluvium-replay", description=__doc__)
-    commands = parser.add_subparsers(dest="feed", required=True, metavar="{flights,edits}")
+    commands = parser.add_subparsers(dest="feed", required=True, metavar="{flights,edits,runways}")
     usual = Delivery()
 
     def common(sub: argparse.ArgumentParser) -> Callable[..., argparse.Action]:
@@ -60,22 +61,30 @@ def _parser() -> argparse.ArgumentParser:
             "--landing", type=Path, required=True, metavar="DIR",
             help="folder that holds the feeds' folders",
         )  # fmt: skip
-        sub.add_argument(
+        return sub.add_argument
+
+    def days(sub: argparse.ArgumentParser) -> Callable[..., argparse.Action]:
+        option = common(sub)
+        option("--days", type=_count, default=1, metavar="N", help="days to land (%(default)s)")
+        option(
+            "--from", type=_date, dest="start", metavar="YYYY-MM-DD",
+            help="first day; without it, the day after the last one that has landed",
+        )  # fmt: skip
+        return option
+
+    def delivery(option: Callable[..., argparse.Action]) -> Callable[..., argparse.Action]:
+        option(
             "--seed", type=int, default=usual.seed,
             help="picks other lines to deliver badly; the events stay (%(default)s)",
         )  # fmt: skip
-        sub.add_argument(
+        option(
             "--duplicate-rate", type=_rate, default=usual.duplicate_rate, metavar="RATE",
             help="share of the events that land twice (%(default)s)",
         )  # fmt: skip
-        return sub.add_argument
+        return option
 
-    option = common(commands.add_parser("flights", help="flights from New York in 2013, as CDC"))
-    option("--days", type=_count, default=1, metavar="N", help="days to land (%(default)s)")
-    option(
-        "--from", type=_date, dest="start", metavar="YYYY-MM-DD",
-        help="first day; without it, the day after the last one that has landed",
-    )  # fmt: skip
+    flights = commands.add_parser("flights", help="flights from New York in 2013, as CDC")
+    option = delivery(days(flights))
     option(
         "--late-rate", type=_rate, default=usual.late_rate, metavar="RATE",
         help="share of the events that land one hour to one day late (%(default)s)",
@@ -89,8 +98,10 @@ def _parser() -> argparse.ArgumentParser:
         help="minutes in a landing file, a divisor of 60 (%(default)s)",
     )  # fmt: skip
 
-    option = common(commands.add_parser("edits", help="edits of Wikipedia, append-only"))
+    edits = commands.add_parser("edits", help="edits of Wikipedia, append-only")
+    option = delivery(common(edits))
     option("--hours", type=_count, metavar="N", help="hours that hold edits to land (all)")
+    days(commands.add_parser("runways", help="a table of runways, 2025-01-30 to 2025-02-02"))
     return parser
 
 
@@ -100,6 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.feed == "edits":
             landed = replay_edits(args.landing, args.hours, args.duplicate_rate, args.seed)
+        elif args.feed == "runways":
+            landed = replay_runways(args.landing, args.days, args.start)
         else:
             delivery = Delivery(
                 seed=args.seed,

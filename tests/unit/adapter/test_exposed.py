@@ -35,6 +35,7 @@ REPLACED = {
     "partition_columns",
     "predicate_mistakes",
     "publish",
+    "published_models",
     "run_with_retries",
     "setting_mistakes",
     "storage",

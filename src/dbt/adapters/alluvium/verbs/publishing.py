@@ -65,6 +65,16 @@ class Publishing(SessionAdapter):
         create = self.Relation.create_from
         return {one.unique_id: create(self.config, one).render() for one in found}
 
+    @available.parse_list
+    def published_models(self, unique_id: str) -> list[str]:
+        """Unique ids of the published models that show a node."""
+        nodes = getattr(self._macro_resolver, "nodes", {})
+        published = filter(audit.is_published, nodes.values())
+        shown = (one for one in published if unique_id in one.depends_on.nodes)
+        return [
+            one.unique_id for one in shown if audit.candidate_of(one, nodes).unique_id == unique_id
+        ]
+
     def begin_test(self, node: Any) -> None:
         """Let a data test of a candidate read the version that is going to be published."""
         for one in set(node.depends_on.nodes) & self._candidates.keys():

@@ -1,0 +1,20 @@
+{% test rows_kept(model, share=none, published=none) %}
+  {%- do alluvium._check_arguments('rows_kept', {'share': share, 'published': published}, kwargs, kind='test') -%}
+  {%- if share is not number or share is boolean or share <= 0 or share > 1 -%}
+    {%- do exceptions.raise_compiler_error('alluvium.rows_kept: share is ' ~ share ~ '; accepted: a number above 0, up to 1.') -%}
+  {%- endif -%}
+  {%- set head = alluvium._tested_head(published) if execute else none %}
+select
+    candidate.row_count,
+    head.row_count as published_row_count
+from (select count(*) as row_count from {{ model }}) as candidate
+{%- if head is none %}
+    -- Nothing is published to compare with.
+    cross join (select 0L as row_count) as head
+where false
+{%- else %}
+    {%- set where = config.get('where') %}
+    cross join (select count(*) as row_count from {{ head }}{{ ' where ' ~ where if where }}) as head
+where candidate.row_count < {{ share }} * head.row_count
+{%- endif %}
+{% endtest %}
