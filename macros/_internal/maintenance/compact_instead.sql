@@ -1,3 +1,4 @@
+{#- Whether the model that a hook runs for has a layout, which OPTIMIZE would undo. -#}
 {% macro _has_layout() %}
   {{ return((config.get('meta') or {}).get('alluvium_layout') is not none) }}
 {% endmacro %}

@@ -1,3 +1,4 @@
+{#- Raises with every reason why a model cannot be merged. -#}
 {% macro _refuse_merge(node, mistakes) %}
   {%- if mistakes -%}
     {%- do exceptions.raise_compiler_error(node.name ~ ' cannot be merged:\n  - ' ~ mistakes | join('\n  - ')) -%}

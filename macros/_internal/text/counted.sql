@@ -1,3 +1,4 @@
+{#- Numbers in what is said; `alluvium.wording` is the same in Python. -#}
 {% macro _thousands(number) %}
   {{ return('{:,}'.format(number)) }}
 {% endmacro %}

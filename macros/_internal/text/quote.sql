@@ -1,8 +1,3 @@
-{% macro _as_list(value) %}
-  {{ return([] if value is none else ([value] if value is string else value | list)) }}
-{% endmacro %}
-
-
 {#- A column's name, as a user writes it, as an identifier. -#}
 {% macro _quote(name) %}
   {{ return(alluvium._quote_name(alluvium._bare(name))) }}
@@ -27,4 +22,10 @@
   {%- set names = [] -%}
   {%- for name in alluvium._as_list(value or none) -%}{%- do names.append(alluvium._bare(name)) -%}{%- endfor -%}
   {{ return(names) }}
+{% endmacro %}
+
+
+{#- A setting that takes one value or several, as a list. -#}
+{% macro _as_list(value) %}
+  {{ return([] if value is none else ([value] if value is string else value | list)) }}
 {% endmacro %}

@@ -1,3 +1,4 @@
+{#- Mistakes in a model's `meta.alluvium_merge`, and in what dbt's own settings say beside it. -#}
 {% macro _validate_merge(node, block, mistakes) %}
   {%- set where = node.name ~ ': meta.alluvium_merge' -%}
   {%- set schema = alluvium._settings_schema().model.alluvium_merge -%}

@@ -1,3 +1,4 @@
+{#- Mistakes in the tiers themselves, and models whose tier is none of them. -#}
 {% macro _validate_tiers(mistakes) %}
   {%- set tiers = alluvium.tiers() if alluvium.tiers() is mapping else {} -%}
   {%- for name in tiers if name | string | lower == 'default' -%}
