@@ -25,6 +25,7 @@ def test_names() -> None:
         "PUBLISHED_TAG": "alluvium.published",
         "MERGE_FIGURES": "alluvium_merge",
         "COMPACTION_FIGURES": "alluvium_compaction",
+        "ACTIONS_SEEN": "alluvium_seen",
         "STREAM_NOTE": "alluvium_stream",
         "PUBLISH_NOTE": "alluvium_published",
     }

@@ -6,6 +6,12 @@
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
+          'log': alluvium._mapping_schema({
+              'model': of.model,
+              'limit': dict(of.positive, type=['integer', 'null']),
+              'since': dict(of.moment, type=['moment', 'null']),
+              'show': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
+          }, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),
           'vacuum': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),

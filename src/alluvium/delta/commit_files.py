@@ -72,6 +72,10 @@ class Commit:
     transactions: Mapping[str, int]
     copied: int
 
+    def without_copies(self, rows: int | None) -> int | None:
+        """Of the rows of the files that it brought, or took, those that it did not copy."""
+        return None if rows is None else max(rows - self.copied, 0)
+
 
 @dataclass(frozen=True)
 class Commits:
@@ -108,6 +112,11 @@ class TableLog:
     def earliest(self) -> int:
         """The earliest version whose files the log still tells."""
         return int(self._log.history().getEarliestRecreatableCommit())
+
+    def first(self) -> int:
+        """The earliest version of whose commit the log has the file."""
+        manager = jvm.scala_object(self._session, "org.apache.spark.sql.delta.DeltaHistoryManager$")
+        return int(manager.getEarliestDeltaFile(self._log))
 
     def id_of(self, version: int) -> str | None:
         """The commit's id, from its file alone; None where the log has the file no more."""

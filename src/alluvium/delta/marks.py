@@ -42,6 +42,8 @@ PUBLISHED_TAG = "alluvium.published"
 MERGE_FIGURES = "alluvium_merge"
 # A list of the figures of each merge of a compaction. Read by `compact.history`.
 COMPACTION_FIGURES = "alluvium_compaction"
+# The newest commit of each table that the table of `alluvium_actions` keeps. Read by `report.kept`.
+ACTIONS_SEEN = "alluvium_seen"
 # A streaming table's batch. Read by `delta.arrivals` and `ingest.target`.
 STREAM_NOTE = "alluvium_stream"
 # What was published: the candidate, its version, who looked at it. Read by `delta.published`.

@@ -6,7 +6,7 @@ A run reads the commits that it has not seen, and opens the files whose footers 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -15,15 +15,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import footers, log
-from alluvium.delta.arrivals import stream_note
 from alluvium.delta.commit_files import Commit, TableLog
-from alluvium.delta.marks import ACTIONS_KEPT, MERGED_THROUGH
+from alluvium.delta.marks import ACTIONS_KEPT
 from alluvium.names import literal
-from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, follow
-from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, Kept, Seen
+from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, Totals, follow
+from alluvium.report.batches import batch_of
+from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, Kept, Seen, note
 
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
+_MESSAGE = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,14 @@ class Unseen:
         rows: columns as ACTION_ROWS.
         forget: names of tables that are gone, or were made again: what is kept of them is no
             longer true.
+        seen: the newest commit of each table, by its name.
+        after: the version of the keeping table that was read; None for none.
     """
 
     rows: pa.Table
     forget: list[str]
+    seen: dict[str, Seen]
+    after: int | None
 
 
 def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> Unseen:
@@ -57,31 +62,41 @@ def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> 
     Raises:
         ValueError: one of them is no Delta table, or its log lacks a commit.
     """
+    # First: what another run adds later must not be taken for seen.
+    after = None if kept is None else log.version(session, kept)
     keeps = Kept(session, kept)
-    seen = keeps.seen()
-    found, forget = [ACTION_ROWS.empty_table()], sorted(seen.keys() - {one.name for one in tables})
+    before = keeps.seen()
+    found, seen = [ACTION_ROWS.empty_table()], {}
+    forget = sorted(before.keys() - {one.name for one in tables})
     for table in tables:
         table_log = TableLog(session, table.name)
-        last = seen.get(table.name)
+        last = before.get(table.name)
         if last is not None and not _continues(table_log, last):
             forget.append(table.name)
             last = None
         if last is None or last.version < table_log.version:
-            found.append(_Reading(session, table, table_log, keeps, last).rows())
-    return Unseen(pa.concat_tables(found), forget)
+            rows, last = _Reading(session, table, table_log, keeps, last).rows()
+            found.append(rows)
+        seen[table.name] = last
+    return Unseen(pa.concat_tables(found), forget, seen, after)
 
 
-def make_way(session: SparkSession, kept: str, found: Unseen) -> None:
-    """Prepare `kept`, and this session, for the one INSERT of the rows that comes next.
+def make_way(session: SparkSession, kept: str | None, found: Unseen) -> None:
+    """Prepare `kept`, and this session, for the one statement that writes the rows next.
 
     Rows of tables that are to be forgotten are deleted. Of two runs that read the same state of
     `kept` one inserts: the other is told, or inserts nothing where it comes later.
+
+    kept: None where the statement makes the table.
     """
+    session.conf.set(_MESSAGE, note(found.seen))
+    if kept is None or found.after is None:
+        return
     if found.forget:
         names = ", ".join(map(literal, found.forget))
         session.sql(f"delete from {kept} where table_name in ({names})")
     session.conf.set(_APPLICATION, ACTIONS_KEPT)
-    session.conf.set(_NUMBER, str(log.version(session, kept) + 1))
+    session.conf.set(_NUMBER, str(found.after + 1))
 
 
 def of_table(session: SparkSession, table: Table, kept: str | None) -> DataFrame:
@@ -131,7 +146,8 @@ class _Reading:
         self._session, self._table, self._log = session, table, table_log
         self._kept, self._last = kept, last
 
-    def rows(self) -> pa.Table:
+    def rows(self) -> tuple[pa.Table, Seen]:
+        """Rows as ACTION_ROWS, and the newest commit."""
         first = 0 if self._last is None else self._last.version + 1
         begins = first
         if self._last is None or self._log.id_of(first) is None:
@@ -149,12 +165,13 @@ class _Reading:
         changes, totals = follow(before, versions, actions, _sizes(opened))
         ids = self._table_ids(read.commits, begins if is_begun else None)
         commits = self._commits(read.commits, totals, begins if is_begun else None)
-        return pa.concat_tables(
-            [
-                self._rows(ids, totals["version"], commit=commits),
-                self._rows(ids, changes["version"], block=self._blocks(changes, opened)),
-            ]
-        )
+        newest = {name: commits[-1][name] for name in asdict(Totals())}
+        last = Seen(versions[-1], ids[versions[-1]], read.commits[-1].id, Totals(**newest))
+        rows = [
+            self._rows(ids, totals["version"], commit=commits),
+            self._rows(ids, changes["version"], block=self._blocks(changes, opened)),
+        ]
+        return pa.concat_tables(rows), last
 
     def _before(self, paths: pa.Array | None) -> State:
         if self._last is None:
@@ -230,10 +247,9 @@ class _Reading:
         rows: list[dict[str, Any]] = []
         known = {self._last.version: self._last.id} if self._last else {}
         for one, sums in zip(commits, totals.to_pylist(), strict=True):
-            feed, batch = _batch(self._table.model, one)
+            feed, batch = batch_of(self._table.model, one)
             for name in ("rows_added", "rows_removed"):
-                if sums[name] is not None:
-                    sums[name] = max(sums[name] - one.copied, 0)
+                sums[name] = one.without_copies(sums[name])
             row = {name: sums[name] for name in COMMIT.names if name in sums} | {
                 "snapshot_id": one.id,
                 "previous_snapshot_id": known.get(one.version - 1),
@@ -291,15 +307,3 @@ def _sizes(opened: pa.Table) -> pa.Table:
             "bytes_uncompressed": pc.struct_field(footer, "bytes_uncompressed"),
         }
     ).cast(SIZES)
-
-
-def _batch(model: str, commit: Commit) -> tuple[str | None, int | None]:
-    """The model whose batch of events a commit brought, and the batch; None for none."""
-    note = stream_note({"userMetadata": commit.message})
-    if note is not None:
-        return model, note["batch_id"]
-    for app, number in commit.transactions.items():
-        unique_id = app.removeprefix(MERGED_THROUGH).rpartition("/")[0]
-        if app.startswith(MERGED_THROUGH) and unique_id.startswith("model."):
-            return unique_id.split(".", 2)[-1], number
-    return None, None

@@ -43,6 +43,7 @@ REPLACED = {
     "stream_response",
     "sync_fields",
     "table_actions",
+    "table_log",
     "unseen_actions",
     "with_bucket_column",
     "write_window",

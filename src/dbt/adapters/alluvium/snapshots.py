@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.names import quoted
 from alluvium.report import actions
+from alluvium.report.log_lines import log_lines, parsed_moment, version_lines
 
 _VIEW = "__alluvium_actions"
 
@@ -31,8 +32,7 @@ def unseen(session: SparkSession, tables: Sequence[Mapping[str, Any]], kept: str
     wanted = [actions.Table(one["model"], one["table"]) for one in tables]
     with _mistakes("alluvium_actions"):
         found = actions.unseen(session, wanted, kept)
-    if kept is not None:
-        actions.make_way(session, kept, found)
+    actions.make_way(session, kept, found)
     view = quoted(_VIEW)
     session.createDataFrame(found.rows).createOrReplaceTempView(view)
     return view
@@ -58,6 +58,30 @@ def of_table(
     view = quoted(f"{_VIEW}_{hashlib.sha256(table.encode()).hexdigest()[:16]}")
     rows.createOrReplaceTempView(view)
     return view
+
+
+def lines(
+    session: SparkSession,
+    table: str,
+    model: str,
+    limit: int | None,
+    since: str | None,
+    show: int | None,
+) -> list[str]:
+    """The history of a table in lines: `log_lines`; or one version of it: `version_lines`.
+
+    Args:
+        since: a date, or a date and time, in UTC.
+        show: the version.
+
+    Raises:
+        DbtRuntimeError: the table is none of Delta's, or its log does not tell the version.
+    """
+    with _mistakes("alluvium.log"):
+        if show is not None:
+            return list(version_lines(session, table, model, show))
+        begins = None if since is None else parsed_moment(since)
+        return list(log_lines(session, table, model, limit, begins))
 
 
 @contextmanager

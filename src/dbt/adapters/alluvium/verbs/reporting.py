@@ -27,3 +27,17 @@ class Reporting(SessionAdapter):
         self._handle.cursor()
         with spark_errors():
             return snapshots.of_table(self._handle.session, table, model, kept, version, who)
+
+    @available.parse_list
+    def table_log(
+        self,
+        table: str,
+        model: str,
+        limit: int | None = None,
+        since: str | None = None,
+        show: int | None = None,
+    ) -> list[str]:
+        """The history of a table in lines, or one version of it in full; `snapshots.log_lines`."""
+        self._handle.cursor()
+        with spark_errors():
+            return snapshots.lines(self._handle.session, table, model, limit, since, show)

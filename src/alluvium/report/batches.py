@@ -1,0 +1,22 @@
+"""The batches of events that commits brought."""
+
+from __future__ import annotations
+
+from alluvium.delta.arrivals import stream_note
+from alluvium.delta.commit_files import Commit
+from alluvium.delta.marks import MERGED_THROUGH
+
+
+def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
+    """The model whose batch of events a commit brought, and the batch; None for none.
+
+    model: the name of the table's own.
+    """
+    note = stream_note({"userMetadata": commit.message})
+    if note is not None:
+        return model, note["batch_id"]
+    for app, number in commit.transactions.items():
+        unique_id = app.removeprefix(MERGED_THROUGH).rpartition("/")[0]
+        if app.startswith(MERGED_THROUGH) and unique_id.startswith("model."):
+            return unique_id.split(".", 2)[-1], number
+    return None, None

@@ -1,0 +1,195 @@
+"""The history of a table in lines, newest first, as `git log` shows one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.plan.versions.snapshots import BLOCKS, SIZES, State, Totals, follow
+from alluvium.report.batches import batch_of
+from alluvium.wording import counted, moment
+
+# Versions that are read at a time, and the most that are shown where nobody says how many.
+_STEP, LIMIT = 50, 20
+_HEAD = "HEAD"
+_CAME, _CHANGED, _WENT = "+", "~", "-"
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A commit, the rows that it brought and took, and what it did to blocks."""
+
+    commit: Commit
+    rows_added: int | None
+    rows_removed: int | None
+    blocks: list[dict[str, Any]]
+
+
+def log_lines(
+    session: SparkSession,
+    table: str,
+    model: str,
+    limit: int | None = None,
+    since: datetime | None = None,
+) -> Iterator[str]:
+    """A line for each version, and one more for a message.
+
+    Args:
+        table: as SQL writes it.
+        model: its name.
+        limit: the most versions; None for LIMIT, and for all of them where `since` is given.
+        since: the earliest time of a commit.
+
+    Raises:
+        ValueError: it is no Delta table.
+    """
+    table_log = TableLog(session, table)
+    most = limit if limit is not None or since is not None else LIMIT
+    names = _names(table_log)
+    shown = 0
+    for one in _newest_first(table_log, most):
+        if since is not None and one.commit.at is not None and one.commit.at < since:
+            break
+        shown += 1
+        yield _line(model, one, names)
+        yield from _message(one.commit)
+    if not shown:
+        yield f"{model}: no version since {moment(since)}" if since else f"{model}: no version"
+    elif table_log.version - shown >= table_log.first() and since is None:
+        older = table_log.version - shown - table_log.first() + 1
+        yield f"  … {counted(older, 'older version')}; limit: {shown + older} shows all"
+
+
+def version_lines(session: SparkSession, table: str, model: str, version: int) -> Iterator[str]:
+    """One version in full: what it says of itself, and the blocks that came, changed and went.
+
+    Raises:
+        ValueError: the table's log does not tell that version, or it is no Delta table.
+    """
+    table_log = TableLog(session, table)
+    first = table_log.first()
+    if not first <= version <= table_log.version:
+        raise ValueError(
+            f"show is {version}; accepted: the versions of {table} that its log tells, {first} to"
+            f" {table_log.version}"
+        )
+    one = _read(table_log, version, version)[0]
+    yield _line(model, one, _names(table_log))
+    yield f"  snapshot {one.commit.id}"
+    yield from _message(one.commit, in_full=True)
+    for block in one.blocks:
+        sign = {1: _CAME, 0: _CHANGED, -1: _WENT}[block["blocks"]]
+        yield f"  {sign} {block['path']}{_of_block(block)}"
+
+
+def _names(table_log: TableLog) -> Mapping[int, list[str]]:
+    """What points to a version."""
+    return {table_log.version: [_HEAD]}
+
+
+def _newest_first(table_log: TableLog, most: int | None) -> Iterator[_Read]:
+    earliest, last = table_log.first(), table_log.version
+    if most is not None:
+        earliest = max(earliest, last - most + 1)
+    while last >= earliest:
+        begins = max(earliest, last - _STEP + 1)
+        yield from reversed(_read(table_log, begins, last))
+        last = begins - 1
+
+
+def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
+    """Some commits in order; from their own files alone."""
+    found = table_log.read(first, last)
+    actions = found.actions
+    # What they take they name with its size and rows: so it was there.
+    gone = actions.filter(pc.invert(actions["is_add"])).sort_by("version")
+    earliest = gone.group_by("path", use_threads=False).aggregate(
+        [(name, "first") for name in ("rows", "deleted", "bytes")]
+    )
+    before = pa.table(
+        {
+            "path": earliest["path"],
+            "segment": pa.nulls(earliest.num_rows, pa.int64()),
+            "rows": earliest["rows_first"],
+            "deleted": earliest["deleted_first"],
+            "bytes": earliest["bytes_first"],
+            "bytes_uncompressed": pa.nulls(earliest.num_rows, pa.int64()),
+        }
+    ).cast(BLOCKS)
+    added = actions.filter(actions["is_add"]).select(["path", "version"]).sort_by("version")
+    came = added.group_by("path", use_threads=False).aggregate([("version", "first")])
+    taken = gone.group_by("path", use_threads=False).aggregate([("version", "first")])
+    # But for those that one of these commits had brought before.
+    place = pc.index_in(taken["path"], came["path"].combine_chunks())
+    brought = came["version_first"].take(place)
+    is_own = pc.fill_null(pc.less(brought, taken["version_first"]), False)
+    before = before.filter(pc.invert(is_own))
+    versions = [one.version for one in found.commits]
+    changes, totals = follow(State(Totals(), before), versions, actions, SIZES.empty_table())
+    blocks: dict[int, list[dict[str, Any]]] = {}
+    for block in changes.to_pylist():
+        blocks.setdefault(block["version"], []).append(block)
+    return [
+        _Read(
+            commit,
+            commit.without_copies(sums["rows_added"]),
+            commit.without_copies(sums["rows_removed"]),
+            blocks.get(commit.version, []),
+        )
+        for commit, sums in zip(found.commits, totals.to_pylist(), strict=True)
+    ]
+
+
+def _line(model: str, one: _Read, names: Mapping[int, list[str]]) -> str:
+    commit = one.commit
+    pointed = ", ".join(names.get(commit.version, ()))
+    parts = [
+        f"{commit.version}" + (f" ({pointed})" if pointed else ""),
+        moment(commit.at) if commit.at else "time unknown",
+        commit.operation or "operation unknown",
+    ]
+    feed, batch = batch_of(model, commit)
+    if feed is not None:
+        parts.append(f"batch {batch} of {feed}")
+    added, removed = (
+        "?" if rows is None else f"{rows:,}" for rows in (one.rows_added, one.rows_removed)
+    )
+    if (added, removed) != ("0", "0"):
+        parts.append(f"+{added} -{removed} rows")
+    if commit.author:
+        parts.append(f"by {commit.author}")
+    return "  ".join(parts)
+
+
+def _message(commit: Commit, in_full: bool = False) -> Iterator[str]:
+    """A person's text; figures of ours only in full."""
+    if commit.message and (in_full or not _is_figures(commit.message)):
+        yield from (f"    {line}" for line in commit.message.splitlines())
+
+
+def _is_figures(message: str) -> bool:
+    try:
+        return isinstance(json.loads(message), dict)
+    except ValueError:
+        return False
+
+
+def _of_block(block: Mapping[str, Any]) -> str:
+    rows, size = block["row_count"], abs(block["bytes"])
+    if block["blocks"] == 0 and not rows:
+        return ": same rows, new label"
+    said = "rows unknown" if rows is None else f"{rows:+,} rows"
+    return f": {said}" + (f", {size:,} bytes" if size else "")
+
+
+def parsed_moment(text: str) -> datetime:
+    """A date, or a date and time, in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
