@@ -192,36 +192,23 @@ def test_footers_say_what_pyarrow_reads(spark: SparkSession, tmp_path: Path) -> 
             "d": pa.array(range(5000)),
         }
     )
-    path = tmp_path / "ä ö.parquet"
-    pq.write_table(
-        nested,
-        path,
-        row_group_size=1000,
-        compression={"a.b.list.element": "zstd", "a.c": "gzip", "d": "none"},
-    )
-    wide = tmp_path / "wide.parquet"
-    pq.write_table(pa.table({f"column_{n:05}": [n] for n in range(2000)}), wide)
-    files = pa.table(
-        {
-            "location": [path.as_uri(), wide.as_uri()],
-            "bytes": [path.stat().st_size, wide.stat().st_size],
-        }
-    )
-    found = {
-        one["location"]: one["footer"] for one in actions.footers.of_many(spark, files).to_pylist()
-    }
-    for one in (path, wide):
-        read, footer = found[one.as_uri()], pq.read_metadata(one)
-        assert (read["rows"], read["row_groups"]) == (footer.num_rows, footer.num_row_groups)
+    codecs = {"a.b.list.element": "zstd", "a.c": "gzip", "d": "none"}
+    paths = [tmp_path / "ä ö.parquet", tmp_path / "wide.parquet"]
+    pq.write_table(nested, paths[0], row_group_size=1000, compression=codecs)
+    pq.write_table(pa.table({f"column_{n:05}": [n] for n in range(2000)}), paths[1])
+    uris, sizes = [one.as_uri() for one in paths], [one.stat().st_size for one in paths]
+    read = footers.of_many(spark, pa.table({"location": uris, "bytes": sizes})).to_pylist()
+    found = {one["location"]: one["footer"] for one in read}
+    for path, uri in zip(paths, uris, strict=True):
+        ours, footer = found[uri], pq.read_metadata(path)
+        assert (ours["rows"], ours["row_groups"]) == (footer.num_rows, footer.num_row_groups)
         groups = [footer.row_group(n) for n in range(footer.num_row_groups)]
-        assert read["bytes_uncompressed"] == sum(group.total_byte_size for group in groups)
-        assert [column["name"] for column in read["columns"]] == [
-            groups[0].column(n).path_in_schema for n in range(footer.num_columns)
-        ]
-        for n, column in enumerate(read["columns"]):
+        assert ours["bytes_uncompressed"] == sum(group.total_byte_size for group in groups)
+        for n, column in enumerate(ours["columns"]):
             chunks = [group.column(n) for group in groups]
+            assert column["name"] == chunks[0].path_in_schema
             assert column["bytes"] == sum(one.total_compressed_size for one in chunks)
-            assert column["bytes_uncompressed"] == sum(
-                one.total_uncompressed_size for one in chunks
-            )
-    assert found[path.as_uri()]["compression"] == "gzip, uncompressed, zstd"
+            plain = sum(one.total_uncompressed_size for one in chunks)
+            assert column["bytes_uncompressed"] == plain
+        assert len(ours["columns"]) == footer.num_columns
+    assert found[uris[0]]["compression"] == "gzip, uncompressed, zstd"
