@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from support.opens import counting
 from support.written_log import WrittenLog
 
-from alluvium.delta import log
+from alluvium.delta import footers, log
 from alluvium.report.actions import Table, Unseen, make_way, unseen
 
 pytestmark = pytest.mark.spark
