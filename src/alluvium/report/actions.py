@@ -20,7 +20,7 @@ from alluvium.delta.marks import ACTIONS_KEPT
 from alluvium.names import literal
 from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, Totals, follow
 from alluvium.report.batches import batch_of
-from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, Kept, Seen, note
+from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, FOOTERS, Kept, Known, Seen, note
 
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
@@ -66,7 +66,7 @@ def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> 
     after = None if kept is None else log.version(session, kept)
     keeps = Kept(session, kept)
     before = keeps.seen()
-    found, seen = [ACTION_ROWS.empty_table()], {}
+    found, seen, opened = [ACTION_ROWS.empty_table()], {}, list[pa.Table]()
     forget = sorted(before.keys() - {one.name for one in tables})
     for table in tables:
         table_log = TableLog(session, table.name)
@@ -75,7 +75,7 @@ def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> 
             forget.append(table.name)
             last = None
         if last is None or last.version < table_log.version:
-            rows, last = _Reading(session, table, table_log, keeps, last).rows()
+            rows, last = _Reading(session, table, table_log, keeps, last, opened).rows()
             found.append(rows)
         seen[table.name] = last
     return Unseen(pa.concat_tables(found), forget, seen, after)
@@ -133,7 +133,10 @@ def _continues(table_log: TableLog, last: Seen) -> bool:
 
 
 class _Reading:
-    """Reads what the log of one table says after the newest commit that was seen."""
+    """Reads what the log of one table says after the newest commit that was seen.
+
+    opened: footers that this run has read, which a reading adds to: `location` and `footer`.
+    """
 
     def __init__(
         self,
@@ -142,9 +145,10 @@ class _Reading:
         table_log: TableLog,
         kept: Kept,
         last: Seen | None,
+        opened: list[pa.Table],
     ) -> None:
         self._session, self._table, self._log = session, table, table_log
-        self._kept, self._last = kept, last
+        self._kept, self._last, self._opened = kept, last, opened
 
     def rows(self) -> tuple[pa.Table, Seen]:
         """Rows as ACTION_ROWS, and the newest commit."""
@@ -155,14 +159,12 @@ class _Reading:
         read = self._log.read(begins, self._log.version)
         # Commits before it are gone: what its checkpoint has stands for what they did.
         is_begun = begins > first
-        if is_begun:
-            before, actions = self._begun(begins, read.actions)
-        else:
-            actions = read.actions
-            before = self._before(pc.unique(actions["path"]))
-        opened = self._footers(actions, before)
+        before, actions = self._begun(begins, read.actions) if is_begun else (None, read.actions)
+        known = self._known(actions)
+        opened = self._footers(actions, known)
         versions = [one.version for one in read.commits]
-        changes, totals = follow(before, versions, actions, _sizes(opened))
+        sizes = pa.concat_tables([known.sizes, _sizes(opened)])
+        changes, totals = follow(before or known.state, versions, actions, sizes)
         ids = self._table_ids(read.commits, begins if is_begun else None)
         commits = self._commits(read.commits, totals, begins if is_begun else None)
         newest = {name: commits[-1][name] for name in asdict(Totals())}
@@ -173,14 +175,15 @@ class _Reading:
         ]
         return pa.concat_tables(rows), last
 
-    def _before(self, paths: pa.Array | None) -> State:
-        if self._last is None:
-            return State()
-        return self._kept.state(self._table.name, self._last, paths)
+    def _known(self, actions: pa.Table) -> Known:
+        paths = pc.unique(actions["path"]).to_pylist()
+        files = {path: self._log.location(path) for path in paths}
+        return self._kept.known(self._table.name, self._last, files)
 
     def _begun(self, begins: int, actions: pa.Table) -> tuple[State, pa.Table]:
         """The state that was seen last, and actions that lead to that of `begins` at once."""
-        before, state = self._before(None), self._log.state(begins)
+        before = self._kept.known(self._table.name, self._last, None).state
+        state = self._log.state(begins)
         own = actions.filter(pc.equal(actions["version"], begins))
         brought = own.filter(own["is_add"])["path"]
         is_older = pc.invert(pc.is_in(state["path"], brought.combine_chunks()))
@@ -203,24 +206,22 @@ class _Reading:
         later = actions.filter(pc.greater(actions["version"], begins))
         return before, pa.concat_tables([state, removals, later])
 
-    def _footers(self, actions: pa.Table, before: State) -> pa.Table:
-        """Footers of the files that came: `path`, `location` and `footer`, NULL for none."""
+    def _footers(self, actions: pa.Table, known: Known) -> pa.Table:
+        """Footers of files that the table never had: `path`, `location`, `footer`, NULL for none.
+
+        What is kept of the others has theirs.
+        """
         added = actions.filter(actions["is_add"]).select(["path", "bytes"])
-        new = added.filter(
-            pc.invert(pc.is_in(added["path"], before.blocks["path"].combine_chunks()))
-        )
+        new = added.filter(pc.invert(pc.is_in(added["path"], known.sizes["path"].combine_chunks())))
         new = new.group_by("path").aggregate([("bytes", "max")])
         locations = pa.array(map(self._log.location, new["path"].to_pylist()), pa.string())
-        new = new.append_column("location", locations)
-        known = self._kept.footers(locations)
-        unknown = new.filter(
-            pc.invert(pc.is_in(new["location"], known["location"].combine_chunks()))
+        read = pa.concat_tables([known.footers, *self._opened])["location"].combine_chunks()
+        unknown = pa.table({"location": locations, "bytes": new["bytes_max"]}).filter(
+            pc.invert(pc.is_in(locations, read))
         )
-        read = [known]
         if unknown.num_rows:
-            wanted = pa.table({"location": unknown["location"], "bytes": unknown["bytes_max"]})
-            read.append(footers.of_many(self._session, wanted).cast(known.schema))
-        every = pa.concat_tables(read).combine_chunks()
+            self._opened.append(footers.of_many(self._session, unknown).cast(FOOTERS))
+        every = pa.concat_tables([known.footers, *self._opened]).combine_chunks()
         place = pc.index_in(locations, every["location"].combine_chunks())
         return pa.table(
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import footers, log
 from alluvium.delta.marks import ACTIONS_SEEN
-from alluvium.plan.versions.snapshots import BLOCKS, State, Totals
+from alluvium.plan.versions.snapshots import BLOCKS, SIZES, State, Totals
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 # Commits of the newest that are looked at for a note.
@@ -52,9 +52,10 @@ BLOCK = pa.struct(
     ]
 )
 _OF_BLOCK = (
-    *("path", "version", "segment", "blocks"),
+    *("path", "location", "version", "segment", "blocks"),
     *("row_count", "deleted_rows", "bytes", "bytes_uncompressed"),
 )
+FOOTERS = pa.schema([("location", pa.string()), ("footer", footers.FOOTER)])
 # A row for each commit, and one for each block that it changed: `block` or `commit` is NULL. What
 # the numbers mean says `plan.versions.snapshots`. Only a block that came has location and footer.
 ACTION_ROWS = pa.schema(
@@ -82,6 +83,21 @@ class Seen:
     table_id: str
     id: str
     totals: Totals
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is kept of some files of a table.
+
+    Attributes:
+        state: the table as it was seen last, with the live ones of the files.
+        sizes: of files that the table had, live or not, columns as SIZES.
+        footers: of files that other tables have, columns as FOOTERS.
+    """
+
+    state: State
+    sizes: pa.Table = field(default_factory=SIZES.empty_table)
+    footers: pa.Table = field(default_factory=FOOTERS.empty_table)
 
 
 class Kept:
@@ -130,46 +146,72 @@ class Kept:
             for one in newest.toArrow().to_pylist()
         }
 
-    def state(self, table: str, last: Seen, paths: pa.Array | None) -> State:
-        """The table as it was seen last: totals, and the live ones of these blocks.
+    def known(self, table: str, last: Seen | None, files: Mapping[str, str] | None) -> Known:
+        """What is kept of some files of a table, and of all that others have of them.
 
-        paths: None for all of them.
+        Args:
+            last: the newest commit of the table that is kept; None for none.
+            files: location by path; None for all files of the table.
         """
-        if paths is not None and not len(paths):
-            return State(last.totals)
-        blocks = self._blocks().where(F.col("table_name") == table)
-        touched = blocks if paths is None else self._among(blocks, "path", paths)
-        live = _live(touched.select(*_OF_BLOCK).toArrow())
-        if not live.num_rows:
-            return State(last.totals)
-        wanted = pc.unique(live["segment"])
-        of_segment = self._among(blocks, "segment", wanted.drop_null())
-        if wanted.null_count:
-            of_segment = of_segment.union(blocks.where("segment is null"))
-        counts = of_segment.groupBy("segment").agg(F.expr("sum(blocks) as n")).toArrow()
-        return State(last.totals, live, {one["segment"]: one["n"] for one in counts.to_pylist()})
+        if self._name is None or (files is not None and not files):
+            return Known(State() if last is None else State(last.totals))
+        rows = self._about(table, files).select("table_name", *_OF_BLOCK).toArrow()
+        is_own = pc.equal(rows["table_name"], table)
+        own, others = rows.filter(is_own), rows.filter(pc.invert(is_own))
+        state = State() if last is None else self._state(table, last, own)
+        return Known(state, _sizes(own), self._footers(pc.unique(others["location"]).to_pylist()))
 
-    def footers(self, locations: pa.Array) -> pa.Table:
-        """Those footers of files that were read, of any table: `location` and `footer`."""
-        empty = pa.schema([("location", pa.string()), ("footer", footers.FOOTER)]).empty_table()
-        if self._name is None or not len(locations):
-            return empty
-        read = self._blocks().where("footer is not null").select("location", "footer")
-        found = self._among(read, "location", locations).toArrow().cast(empty.schema)
+    def _about(self, table: str, files: Mapping[str, str] | None) -> DataFrame:
+        """The blocks of a table with these paths, and those of others at these locations."""
+        blocks, is_own = self._blocks(), F.col("table_name") == table
+        if files is None:
+            return blocks.where(is_own)
+        paths, locations = list(files), list(files.values())
+        if len(files) <= _LITERALS:
+            # Without a join Spark takes a third of the time.
+            has_path, is_there = F.col("path").isin(paths), F.col("location").isin(locations)
+            return blocks.where((is_own & has_path) | (~is_own & is_there))
+        wanted = F.broadcast(
+            self._session.createDataFrame(pa.table({"path": paths, "location": locations}))
+        )
+        own = blocks.where(is_own).join(wanted, "path", "left_semi")
+        others = blocks.where(~is_own).join(wanted, "location", "left_semi")
+        return own.select(*blocks.columns).union(others.select(*blocks.columns))
+
+    def _footers(self, locations: list[str]) -> pa.Table:
+        """The footers of files: `location` and `footer`."""
+        if not locations:
+            return FOOTERS.empty_table()
+        read = self._blocks().where("footer is not null").select(*FOOTERS.names)
+        wanted = self._session.createDataFrame(pa.table({"location": locations}))
+        found = read.join(F.broadcast(wanted), "location", "left_semi").toArrow().cast(FOOTERS)
         first = pc.index_in(pc.unique(found["location"]), found["location"].combine_chunks())
         return found.take(first)
+
+    def _state(self, table: str, last: Seen | None, changes: pa.Table) -> State:
+        if last is None:
+            return State()
+        live = _live(changes)
+        if not live.num_rows:
+            return State(last.totals)
+        # Null, of blocks that are older than the log, equals no other value.
+        wanted = pc.unique(live["segment"]).to_pylist()
+        is_wanted = F.coalesce("segment", F.lit(-1)).isin(
+            [-1 if one is None else one for one in wanted]
+        )
+        counts = (
+            self._blocks()
+            .where((F.col("table_name") == table) & is_wanted)
+            .groupBy("segment")
+            .agg(F.expr("sum(blocks) as n"))
+        )
+        segments = {one["segment"]: one["n"] for one in counts.toArrow().to_pylist()}
+        return State(last.totals, live, segments)
 
     def _blocks(self) -> DataFrame:
         assert self._name is not None
         rows = self._session.table(self._name).where("block is not null")
         return rows.select("table_name", "version", "block.*")
-
-    def _among(self, rows: DataFrame, name: str, values: pa.Array) -> DataFrame:
-        if len(values) <= _LITERALS:
-            # Without a join Spark takes a third of the time.
-            return rows.where(F.col(name).isin(values.to_pylist()))
-        wanted = self._session.createDataFrame(pa.table({name: values}))
-        return rows.join(F.broadcast(wanted), name, "left_semi")
 
 
 def note(seen: Mapping[str, Seen]) -> str:
@@ -187,9 +229,19 @@ def _note(text: Any) -> dict[str, Seen] | None:
         return None  # another writer may note what it likes
 
 
+def _sizes(changes: pa.Table) -> pa.Table:
+    """What is kept of each file that came, columns as SIZES."""
+    came = changes.filter(pc.equal(changes["blocks"], 1))
+    came = came.append_column("rows", pc.add(came["row_count"], came["deleted_rows"]))
+    first = came.group_by("path").aggregate([("rows", "max"), ("bytes_uncompressed", "max")])
+    columns = [first["path"], first["rows_max"], first["bytes_uncompressed_max"]]
+    return pa.table(columns, SIZES.names).cast(SIZES)
+
+
 def _live(changes: pa.Table) -> pa.Table:
     """The live ones of blocks, columns as BLOCKS, of all that became of them."""
-    latest = changes.sort_by([("path", "ascending"), ("version", "ascending")])
+    in_order = [("path", "ascending"), ("version", "ascending")]
+    latest = changes.sort_by(in_order)
     sums = latest.group_by("path", use_threads=False).aggregate(
         [
             ("segment", "last", pc.ScalarAggregateOptions(skip_nulls=False)),
