@@ -96,6 +96,10 @@ bench-versions: machine $(VENV)/.bench jars ## merge, hook and build beside an e
 bench-landing: machine $(VENV)/.bench jars ## a streaming table over 100,000 landed files; ARGS="--before <commit or folder>"
 	$(BIN)/python benchmarks/landing.py $(ARGS)
 
+.PHONY: bench-snapshots
+bench-snapshots: machine $(VENV)/.bench jars ## tables about snapshots over 10,000 versions, and segments over 100,000 files
+	PYTHONPATH=tests $(BIN)/python benchmarks/snapshots.py $(ARGS)
+
 .PHONY: bench-merge
 bench-merge: machine $(VENV)/.bench .venv-iceberg/.done jars ## merges beside dbt-spark, delta-rs and Iceberg; ARGS=--full for 100 million rows
 	$(BIN)/python benchmarks/merge.py $(ARGS)

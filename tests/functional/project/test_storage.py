@@ -335,6 +335,98 @@ def test_segments_and_blocks_are_those_of_head(project: Project) -> None:
         assert set(mine.index) <= brought
 
 
+def show(project: Project, query: str) -> pd.DataFrame:
+    """The rows of a query with Jinja, in which `walk` is the table of the test below."""
+    relation = "api.Relation.create(schema='stored', identifier='walk')"
+    done = project.dbt("show", "--inline", query.replace("walk", relation), "--limit", "-1")
+    found = done.result.results[0].agate_table
+    return pd.DataFrame([tuple(row) for row in found.rows], columns=found.column_names)
+
+
+def test_two_inserts_are_two_linked_snapshots(project: Project) -> None:
+    """And a table that is made at the first of them has its row."""
+    session = project.session
+    session.sql("create table stored.walk (id int) using delta")
+    session.sql("insert into stored.walk values (1)")
+    session.sql("insert into stored.walk values (2)")
+    found = show(project, "select * from {{ alluvium.snapshots(walk) }} order by version")
+    root = folder(project, "walk")
+    made, first, second = (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        for path in sorted((root / "_delta_log").glob("*.json"))
+    )
+    ids = [lines[0]["commitInfo"]["txnId"] for lines in (made, first, second)]
+    assert found["snapshot_id"].tolist() == ids
+    assert found["previous_snapshot_id"].tolist() == [None, *ids[:2]]
+    assert found["is_head"].tolist() == [False, False, True]
+    added = [one["add"] for one in (*first, *second) if "add" in one]
+    rows = [json.loads(one["stats"])["numRecords"] for one in added]
+    assert found["row_count"].tolist() == [0, rows[0], sum(rows)] == [0, 1, 2]
+    assert found["blocks"].tolist() == found["segments"].tolist() == [0, 1, 2]
+    assert found["bytes"].tolist() == [0, added[0]["size"], sum(one["size"] for one in added)]
+    plain = [plain_bytes(root / one["path"]) for one in added]
+    assert found["bytes_uncompressed"].tolist() == [0, plain[0], sum(plain)]
+    session.sql("create table stored.walk_first shallow clone stored.walk version as of 1")
+    assert session.table("stored.walk_first").count() == 1
+    assert session.table("stored.walk").count() == 2
+    query = "select segment, '' as path, blocks from {{ alluvium.segments(walk, version=1) }}"
+    query += " union all select segment, path, 1 from {{ alluvium.blocks(walk, version=1) }}"
+    then = show(project, f"select * from ({query}) order by path")
+    assert then.values.tolist() == [[1, "", 1], [1, added[0]["path"], 1]]
+    wrong = project.try_dbt(
+        "show",
+        "--inline",
+        "select * from {{ alluvium.blocks(ref('items'), version=9) }}",
+    )
+    assert "alluvium.blocks: version is 9; accepted: those of `stored`.`items`" in str(
+        wrong.exception or project.lines
+    )
+
+
+def operate(project: Project, arguments: dict[str, Any]) -> list[str]:
+    """What `alluvium.log` printed."""
+    done = project.try_dbt("run-operation", "alluvium.log", "--args", json.dumps(arguments))
+    assert done.exception is None, done.exception
+    return project.lines
+
+
+def test_the_log_is_the_history_newest_first(project: Project) -> None:
+    commits, ours = history(project, "logs"), snapshots(project, "logs")
+    said = operate(project, {"model": "logs", "limit": len(commits)})
+    lines = [line for line in said if line[:1].isdigit() and " UTC  " in line]
+    versions = [int(line.split()[0]) for line in lines]
+    assert versions == sorted(commits.index, reverse=True)
+    head = "(HEAD)"
+    assert [line for line in lines if head in line] == lines[:1]
+    for version, line in zip(versions, lines, strict=True):
+        one, parts = ours.loc[version], line.replace(f" {head}", "").split("  ")
+        assert parts[1] == f"{commits.loc[version, 'timestamp']:%Y-%m-%d %H:%M:%S} UTC"
+        assert parts[2] == one["operation"]
+        changed = f"+{one['rows_added']:,} -{one['rows_removed']:,} rows"
+        assert (changed in parts) == (changed != "+0 -0 rows")
+        assert parts[-1] == f"by {one['author']}"
+    assert len(operate(project, {"model": "logs", "limit": 2, "since": "2199-01-01"})) > 0
+    assert project.said("logs: no version since 2199-01-01")
+
+
+def test_one_version_in_full(project: Project) -> None:
+    commits = history(project, "logs")
+    version = int(commits.index[commits["operation"] == "OPTIMIZE"][0])
+    said = operate(project, {"model": "logs", "show": version})
+    path = folder(project, "logs") / f"_delta_log/{version:020}.json"
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    for kind, sign in (("add", "+"), ("remove", "-")):
+        paths = {one[kind]["path"] for one in found if kind in one}
+        shown = {line.split()[1].rstrip(":") for line in said if line.startswith(f"  {sign} ")}
+        assert shown == paths != set()
+    assert any("alluvium_compaction" in line for line in said)
+    operate(project, {"model": "logs", "show": 9999})
+    last = commits.index.max()
+    assert project.said(
+        f"show is 9999; accepted: the versions of `stored`.`logs` that its log tells, 0 to {last}"
+    )
+
+
 def limit(project: Project, **most: Any) -> None:
     project.write({"models/models.yml": models(**most)})
 
