@@ -92,7 +92,7 @@ class WrittenLog:
             "timestamp": _STARTED + 1000 * self._version,
             "operation": operation,
             "engineInfo": "by hand",
-            "txnId": str(uuid.UUID(int=2**64 + self._version)),
+            "txnId": str(uuid.UUID(int=(self._rows << 64) + self._version)),
         }
         lines = [json.dumps(one) for one in ({"commitInfo": info}, *actions)]
         log = self.folder / "_delta_log" / f"{self._version:020}.json"
