@@ -1,7 +1,9 @@
-{#- A view of what the commits of all managed tables did that `this` does not keep; all of it where that is built new. -#}
+{#- A view of what the commits of all managed and published tables did that `this` does not keep; all of it where that is built new.
+    Nothing under --empty. -#}
 {% macro _unseen_actions() %}
   {%- if not alluvium._reads_logs('alluvium_actions') -%}{{ return(alluvium._quote('__alluvium_actions')) }}{%- endif -%}
-  {{ return(adapter.unseen_actions(alluvium._tables_of(alluvium._managed_models()), this.render() if is_incremental() else none)) }}
+  {%- set nodes = alluvium._managed_models(published=true) -%}
+  {{ return(adapter.unseen_actions(alluvium._tables_of(nodes), this.render() if is_incremental() and not flags.EMPTY else none)) }}
 {% endmacro %}
 
 

@@ -16,12 +16,14 @@
 {% endmacro %}
 
 
-{#- The models whose tables we look after. -#}
-{% macro _managed_models() %}
+{#- The models whose tables we look after; with those that are published, if asked for. -#}
+{% macro _managed_models(published=false) %}
   {%- set nodes = [] -%}
   {%- for node in (graph.nodes.values() if execute else []) if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
-    {%- if 'alluvium_layout' in meta or 'alluvium_merge' in meta -%}{%- do nodes.append(node) -%}{%- endif -%}
+    {%- if 'alluvium_layout' in meta or 'alluvium_merge' in meta or published and node.config.materialized == 'published' -%}
+      {%- do nodes.append(node) -%}
+    {%- endif -%}
   {%- endfor -%}
   {{ return(nodes) }}
 {% endmacro %}

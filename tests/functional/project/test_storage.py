@@ -480,6 +480,7 @@ def test_an_empty_run_reads_no_log(project: Project) -> None:
     project.dbt("run", "--select", "alluvium.storage", "--empty", *ON)
     after = project.sql("select * from {s}.alluvium_buckets")
     assert after.empty
+    assert len(snapshots(project, "logs")) == project.versions("logs")
     assert list(after.columns) == list(before.columns)
     project.dbt("build", "--select", "alluvium.storage", *ON)
     assert len(project.sql("select * from {s}.alluvium_buckets")) == len(before)
