@@ -157,6 +157,10 @@ class Kept:
             return Known(State() if last is None else State(last.totals))
         rows = self._about(table, files).select("table_name", *_OF_BLOCK).toArrow()
         is_own = pc.equal(rows["table_name"], table)
+        if last is None:
+            # What is kept under its name is of a table that is no more.
+            rows = rows.filter(pc.invert(is_own))
+            is_own = pc.equal(rows["table_name"], table)
         own, others = rows.filter(is_own), rows.filter(pc.invert(is_own))
         state = State() if last is None else self._state(table, last, own)
         return Known(state, _sizes(own), self._footers(pc.unique(others["location"]).to_pylist()))
