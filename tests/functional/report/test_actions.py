@@ -17,7 +17,7 @@ from alluvium.delta import footers, log
 from alluvium.report.actions import Table, Unseen, make_way, unseen
 
 pytestmark = pytest.mark.spark
-TABLES = [Table("items", "`kept`.`items`")]
+TABLES = [Table("items", "kept.items")]
 KEPT = "kept.actions"
 
 
@@ -125,7 +125,7 @@ def test_a_table_that_is_made_again_or_gone(
     for _ in range(6):
         other.commit(1)
     spark.sql(f"create table kept.items using delta location '{other.folder}'")
-    assert run(spark).forget == ["`kept`.`items`"]
+    assert run(spark).forget == ["kept.items"]
     commits, blocks = rows(spark)
     assert [one["commit"]["row_count"] for one in commits] == [0, 5, 10, 15, 20, 25, 30]
     assert len(blocks) == 6
