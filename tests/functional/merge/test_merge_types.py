@@ -30,8 +30,8 @@ COLUMNS = {
 MODEL = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', meta={
     'alluvium_merge': {'order_by': 'lsn', 'delete_when': 'gone', 'ranges':
-        {'column': var('column'), 'method': var('method'), 'k': 4} if var('column', none)
-        else false}
+        dict({'k': 4} if var('method') == 'gaps' else {},
+             column=var('column'), method=var('method')) if var('column', none) else false}
 }) }}
 select * from {{ target.schema }}.pending
 """
