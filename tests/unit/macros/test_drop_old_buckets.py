@@ -68,6 +68,24 @@ def test_a_dry_run_is_the_default(macros: Any, node: Any, golden: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("column", "partition"), [("`Day`", "Day"), ("`the time`", "the_time_day"), ("at", "at_day")]
+)
+def test_a_column_is_found_as_the_adapter_finds_it(
+    macros: Any, node: Any, column: str, partition: str
+) -> None:
+    """In backticks or without; or the column that an alluvium target has made of it."""
+    server = Server(macros, node, *OLD)
+    bucket_by = {"column": column, "window": "day"}
+    server.node["config"]["meta"] = {"alluvium_layout": DAILY | {"bucket_by": bucket_by}}
+    server.partition = [partition]
+    named = SimpleNamespace(name=partition, dtype="date")
+    macros.context["adapter"].get_columns_in_relation = lambda relation: [named]
+    macros.drop_old_buckets("logs", False)
+    [sent] = server.sent
+    assert sent.startswith(f"delete from `s`.`logs` where `{partition}` in (date'2024-03-01', ")
+
+
 def test_what_was_listed_is_dropped(macros: Any, node: Any) -> None:
     server = Server(macros, node, *OLD)
     macros.drop_old_buckets("logs", False)
