@@ -1,10 +1,13 @@
-"""The batches of events that commits brought."""
+"""What commits brought: batches of events, and versions of candidates."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from alluvium.delta.arrivals import stream_note
 from alluvium.delta.commit_files import Commit
-from alluvium.delta.marks import MERGED_THROUGH
+from alluvium.delta.marks import MERGED_THROUGH, PUBLISH_NOTE
 
 
 def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
@@ -20,3 +23,12 @@ def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
         if app.startswith(MERGED_THROUGH) and unique_id.startswith("model."):
             return unique_id.split(".", 2)[-1], number
     return None, None
+
+
+def published_of(commit: Commit) -> dict[str, Any] | None:
+    """What a publish noted in its commit, `version` and `candidate`; None for another commit."""
+    try:
+        found = json.loads(commit.message or "{}").get(PUBLISH_NOTE)
+    except (ValueError, AttributeError):
+        return None  # another writer may note what it likes
+    return found if isinstance(found, dict) and "version" in found else None

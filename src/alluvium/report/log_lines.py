@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.plan.versions.snapshots import BLOCKS, SIZES, State, Totals, follow
-from alluvium.report.batches import batch_of
+from alluvium.report.batches import batch_of, published_of
 from alluvium.wording import counted, moment
 
 # Versions that are read at a time, and the most that are shown where nobody says how many.
@@ -168,6 +168,9 @@ def _line(model: str, one: _Read, names: Mapping[int, list[str]]) -> str:
     feed, batch = batch_of(model, commit)
     if feed is not None:
         parts.append(f"batch {batch} of {feed}")
+    if (shown := published_of(commit)) is not None:
+        candidate = str(shown.get("candidate")).split(".", 2)[-1]
+        parts.append(f"shows version {shown['version']} of {candidate}")
     added, removed = (
         "?" if rows is None else f"{rows:,}" for rows in (one.rows_added, one.rows_removed)
     )
