@@ -32,7 +32,7 @@ ACTIONS_KEPT = "alluvium.actions"
 # `plan.compaction.tags`.
 LAYOUT_TAG = "alluvium.layout"
 # JSON, of a file of a published table: `vector`, the source's deletion vector of it; `own`, what
-# hides tombstones beside; `label`, of the source's tags and statistics. Read by `delta.published` and `report.batches`.
+# hides tombstones beside; `label`, of the source's tags and statistics. Read by `delta.published`.
 PUBLISHED_TAG = "alluvium.published"
 
 # Keys of a commit's `userMetadata`, which is a JSON object.
