@@ -61,6 +61,11 @@ class WrittenLog:
         self.live |= dict.fromkeys(came)
         self._write("WRITE", *self._adds(came), *self._removes(gone))
 
+    def bring_back(self, path: str) -> None:
+        """Bring a file that was taken, as a restore does."""
+        self.live[path] = None
+        self._write("RESTORE", *self._adds([path]))
+
     def _file(self) -> str:
         path = f"part-{self._files % 1000:05}-{uuid.UUID(int=self._files)}.c000.snappy.parquet"
         self._files += 1

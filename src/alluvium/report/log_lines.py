@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from alluvium.delta.commit_files import Commit, TableLog
-from alluvium.plan.versions.snapshots import BLOCKS, SIZES, State, Totals, follow
+from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
 from alluvium.report.batches import batch_of, published_of
 from alluvium.wording import counted, moment
 
@@ -109,7 +107,7 @@ def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
     """Some commits in order; from their own files alone."""
     found = table_log.read(first, last)
     actions = found.actions
-    before = _were_there(actions)
+    before = live_before(actions)
     versions = [one.version for one in found.commits]
     changes, totals = follow(State(Totals(), before), versions, actions, SIZES.empty_table())
     blocks: dict[int, list[dict[str, Any]]] = {}
@@ -124,37 +122,6 @@ def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
         )
         for commit, sums in zip(found.commits, totals.to_pylist(), strict=True)
     ]
-
-
-def _were_there(actions: pa.Table) -> pa.Table:
-    """Blocks that were live before some commits, as these tell; columns as BLOCKS.
-
-    A commit names what it takes with its size and rows. One that takes nothing, and whose files
-    change no row, gives new labels to files that are there.
-    """
-    taking = actions.filter(pc.invert(actions["is_add"]))
-    takes = pc.is_in(actions["version"], taking["version"].combine_chunks())
-    labels = actions.filter(pc.invert(pc.or_(takes, actions["is_change"])))
-    named = pa.concat_tables([taking, labels]).sort_by("version")
-    first = named.group_by("path", use_threads=False).aggregate(
-        [(name, "first") for name in ("version", "rows", "deleted", "bytes")]
-    )
-    added = actions.filter(actions["is_add"]).group_by("path").aggregate([("version", "min")])
-    # But for those that one of these commits had brought before.
-    place = pc.index_in(first["path"], added["path"].combine_chunks())
-    brought = added["version_min"].take(place)
-    first = first.filter(pc.invert(pc.fill_null(pc.less(brought, first["version_first"]), False)))
-    unknown = pa.nulls(first.num_rows, pa.int64())
-    return pa.table(
-        {
-            "path": first["path"],
-            "segment": unknown,
-            "rows": first["rows_first"],
-            "deleted": first["deleted_first"],
-            "bytes": first["bytes_first"],
-            "bytes_uncompressed": unknown,
-        }
-    ).cast(BLOCKS)
 
 
 def _line(model: str, one: _Read, names: Mapping[int, list[str]]) -> str:

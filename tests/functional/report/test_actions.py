@@ -77,20 +77,20 @@ def read_anew(spark: SparkSession) -> tuple[list[Any], list[Any]]:
 def test_runs_go_on_from_each_other(spark: SparkSession, items: WrittenLog) -> None:
     assert run(spark).rows.num_rows == 4 + 4 + 3 + 4
     assert run(spark).rows.num_rows == 0
+    first, *_ = items.live
     items.commit(3, removes=2)
-    spark.sql("insert into kept.items values (7, 'writer', 1)")
+    items.bring_back(first)
     run(spark)
     spark.sql("alter table kept.items set tblproperties ('delta.enableDeletionVectors' = 'true')")
     spark.sql("delete from kept.items where id = 1")
     run(spark)
-    spark.sql("restore table kept.items to version as of 2")
     spark.sql("optimize kept.items")
     run(spark)
     kept = read_anew(spark)
     assert kept == rows(spark)
     head = kept[0][-1]["commit"]
-    assert head["row_count"] == spark.table("kept.items").count() == 15
-    assert head["blocks"] == len(spark.table("kept.items").inputFiles())
+    assert head["row_count"] == spark.table("kept.items").count() == 10
+    assert head["blocks"] == len(spark.table("kept.items").inputFiles()) == 1
 
 
 def test_what_was_seen_is_not_opened_again(spark: SparkSession, items: WrittenLog) -> None:

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.plan.versions.snapshots import ACTIONS, BLOCKS, SIZES, State, Totals, follow
+from alluvium.plan.versions.snapshots import (
+    ACTIONS,
+    BLOCKS,
+    SIZES,
+    State,
+    Totals,
+    follow,
+    live_before,
+)
 
 
 def action(version: int, path: str, is_add: bool, **more: Any) -> dict[str, Any]:
@@ -138,6 +146,28 @@ def test_blocks_of_a_checkpoint_are_of_no_segment_that_is_known() -> None:
     )
     assert [one["segment"] for one in changes] == [None, None, 5]
     assert [one["segments"] for one in totals] == [2, 1]
+
+
+def test_commits_tell_what_was_there_before_them() -> None:
+    """What they take, and what they only give new labels; not what one of them brought."""
+    moved = {"is_change": False}
+    actions = [
+        action(3, "taken", False, rows=7, deleted=2),
+        action(3, "new", True),
+        action(4, "marked", False, deleted=1),
+        action(4, "marked", True, deleted=4),
+        action(5, "labelled", True, **moved),
+        action(5, "new", True, **moved),
+        action(6, "new", False),
+        action(6, "labelled", False, **moved),
+        action(6, "merged", True, rows=20, **moved),
+    ]
+    found = live_before(pa.Table.from_pylist(actions, ACTIONS)).to_pylist()
+    assert {one["path"]: (one["rows"], one["deleted"]) for one in found} == {
+        "taken": (7, 2),
+        "marked": (10, 1),
+        "labelled": (10, 0),
+    }
 
 
 Drawn = list[list[tuple[str, str]]]

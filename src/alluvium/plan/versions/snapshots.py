@@ -115,6 +115,37 @@ def follow(
     return changes, _totals(before, np.asarray(versions, np.int64), events)
 
 
+def live_before(actions: pa.Table) -> pa.Table:
+    """Blocks that were live before some commits, as these tell; columns as BLOCKS.
+
+    A commit names what it takes with its size and rows. One that takes nothing, and whose files
+    change no row, gives new labels to files that are there.
+    """
+    taking = actions.filter(pc.invert(actions["is_add"]))
+    takes = pc.is_in(actions["version"], taking["version"].combine_chunks())
+    labels = actions.filter(pc.invert(pc.or_(takes, actions["is_change"])))
+    named = pa.concat_tables([taking, labels]).sort_by("version")
+    first = named.group_by("path", use_threads=False).aggregate(
+        [(name, "first") for name in ("version", "rows", "deleted", "bytes")]
+    )
+    added = actions.filter(actions["is_add"]).group_by("path").aggregate([("version", "min")])
+    # But for those that one of these commits had brought before.
+    place = pc.index_in(first["path"], added["path"].combine_chunks())
+    brought = added["version_min"].take(place)
+    first = first.filter(pc.invert(pc.fill_null(pc.less(brought, first["version_first"]), False)))
+    unknown = pa.nulls(first.num_rows, pa.int64())
+    return pa.table(
+        {
+            "path": first["path"],
+            "segment": unknown,
+            "rows": first["rows_first"],
+            "deleted": first["deleted_first"],
+            "bytes": first["bytes_first"],
+            "bytes_uncompressed": unknown,
+        }
+    ).cast(BLOCKS)
+
+
 def _events(before: State, actions: pa.Table, sizes: pa.Table) -> dict[str, Any]:
     """A row for each block that a commit changed, in the order of paths and versions."""
     kept = before.blocks
