@@ -16,7 +16,10 @@ from functional.runner import REPO, Project
 
 pytestmark = pytest.mark.spark
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-STORAGE = {"alluvium_fragments", "alluvium_buckets", "alluvium_compactions"}
+STORAGE = {
+    *("alluvium_fragments", "alluvium_buckets", "alluvium_compactions"),
+    *("alluvium_actions", "alluvium_snapshots", "alluvium_segments", "alluvium_blocks"),
+}
 HEADER = re.compile(r"-- (models/\w+\.sql)\n")
 
 
