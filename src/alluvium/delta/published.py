@@ -19,6 +19,7 @@ from alluvium.delta import marks
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.plan.versions import properties
+from alluvium.plan.versions.steps import Steps
 
 _DELTA = "org.apache.spark.sql.delta."
 # Of data files and of the log: what a published table showed can be looked at for so long.
@@ -85,28 +86,59 @@ class Publisher(PublishedFiles):
         published table meanwhile. It is then as they left it.
         """
         with self.active():
-            transaction = self._transaction(self._snapshot)
-            # Of two that publish at a time one must lose.
-            transaction.txnVersion(self._app)
-            transaction.readWholeTable()
             found = self._steps()
             metadata = self._metadata()
-            if not found.moves and metadata is None and self.head is not None:
-                moved = Moved(int(self._snapshot.version()), 0, 0)
-            else:
-                if metadata is not None:
-                    transaction.updateMetadata(metadata, True)
-                gone = self._actions(self._snapshot.allFiles().toDF(), found.goes)
-                now = int(time.time() * 1000)
-                removed = [file.removeWithTimestamp(now, True) for file in gone]
-                added = self._added(found.comes)
-                manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
-                actions = [*self._marks(), *removed, *added]
-                version = self._commit(transaction, actions, manual, note)
-                moved = Moved(version, len(added), len(removed))
+            changes = bool(found.goes or found.comes or metadata is not None or self.head is None)
+            version = int(self._snapshot.version())
+            if found.moved_in:
+                version = self._move(found, note, is_last=not changes)
+            gone, added = len(found.moved_out), len(found.moved_in)
+            if changes:
+                removed, files = self._published(found.goes), self._added(found.comes)
+                if removed or files or metadata is not None or self.head is None:
+                    version = self._change(removed, files, metadata, note)
+                gone, added = gone + len(removed), added + len(files)
             if found.relabelled:
                 self._relabel(found.relabelled, note)
-        return moved
+        return Moved(version, added, gone)
+
+    def _move(self, found: Steps, note: Mapping[str, Any], is_last: bool) -> int:
+        """Put what compactions wrote in the place of what they read: no row changes.
+
+        It comes first. After a kill the table then shows what it showed before, in files of which
+        the source still has each.
+        """
+        transaction = self._begin()
+        now = int(time.time() * 1000)
+        gone = [file.removeWithTimestamp(now, False) for file in self._published(found.moved_out)]
+        added = [
+            self._action("add", {**fields(file), "dataChange": False})
+            for file in self._added(found.moved_in)
+        ]
+        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
+        optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
+        actions = [*(self._marks() if is_last else ()), *gone, *added]
+        version = self._commit(transaction, actions, optimize, note)
+        self._snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
+        return version
+
+    def _change(
+        self, gone: Sequence[Any], added: Sequence[Any], metadata: Any, note: Mapping[str, Any]
+    ) -> int:
+        transaction = self._begin()
+        if metadata is not None:
+            transaction.updateMetadata(metadata, True)
+        now = int(time.time() * 1000)
+        removed = [file.removeWithTimestamp(now, True) for file in gone]
+        manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
+        return self._commit(transaction, [*self._marks(), *removed, *added], manual, note)
+
+    def _begin(self) -> Any:
+        """A transaction that fails where somebody else wrote: of two publishers one must lose."""
+        transaction = self._transaction(self._snapshot)
+        transaction.txnVersion(self._app)
+        transaction.readWholeTable()
+        return transaction
 
     def _commit(
         self, transaction: Any, actions: Sequence[Any], operation: Any, note: Mapping[str, Any]
@@ -132,9 +164,8 @@ class Publisher(PublishedFiles):
 
         A commit of its own: in another operation Delta would count the same files twice.
         """
-        snapshot = self._log.update(False, self._none, self._none)
-        transaction = self._log.startTransaction(self._none, self._jvm.scala.Option.apply(snapshot))
-        published = self._actions(snapshot.allFiles().toDF(), paths)
+        transaction = self._transaction(self._log.update(False, self._none, self._none))
+        published = self._published(paths)
         transaction.trackFilesRead(self._seq(published))
         labelled = {file.path(): fields(file) for file in self._labelled(paths)}
         actions = []

@@ -15,10 +15,18 @@ from alluvium.delta import log, marks
 from alluvium.delta.layout_commits import fields
 from alluvium.engine import jvm
 from alluvium.names import among
-from alluvium.plan.versions.steps import Entry, Steps, steps
+from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
 _DELTA = "org.apache.spark.sql.delta."
 _TOMBSTONE = "_deleted"
+# What Delta asks for in an action, beside what is read of it here.
+_ANY_FILE = {
+    "path": "-",
+    "partitionValues": {},
+    "size": 0,
+    "modificationTime": 0,
+    "dataChange": False,
+}
 # Commits that are read one by one, and paths that a filter names; of more, whole states are looked
 # at.
 _FEW = 64
@@ -67,6 +75,10 @@ class PublishedFiles(jvm.SessionCopy):
             self._log = log.delta_log(session, target)
             self._snapshot = self._log.update(False, self._none, self._none)
         self.head = head_of(self._snapshot)
+        self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
+        # Of the source's commits since HEAD: what compactions did, and all files that came.
+        self._moves: list[Move] = []
+        self._fresh: set[str] = set()
         self._root = _qualified(self._source.deltaLog())
 
     @property
@@ -81,48 +93,81 @@ class PublishedFiles(jvm.SessionCopy):
     # What differs ---------------------------------------------------------------------------
 
     def _steps(self) -> Steps:
-        source, target = self._source_files(), self._target_files()
-        source, target = (one.select("path", "vector", "label") for one in (source, target))
         changed = self._changed_paths()
-        if changed is None:
-            same = ["path", "vector", "label"]
-            # What both have in the same way stays in the JVM.
-            source, target = (
-                source.join(target, same, "left_anti"),
-                target.join(source, same, "left_anti"),
+        if changed is not None:
+            before = [self._entry(file) for file in self._published(changed)]
+            after = [self._entry(file) for file in self._labelled(changed)]
+            # Of a file that HEAD had and the published table has not, tombstones are all there is.
+            shown = {entry.path for entry in before} | self._fresh
+            moves = (
+                Move({path: move.removed[path] for path in move.removed.keys() & shown}, move.added)
+                for move in self._moves
             )
-        elif changed:
-            source, target = (one.where(F.col("path").isin(changed)) for one in (source, target))
-        else:
-            return steps((), ())
-        before = [Entry(path, vector, label) for path, vector, label in target.collect()]
-        after = [Entry(path, vector, label) for path, vector, label in source.collect()]
-        return steps(before, after)
+            return steps(before, after, moves)
+        same = ["path", "vector", "label"]
+        source, target = (one.select(*same) for one in (self._source_files(), self._target_files()))
+        # What both have in the same way stays in the JVM.
+        left = target.join(source, same, "left_anti").collect()
+        new = source.join(target, same, "left_anti").collect()
+        return steps([Entry(*row) for row in left], [Entry(*row) for row in new])
 
     def _changed_paths(self) -> list[str] | None:
         """Absolute paths that the source's commits since HEAD name; None where all are compared.
 
         They tell it where HEAD is a version of this very table, and nobody else wrote to the
-        published one.
+        published one. What compactions among them moved is then in `_moves`.
         """
         head = self.head
         if head is None or head.table_id != str(self._source.metadata().id()):
             return None
         if not 0 <= self.version - head.version <= _FEW or not self._is_ours():
             return None
-        table_log, found = self._source.deltaLog(), set()
+        table_log, found = self._source.deltaLog(), set[str]()
         for version in range(head.version + 1, self.version + 1):
             try:
                 lines = log.commit_of(self.session, table_log, version)
             except Py4JJavaError:  # a commit that is cleaned away, or kept elsewhere
                 return None
-            for line in str(lines.mkString("\n")).split("\n"):
-                action = json.loads(line)
-                file = action.get("add") or action.get("remove")
-                if file:
-                    found.add(file["path"])
+            read = [json.loads(line) for line in str(lines.mkString("\n")).split("\n")]
+            removed, added = (
+                {self._absolute(one[kind]["path"]): one[kind] for one in read if kind in one}
+                for kind in ("remove", "add")
+            )
+            found |= removed.keys() | added.keys()
+            self._fresh |= added.keys()
+            files = [*removed.values(), *added.values()]
+            if removed and added and not any(file.get("dataChange", True) for file in files):
+                self._moves.append(Move(self._vectors(removed), self._vectors(added)))
+        return sorted(found)
+
+    def _absolute(self, path: str) -> str:
         absolute = self._object(_DELTA + "util.DeltaFileOperations$").absolutePath
-        return [str(absolute(self._root, path).toUri().toString()) for path in sorted(found)]
+        return str(absolute(self._root, path).toUri().toString())
+
+    def _vectors(self, files: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+        """By path, the names of the vectors of actions of the source's log."""
+        found = {}
+        for path, file in files.items():
+            vector = file.get("deletionVector")
+            if vector is not None:
+                text = json.dumps({"add": {**_ANY_FILE, "deletionVector": vector}})
+                action = self._object(_DELTA + "actions.Action$").fromJson(text)
+                place = self._source.deltaLog().dataPath()
+                vector = action.deletionVector().copyWithAbsolutePath(place)
+            found[path] = self._name(vector)
+        return found
+
+    def _name(self, vector: Any) -> str:
+        """The name of a vector, as `_vector` has it."""
+        return "" if vector is None else str(vector.uniqueId()).replace(f"{self._root}/", "")
+
+    def _entry(self, file: Any) -> Entry:
+        """A published file, or one that `_labelled` gives, by its tag."""
+        tag = (fields(file).get("tags") or {}).get(marks.PUBLISHED_TAG)
+        known = json.loads(tag) if tag is not None else {}
+        vector = known.get("vector", "")
+        is_ours = tag is not None and self._name(file.deletionVector()) == known.get("own", vector)
+        return Entry(file.path(), vector if is_ours else "?", known.get("label", ""))
 
     def _is_ours(self) -> bool:
         """Whether nobody touched the published files since the newest publish."""
@@ -203,7 +248,12 @@ class PublishedFiles(jvm.SessionCopy):
                 "defaultRowCommitVersion": F.lit(None).cast("bigint"),
             }
         )
-        return self._actions(files._jdf, paths)
+        return self._actions("source", files, paths)
+
+    def _published(self, paths: Sequence[str]) -> list[Any]:
+        """AddFile actions of the published table."""
+        files = DataFrame(self._snapshot.allFiles().toDF(), self.session)
+        return self._actions("published", files, paths)
 
     def _hiding(self, file: Any, vector: Any) -> Any:
         """The file with a vector of ours, which its tag names beside the source's."""
@@ -256,19 +306,22 @@ class PublishedFiles(jvm.SessionCopy):
         for one in jvm.items(touched):
             yield one.fileLogEntry().path(), one
 
-    def _actions(self, files: Any, paths: Sequence[str]) -> list[Any]:
-        """The AddFile actions of these paths among a JVM frame of files."""
-        if not paths:
-            return []
-        found = DataFrame(files, self.session)
-        if len(paths) <= _FEW:
-            kept = found.where(F.col("path").isin(list(paths)))
-        else:
-            chosen = self.session.createDataFrame([(path,) for path in paths], "path string")
-            kept = found.join(chosen, "path", "left_semi")
-        encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
-        whole = kept.select(*self._snapshot.allFiles().toDF().columns())
-        return list(getattr(whole._jdf, "as")(encoder).collectAsList())
+    def _actions(self, table: str, files: DataFrame, paths: Sequence[str]) -> list[Any]:
+        """The AddFile actions of those of these paths that a table has; each is read once."""
+        known = self._known[table]
+        due = [path for path in paths if path not in known]
+        if due:
+            if len(due) <= _FEW:
+                kept = files.where(F.col("path").isin(due))
+            else:
+                chosen = self.session.createDataFrame([(path,) for path in due], "path string")
+                kept = files.join(chosen, "path", "left_semi")
+            encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
+            whole = kept.select(*self._snapshot.allFiles().toDF().columns())
+            known |= dict.fromkeys(due)
+            found = getattr(whole._jdf, "as")(encoder).collectAsList()
+            known |= {file.path(): file for file in found}
+        return [known[path] for path in paths if known[path] is not None]
 
 
 def head_of(snapshot: Any) -> Head | None:

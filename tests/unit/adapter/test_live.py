@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.alluvium.live import as_names, subquery
+from dbt.adapters.alluvium.live import as_names, at_versions, subquery
 
 REF = subquery("raw.orders")
 
@@ -97,3 +97,25 @@ def test_a_version_that_is_older_than_tombstones() -> None:
 def test_names_of_any_kind() -> None:
     odd = "`my ``schema``.`.`a (b)`"
     assert as_names(f"describe {subquery(odd)}") == f"describe {odd}"
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("select * from s.t", "select * from s.t version as of 7"),
+        ("select * from `s`.`t` as x", "select * from `s`.`t` version as of 7 as x"),
+        ("select * from S . T where 1", "select * from S . T version as of 7 where 1"),
+        ("select s.t.id from s.t", "select s.t.id from s.t version as of 7"),
+        (
+            "select 1 from s.t2, other.s.t, s.`t`",
+            "select 1 from s.t2, other.s.t, s.`t` version as of 7",
+        ),
+        ("select 's.t' -- s.t\nfrom a", "select 's.t' -- s.t\nfrom a"),
+        ("select 1 from s.t version as of 3", "select 1 from s.t version as of 3"),
+        ("describe history s.t", "describe history s.t"),
+        (f"select * from {REF} d", f"select * from {subquery('raw.orders version as of 3')} d"),
+    ],
+)
+def test_a_table_at_one_version(sql: str, read: str) -> None:
+    assert at_versions(sql, {"`s`.`t`": 7, "raw.orders": 3}) == read
+    assert at_versions(sql, {}) == sql

@@ -1,0 +1,168 @@
+"""Rules of published models, before anything runs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.alluvium import audit
+
+WAP, SHOWN, DOWN, OTHER = (f"model.p.{name}" for name in ("wap", "shown", "down", "other"))
+
+
+def node(unique_id: str, parents: tuple[str, ...] = (), **more: Any) -> SimpleNamespace:
+    kind, package, name = unique_id.split(".")[:3]
+    config = {"materialized": "incremental", "meta": {}, "contract": None} | more.pop("config", {})
+    given = {"columns": {}, "constraints": [], "raw_code": "", "version": None}
+    return SimpleNamespace(
+        unique_id=unique_id,
+        resource_type=kind,
+        package_name=package,
+        name=name,
+        depends_on=SimpleNamespace(nodes=list(parents)),
+        config=SimpleNamespace(**config),
+        **given | more,
+    )
+
+
+def shown(
+    raw_code: str = "select * from {{ ref('wap') }}",
+    parents: tuple[str, ...] = (WAP,),
+    **more: Any,
+) -> SimpleNamespace:
+    config = {"materialized": "published"} | more.pop("config", {})
+    return node(SHOWN, parents, raw_code=raw_code, config=config, **more)
+
+
+def generic(name: str = "not_null", parents: tuple[str, ...] = (WAP,)) -> SimpleNamespace:
+    return node(f"test.p.{name}", parents, attached_node=WAP, test_metadata=object())
+
+
+def said(*nodes: SimpleNamespace) -> list[str]:
+    return list(audit.mistakes({one.unique_id: one for one in nodes}))
+
+
+@pytest.mark.parametrize(
+    "raw_code",
+    [
+        "select * from {{ ref('wap') }}",
+        "SELECT  *\nFROM {{ref(\"p\", 'wap')}} ;\n",
+        "{{ config(materialized='published', meta={'a': (1)}) }}\n"
+        "-- depends_on: {{ ref('other') }}\n/* what\nreaders see */ select * from {{- ref( 'wap' ) -}} -- all\n{# none #}",
+    ],
+)
+def test_the_candidate(raw_code: str) -> None:
+    nodes = {WAP: node(WAP), OTHER: node(OTHER), SHOWN: shown(raw_code, (OTHER, WAP))}
+    assert audit.candidate_of(nodes[SHOWN], nodes) is nodes[WAP]
+
+
+def test_a_version_of_the_candidate() -> None:
+    old, new = (node(f"{WAP}.v{number}", version=number) for number in (1, 2))
+    one = shown("select * from {{ ref('wap', v=2) }}", (new.unique_id,))
+    assert audit.candidate_of(one, {each.unique_id: each for each in (old, new, one)}) is new
+
+
+@pytest.mark.parametrize(
+    "raw_code",
+    [
+        "select id from {{ ref('wap') }}",
+        "select * from {{ ref('wap') }} where id > 1",
+        "select * from {{ ref('wap') }} union all select * from {{ ref('other') }}",
+        "select * from {{ source('a', 'b') }}",
+        "{% if true %}select * from {{ ref('wap') }}{% endif %}",
+        "select * from s.wap",
+        "",
+    ],
+)
+def test_anything_but_one_table_is_a_mistake(raw_code: str) -> None:
+    (line,) = said(node(WAP), node(OTHER), generic(), shown(raw_code, (WAP, OTHER)))
+    assert line.startswith("shown: a published model shows one table; accepted: `select * from")
+
+
+def test_what_is_no_table_is_a_mistake() -> None:
+    view = node(WAP, config={"materialized": "view"})
+    (line,) = said(view, generic(), shown())
+    assert line == (
+        "shown: wap is materialized as view, of which no version is kept;"
+        " accepted: incremental, table, snapshot"
+    )
+    (line,) = said(node(OTHER), shown("select * from {{ ref('gone') }}", ()))
+    assert line.startswith("shown: 'gone' is no table of the project; accepted:")
+
+
+def test_an_audit_is_asked_for() -> None:
+    (line,) = said(node(WAP), shown())
+    assert "wap has no data test, so nothing would be audited" in line
+    none = {"meta": {"alluvium_publish": {"audit": "none"}}}
+    assert said(node(WAP), shown(config=none)) == []
+    assert said(node(WAP), generic(), shown()) == []
+    # A test that only refers to the table, as `relationships` of another model does, is none of it.
+    other = node("test.p.relationships", (OTHER, WAP), attached_node=OTHER, test_metadata=object())
+    assert len(said(node(WAP), node(OTHER), other, shown())) == 1
+    singular = node("test.p.no_wolves", (WAP,))
+    assert said(node(WAP), singular, shown()) == []
+
+
+def test_a_test_reads_only_what_comes_before() -> None:
+    nodes = [node(WAP), node(OTHER), generic("relationships", (OTHER, WAP))]
+    (line,) = said(*nodes, shown())
+    assert "the test relationships of wap reads other, which dbt may build after shown" in line
+    assert "accepted: in shown -- depends_on: {{ ref('other') }}" in line
+    assert said(*nodes, shown(parents=(WAP, OTHER))) == []
+    # What the candidate is built from comes before too.
+    assert said(node(WAP, (OTHER,)), *nodes[1:], shown()) == []
+
+
+def test_a_test_reads_nothing_that_comes_after() -> None:
+    down = node(DOWN, (SHOWN,))
+    for parent in (SHOWN, DOWN):
+        (line,) = said(node(WAP), down, generic("compare", (WAP, parent)), shown())
+        assert "which comes after the publish that it gates; accepted: the test on shown" in line
+
+
+def test_rules_that_a_publish_checks_nowhere() -> None:
+    contract = {"contract": SimpleNamespace(enforced=True)}
+    (line,) = said(node(WAP), generic(), shown(config=contract))
+    assert line.endswith("it checks no contract; accepted: the contract on wap")
+    column = {"id": SimpleNamespace(constraints=[object()])}
+    (line,) = said(node(WAP), generic(), shown(columns=column))
+    assert line.endswith("it checks no constraint; accepted: the constraints on wap")
+
+
+def test_settings_of_other_models_are_told() -> None:
+    (line,) = said(node(WAP, config={"meta": {"alluvium_publish": {}}}))
+    assert line == (
+        "wap: meta.alluvium_publish is read of published models only;"
+        " accepted: materialized: published"
+    )
+
+
+def test_what_passes() -> None:
+    test = node("test.p.t", config={"severity": "error"})
+    flags = SimpleNamespace(
+        WARN_ERROR=False, WARN_ERROR_OPTIONS=SimpleNamespace(includes=lambda _: False)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(audit, "get_flags", lambda: flags)
+        assert audit.passed(test, {"should_error": False, "should_warn": True})
+        assert not audit.passed(test, {"should_error": True, "should_warn": True})
+        warns = node("test.p.t", config={"severity": "WARN"})
+        assert audit.passed(warns, {"should_error": True, "should_warn": True})
+        flags.WARN_ERROR = True
+        assert not audit.passed(warns, {"should_error": True, "should_warn": True})
+
+
+def test_what_passed_before_counts_for_its_version() -> None:
+    results = [
+        SimpleNamespace(unique_id=name, status=status, adapter_response={"versions": {"s.t": at}})
+        for name, status, at in (
+            ("a", "pass", 7),
+            ("b", "warn", 7),
+            ("c", "fail", 7),
+            ("d", "pass", 6),
+        )
+    ]
+    results.append(SimpleNamespace(unique_id="e", status="pass", adapter_response={}))
+    assert audit.earlier(results, "s.t", 7) == {"a", "b"}

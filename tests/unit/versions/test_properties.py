@@ -1,0 +1,75 @@
+"""Which properties go along when files are published."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from alluvium.plan.versions import properties
+
+MODE = "delta.columnMapping.mode"
+
+
+def test_each_property_is_of_one_list() -> None:
+    lists = [properties.CARRIED, properties.OWN, set(properties.REFUSED)]
+    assert sum(map(len, lists)) == len(set().union(*lists))
+
+
+def test_what_says_how_files_are_read_is_carried() -> None:
+    source = {MODE: "name", "delta.checkpointInterval": "5", "delta.constraints.x": "a > 0"}
+    own = {"delta.checkpointInterval": "50", "delta.constraints.old": "b > 0", "team": "birds"}
+    assert properties.published({**source, "team": "fish"}, own) == {
+        MODE: "name",
+        "delta.constraints.x": "a > 0",
+        "delta.checkpointInterval": "50",
+        "delta.enableDeletionVectors": "true",
+        "team": "birds",
+    }
+    assert "delta.appendOnly" not in properties.published({}, {"delta.appendOnly": "true"})
+
+
+@pytest.mark.parametrize(
+    ("source", "published", "said"),
+    [
+        ({"delta.enableRowTracking": "true"}, None, "delta.enableRowTracking is true"),
+        ({"delta.universalFormat.enabledFormats": "iceberg"}, None, "metadata of Iceberg"),
+        ({"delta.newThing": "1"}, None, "nothing is known of its property delta.newThing"),
+        ({MODE: "name"}, {}, "went from none to name"),
+        ({}, {MODE: "id"}, "went from id to none"),
+    ],
+)
+def test_what_stops_a_publish(
+    source: dict[str, str], published: dict[str, str] | None, said: str
+) -> None:
+    (mistake,) = properties.mistakes(source, published)
+    assert said in mistake
+
+
+def test_what_stops_none() -> None:
+    usual = {"delta.enableRowTracking": "false", "delta.appendOnly": "true", "mine": "yes"}
+    assert list(properties.mistakes({**usual, MODE: "name"}, None)) == []
+    assert list(properties.mistakes({MODE: "name"}, {MODE: "name"})) == []
+
+
+def test_comments_are_of_the_published_table() -> None:
+    def schema(**comments: str | None) -> str:
+        fields = [
+            {
+                "name": name,
+                "type": "long",
+                "nullable": True,
+                "metadata": {"delta.columnMapping.id": 1}
+                | ({} if comment is None else {"comment": comment}),
+            }
+            for name, comment in comments.items()
+        ]
+        return json.dumps({"type": "struct", "fields": fields})
+
+    source, own = schema(id="a candidate", ü=None, new="new"), schema(id="for readers", ü="ä")
+    found = json.loads(properties.schema(source, own))
+    said = {field["name"]: field["metadata"].get("comment") for field in found["fields"]}
+    assert said == {"id": "for readers", "ü": "ä", "new": None}
+    # What is the same stays as it is written.
+    own = schema(id="for readers")
+    assert properties.schema(schema(id="other"), own) is own
