@@ -65,7 +65,7 @@ class Publisher(PublishedFiles):
     ) -> None:
         super().__init__(session, source, target, version)
         self._own = {**(_RETENTION if self.head is None else {}), **(own or {})}
-        self._app = marks.PUBLISHED + str(self._source.metadata().id())
+        self._app = marks.PUBLISHED + self.table_id
 
     @property
     def is_foreign(self) -> bool:
@@ -89,7 +89,7 @@ class Publisher(PublishedFiles):
             found = self._steps()
             metadata = self._metadata()
             changes = bool(found.goes or found.comes or metadata is not None or self.head is None)
-            version = int(self._snapshot.version())
+            version = self.shown
             if found.moved_in:
                 version = self._move(found, note, is_last=not changes)
             gone, added = len(found.moved_out), len(found.moved_in)

@@ -64,8 +64,6 @@ class PublishedFiles(jvm.SessionCopy):
         self, session: SparkSession, source: str, target: str, version: int | None
     ) -> None:
         super().__init__(session)
-        # Row numbers come from Parquet.
-        self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", "true")
         with self.active():
             self._source = log.snapshot_of(session, source)
             if version is not None and version != self._source.version():
@@ -74,6 +72,10 @@ class PublishedFiles(jvm.SessionCopy):
                 )
             self._log = log.delta_log(session, target)
             self._snapshot = self._log.update(False, self._none, self._none)
+        # Row numbers come from Parquet; a table without vectors shows none of them.
+        feature = self._object(_DELTA + "DeletionVectorsTableFeature$")
+        has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
+        self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
         # Of the source's commits since HEAD: what compactions did, and all files that came.
@@ -85,6 +87,16 @@ class PublishedFiles(jvm.SessionCopy):
     def version(self) -> int:
         """Of the source."""
         return int(self._source.version())
+
+    @property
+    def table_id(self) -> str:
+        """Of the source."""
+        return str(self._source.metadata().id())
+
+    @property
+    def shown(self) -> int:
+        """Version of the published table."""
+        return int(self._snapshot.version())
 
     def _transaction(self, snapshot: Any) -> Any:
         """A transaction on the published table."""
@@ -118,7 +130,7 @@ class PublishedFiles(jvm.SessionCopy):
         published one. What compactions among them moved is then in `_moves`.
         """
         head = self.head
-        if head is None or head.table_id != str(self._source.metadata().id()):
+        if head is None or head.table_id != self.table_id:
             return None
         if not 0 <= self.version - head.version <= _FEW or not self._is_ours():
             return None

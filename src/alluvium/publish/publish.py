@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from delta.exceptions import DeltaConcurrentModificationException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.published import Publisher
 from alluvium.delta.published_files import Head, head_of
 from alluvium.wording import counted
@@ -25,6 +25,8 @@ class Published:
         version: of the published table, that shows it.
         files_added, files_removed: of the published table; both 0 where it showed the same rows.
         seconds: from the look at both tables to the commit.
+        tested: the version of the candidate that was to be published: an older one, where another
+            run was faster.
     """
 
     source_version: int
@@ -32,6 +34,7 @@ class Published:
     files_added: int
     files_removed: int
     seconds: float
+    tested: int
 
     def line(self, name: str, candidate: str, tests: int) -> str:
         """The line of the console."""
@@ -39,10 +42,10 @@ class Published:
         if self.files_added or self.files_removed:
             did = f"{counted(self.files_added, 'file')} in, {self.files_removed:,} out"
         passed = f"{counted(tests, 'test')} passed" if tests else "not audited"
-        return (
-            f"{name}: {passed} → version {self.source_version:,} of {candidate} published, {did}"
-            f" in {self.seconds:.1f} s"
-        )
+        shown = f"version {self.tested:,} of {candidate} published, {did}"
+        if self.tested < self.source_version:
+            shown = f"version {self.tested:,} of {candidate}, {self.source_version:,} is published"
+        return f"{name}: {passed} → {shown} in {self.seconds:.1f} s"
 
 
 def publish(
@@ -79,9 +82,13 @@ def publish(
         )
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
+    before = publisher.head
+    if before and before.table_id == publisher.table_id and before.version > publisher.version:
+        seconds = time.monotonic() - started
+        return Published(before.version, publisher.shown, 0, 0, seconds, publisher.version)
     try:
         moved = publisher.publish(note)
-    except DeltaConcurrentModificationException as error:
+    except (*OTHER_ROWS, *OTHER_TABLE) as error:
         now = head(session, target)
         shows = f"version {now.version} of the candidate" if now else "what it showed before"
         raise RuntimeError(
@@ -94,6 +101,7 @@ def publish(
         moved.files_added,
         moved.files_removed,
         time.monotonic() - started,
+        publisher.version,
     )
 
 

@@ -124,3 +124,31 @@ def test_the_way_of_a_table(project: Project) -> None:
     before = project.versions("animals")
     project.dbt("build", *events("(3, 'cat', 9, 'u')"))
     assert project.versions("animals") == before
+
+    # A retry counts what passed before only for the version that it passed for.
+    bad = project.try_dbt("build", *events("(5, 'wolf', 10, 'u')"))
+    assert not bad.success
+    project.session.sql(f"update {SCHEMA}.animals_wap set name = 'eel' where name = 'wolf'")
+    project.dbt("retry")
+    assert project.said("3 of 4 tests did not run (not_null_animals_wap_id, ")
+    assert not project.try_dbt("build", *events("(5, 'wolf', 11, 'u')")).success
+    project.write(
+        {"tests/no_wolves.sql": "select * from {{ ref('animals_wap') }} where name = 'x'"}
+    )
+    project.dbt("retry")
+    assert project.said("animals: 4 tests passed → version")
+    assert seen(project)[5] == "wolf"
+
+    # A full refresh of the candidate is another table, under the same name of the published one.
+    project.dbt("build", "--full-refresh", *events("(7, 'fox', 1, 'c')", "(8, 'gnu', 2, 'c')"))
+    assert seen(project) == {7: "fox", 8: "gnu"}
+    # What dbt samples or leaves empty is not published.
+    project.dbt("build", "--empty", *events("(9, 'hen', 3, 'c')"))
+    assert project.said("--empty publishes nothing")
+    assert seen(project) == {7: "fox", 8: "gnu"}
+    # Nobody else's hook rewrites it, and what is there under its name is not dropped.
+    project.session.sql(f"drop table {SCHEMA}.animals")
+    project.session.sql(f"create view {SCHEMA}.animals as select 1 as id, 'mine' as name")
+    assert not project.try_dbt("build", *events("(9, 'hen', 3, 'c')")).success
+    assert project.said(f"{SCHEMA}.animals is there as a view. Nothing was changed")
+    assert project.sql("select name from {s}.animals")["name"].tolist() == ["mine"]

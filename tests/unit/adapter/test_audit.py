@@ -50,7 +50,8 @@ def said(*nodes: SimpleNamespace) -> list[str]:
         "select * from {{ ref('wap') }}",
         "SELECT  *\nFROM {{ref(\"p\", 'wap')}} ;\n",
         "{{ config(materialized='published', meta={'a': (1)}) }}\n"
-        "-- depends_on: {{ ref('other') }}\n/* what\nreaders see */ select * from {{- ref( 'wap' ) -}} -- all\n{# none #}",
+        "-- depends_on: {{ ref('other') }}\n/* what\nreaders see */"
+        " select * from {{- ref( 'wap' ) -}} -- all\n{# none #}",
     ],
 )
 def test_the_candidate(raw_code: str) -> None:

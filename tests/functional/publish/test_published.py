@@ -1,0 +1,218 @@
+"""Published tables beside rows that Python keeps, whatever happens to the candidate."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+from deltalake import DeltaTable
+from functional.delta_rs import by_query
+from functional.runner import new_session
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.delta.published import Publisher
+from alluvium.publish.publish import head, publish
+
+pytestmark = pytest.mark.spark
+
+
+class Candidate:
+    """A table, what its rows should be, and the published table that shows it."""
+
+    def __init__(self, spark: SparkSession, name: str, more: str = "") -> None:
+        self.spark, self.name, self.shown = spark, f"published.{name}", f"published.{name}_shown"
+        self.rows: dict[int, str] = {}
+        self.versions: dict[int, dict[int, str]] = {}
+        spark.sql("create database if not exists published")
+        spark.sql(
+            f"create table {self.name} (id bigint, name string, _deleted boolean)"
+            f" using delta {more}"
+        )
+
+    def do(self, sql: str, change: Callable[[dict[int, str]], None] = lambda _: None) -> None:
+        self.spark.sql(sql.format(t=self.name))
+        change(self.rows)
+        self.versions[log.version(self.spark, self.name)] = dict(self.rows)
+
+    def publish(self, version: int | None = None) -> None:
+        publish(self.spark, self.name, self.shown, version, {}, {})
+
+    def seen(self) -> dict[int, str]:
+        """By Spark, and by delta-rs, which must agree."""
+        rows = dict(self.spark.sql(f"select id, name from {self.shown}").collect())
+        place = self.spark.sql(f"describe detail {self.shown}").collect()[0].location
+        found = by_query(DeltaTable(unquote(urlparse(place).path)), "select id, name from t")
+        assert dict(zip(*(found[name].to_pylist() for name in ("id", "name")), strict=True)) == rows
+        return rows
+
+    def history(self) -> list[str]:
+        rows = self.spark.sql(f"describe history {self.shown}").collect()
+        return [row.operation for row in reversed(rows)]
+
+
+def insert(candidate: Candidate, ids: range) -> None:
+    rows = {number: f"n{number}" for number in ids}
+    values = ", ".join(f"({number}, '{name}', false)" for number, name in rows.items())
+    candidate.do(
+        f"insert into {{t}} (id, name, _deleted) values {values}", lambda r: r.update(rows)
+    )
+
+
+def drop(ids: range) -> Callable[[dict[int, str]], None]:
+    return lambda rows: [rows.pop(number, None) for number in ids] and None
+
+
+def files_of(spark: SparkSession, table: str) -> list[dict[str, Any]]:
+    actions = log.snapshot_of(spark, table).allFiles().collectAsList()
+    return [json.loads(action.json())["add"] for action in actions]
+
+
+def test_a_history(spark: SparkSession) -> None:
+    made = Candidate(
+        spark,
+        "drawn",
+        "tblproperties ('delta.enableDeletionVectors' = 'true',"
+        " 'delta.columnMapping.mode' = 'name',"
+        " 'delta.checkpointInterval' = '4')",
+    )
+    draw = random.Random(7)
+    made.publish()  # an empty one
+    assert made.seen() == {}
+    assert head(spark, made.shown) is not None
+    for turn in range(14):
+        kind = draw.choice(("insert", "delete", "tombstone", "update", "optimize"))
+        some = range(start := draw.randrange(40), start + draw.randrange(1, 12))
+        where = f"where id between {some.start} and {some.stop - 1}"
+        if kind == "insert" or not made.rows:
+            insert(made, range(100 * turn + 1, 100 * turn + 9))
+        elif kind == "delete":
+            made.do(f"delete from {{t}} {where}", drop(some))
+        elif kind == "tombstone":
+            made.do(f"update {{t}} set _deleted = true {where}", drop(some))
+        elif kind == "update":
+            change = {number: "up" for number in some if number in made.rows}
+            made.do(f"update {{t}} set name = 'up' {where}", lambda r, c=change: r.update(c))
+        else:
+            made.do("optimize {t}")
+        if turn % 3:
+            made.publish()
+            assert made.seen() == made.rows, turn
+    # Somebody writes to the published table: the next publish puts it right.
+    spark.sql(f"delete from {made.shown} where id % 2 = 0")
+    spark.sql(f"insert into {made.shown} (id, name) values (-1, 'mine')")
+    made.publish()
+    assert made.seen() == made.rows
+    # An older version is none to go back to by itself; a newer one may hold what an older one held.
+    earlier = min(made.versions)
+    made.publish(earlier)
+    assert made.seen() == made.rows
+    made.do(f"restore table {{t}} to version as of {earlier}")
+    made.rows = made.versions[earlier]
+    made.publish()
+    assert made.seen() == made.rows
+    # Another table under the same name, with another column.
+    made.do(
+        "create or replace table {t} using delta tblproperties ('delta.columnMapping.mode' ="
+        " 'name') as select 5L as id, 'five' as name, 1.5 as x"
+    )
+    made.publish()
+    assert made.seen() == {5: "five"}
+    assert spark.table(made.shown).columns == ["id", "name", "x"]
+
+
+def test_what_a_compaction_moved(spark: SparkSession) -> None:
+    vectors = "tblproperties ('delta.enableDeletionVectors' = 'true')"
+    made = Candidate(spark, "moved", vectors)
+    for start in (0, 10, 20):
+        insert(made, range(start, start + 10))
+    made.do("update {t} set _deleted = true where id in (3, 13)", drop(range(3, 14, 10)))
+    made.publish()
+    files = set(spark.table(made.shown).inputFiles())
+    made.do("optimize {t}")
+    made.publish()
+    assert made.history()[-1] == "OPTIMIZE"
+    assert made.seen() == made.rows
+    # The same files, and the tags and statistics that are new.
+    assert not files & set(spark.table(made.shown).inputFiles())
+    labels = {file["path"]: {"of": "the source"} for file in files_of(spark, made.name)}
+    LayoutCommits(spark, made.name).relabel(labels, "{}")
+    made.publish()
+    assert made.history()[-1] == "COMPUTE STATS"
+    assert {file["tags"]["of"] for file in files_of(spark, made.shown)} == {"the source"}
+    assert made.seen() == made.rows
+    # A compaction and a change: two commits, and rows change in the second alone.
+    insert(made, range(30, 40))
+    made.publish()
+    made.do("optimize {t}")
+    insert(made, range(40, 45))
+    made.publish()
+    assert made.history()[-2:] == ["OPTIMIZE", "Manual Update"]
+    assert made.seen() == made.rows
+
+
+def test_what_stops_a_publish(spark: SparkSession) -> None:
+    made = Candidate(spark, "refused", "tblproperties ('delta.enableRowTracking' = 'true')")
+    with pytest.raises(ValueError, match=r"cannot be published: its property delta\.enableRowTr"):
+        made.publish()
+    # A table of somebody else's is left alone.
+    made = Candidate(spark, "foreign")
+    spark.sql(f"create table {made.shown} using delta as select 1L as id, 'mine' as name")
+    with pytest.raises(ValueError, match="is there with rows that no publish brought"):
+        made.publish()
+    assert made.seen() == {1: "mine"}
+
+
+def test_of_two_publishers_one_loses(spark: SparkSession) -> None:
+    made = Candidate(spark, "raced")
+    insert(made, range(5))
+    made.publish()
+    insert(made, range(5, 9))
+    slow = Publisher(spark, made.name, made.shown)
+    made.publish()
+    insert(made, range(9, 12))
+    made.publish()
+    before = made.history()
+    with pytest.raises(Exception, match=r"(?i)concurrent"):
+        slow.publish({})
+    assert made.history() == before
+    assert made.seen() == made.rows
+    # At once, from two sessions of one candidate: the same version, once.
+    insert(made, range(12, 15))
+    home = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")).parent
+    with ThreadPoolExecutor(2) as pool:
+        tried = [
+            pool.submit(publish, new_session(home), made.name, made.shown, None, {}, {})
+            for _ in range(2)
+        ]
+    errors = [one.exception() for one in tried]
+    assert [
+        one for one in errors if one and "another run published meanwhile" not in str(one)
+    ] == []
+    assert errors.count(None) >= 1
+    assert made.seen() == made.rows
+
+
+def test_the_commit_says_what_it_shows(spark: SparkSession) -> None:
+    made = Candidate(spark, "told")
+    insert(made, range(3))
+    publish(
+        spark,
+        made.name,
+        made.shown,
+        None,
+        {"tests": 3},
+        {"delta.logRetentionDuration": "interval 40 days"},
+    )
+    info = log.last_commit(spark, made.shown)
+    assert json.loads(info["userMetadata"]) == {"alluvium_published": {"tests": 3, "version": 1}}
+    kept = dict(spark.sql(f"show tblproperties {made.shown}").collect())
+    assert kept["delta.logRetentionDuration"] == "interval 40 days"
+    assert kept["delta.deletedFileRetentionDuration"] == "interval 30 days"
