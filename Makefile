@@ -21,10 +21,15 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights and HOURS (6) of edits, then dbt build
+run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights, HOURS (6) of edits and the first runways, then dbt build
 	$(BIN)/alluvium-replay flights --days $(DAYS) --landing $(ENGINE)/landing
 	$(BIN)/alluvium-replay edits --hours $(HOURS) --landing $(ENGINE)/landing
+	$(BIN)/alluvium-replay runways --from 2025-01-30 --landing $(ENGINE)/landing
 	$(BIN)/dbt build
+
+.PHONY: run-runways
+run-runways: machine $(VENV)/.run jars ## land the days of runways one by one; a bad publish is held back
+	$(BIN)/python scripts/replay-runways $(ENGINE)/landing
 
 .PHONY: test
 test: machine $(VENV)/.dev jars databricks ## the tests that guard behaviour: unit and functional
