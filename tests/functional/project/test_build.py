@@ -20,18 +20,15 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
-from functional.delta_rs import by_query
+from functional.project import story
 from functional.project.reference import Reference
 from functional.runner import REPO
 from functional.sorted_files import files_of, is_sorted
-from oracle import runways
 from oracle.flights import replay_duckdb
 
 from alluvium.compact.run import compact
 from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.demo.edits import replay_edits
-from alluvium.demo.runways import replay_runways
 from alluvium.plan.layout.settings import parse_layout
 
 pytestmark = pytest.mark.spark
@@ -289,7 +286,7 @@ def test_every_public_macro_is_described(documented: Reference) -> None:
             r"\balluvium\.(\w+)\(|run-operation.* alluvium\.(\w+)", text.read_text()
         )
         for name in name
-        if name and not name.startswith("_")
+        if name
     }
     macros = artifact(documented, "manifest.json")["macros"]
     of_package = {m["name"]: m for m in macros.values() if m["package_name"] == "alluvium"}
@@ -316,32 +313,6 @@ def test_every_public_macro_is_described(documented: Reference) -> None:
 
 
 def test_a_bad_publish_is_never_seen(project: Reference) -> None:
-    """What readers see of `runways`, day by day; rows are counted by pandas over the data."""
-    query = f"select {', '.join(runways.IMAGE.names)} from {{}} order by id"
-    place = project.sql("describe detail {s}.runways")["location"][0].removeprefix("file:")
-
-    def seen() -> pa.Table:
-        """By Spark and by delta-rs, which must agree."""
-        by_spark = project.session.sql(query.format(f"{project.schema}.runways")).toArrow()
-        by_rs = by_query(DeltaTable(place), query.format("t"))
-        assert by_rs.cast(runways.IMAGE).equals(by_spark.cast(runways.IMAGE))
-        return by_rs.cast(runways.IMAGE)
-
     # Nothing had landed when the project was built.
-    assert seen().num_rows == 0
-    live = "select count(*) as n from {s}.runways_wap where not coalesce(_deleted, false)"
-    # The version of the data that readers see after each day: of the second day's two, the latter
-    # publish has lost all rows.
-    for version, rows in ((1006, 46_604), (1006, 0), (1009, 46_604), (1010, 46_604)):
-        replay_runways(landing(project), 1)
-        done = project.try_dbt("build", "--select", "+runways")
-        assert done.exception is None
-        assert project.sql(live)["n"][0] == rows
-        status = {one.node.name: str(one.status) for one in done.result}
-        others = set(status.values())
-        if rows == 0:
-            assert status.pop("runways") == "skipped"
-            assert status.pop("alluvium_rows_kept_runways_wap_0_9") == "fail"
-            others = set(status.values())
-        assert others == {"success", "pass"}
-        assert seen().equals(runways.as_of(version))
+    assert story.seen(project).num_rows == 0
+    story.replay(project, every=6)  # the one that is updated and deleted on one day is among them

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from functional.project.reference import ENGINES, METHODS
+from functional.project import story
+from functional.project.reference import ENGINES, METHODS, Reference
 from functional.runner import REPO, Project
 from oracle import runways
 
@@ -55,3 +57,11 @@ def test_the_last_version(home: Path, tmp_path: Path, number: int) -> None:
     assert sorted(live["id"]) == runways.final()["id"].to_pylist()
     rows = project.sql("select count(*) n, count(distinct id) ids from {s}.runways")
     assert rows["n"][0] == rows["ids"][0] == runways.changes()["id"].nunique()
+
+
+@pytest.mark.slow
+def test_a_bad_publish_is_never_seen(make_reference: Callable[..., Reference]) -> None:
+    """All 46,604 runways; test_build.py has some of them."""
+    assert story.as_of(1006, 1).num_rows == story.as_of(1010, 1).num_rows == 46_604
+    assert story.as_of(1008, 1).num_rows == 0
+    story.replay(make_reference(), every=1)
