@@ -24,6 +24,9 @@ from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, FOOTERS, Kept, Know
 
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
+_OPTIMIZE = "spark.databricks.delta.optimize"
+# Files of the keeping table from which on those of less bytes are merged.
+MOST_FILES, _LARGE_FILE = 50, 2**24
 _MESSAGE = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -84,7 +87,8 @@ def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> 
 def make_way(session: SparkSession, kept: str | None, found: Unseen) -> None:
     """Prepare `kept`, and this session, for the one statement that writes the rows next.
 
-    Rows of tables that are to be forgotten are deleted. Of two runs that read the same state of
+    Rows of tables that are to be forgotten are deleted, and small files are merged where there are
+    many: auto compaction would look for them after each INSERT, as long as the INSERT takes. Of two runs that read the same state of
     `kept` one inserts: the other is told, or inserts nothing where it comes later.
 
     kept: None where the statement makes the table.
@@ -95,6 +99,10 @@ def make_way(session: SparkSession, kept: str | None, found: Unseen) -> None:
     if found.forget:
         names = ", ".join(map(literal, found.forget))
         session.sql(f"delete from {kept} where table_name in ({names})")
+    if int(log.snapshot_of(session, kept).numOfFiles()) >= MOST_FILES:
+        session.conf.set(f"{_OPTIMIZE}.minFileSize", str(_LARGE_FILE))
+        session.conf.set(f"{_OPTIMIZE}.maxFileSize", str(2 * _LARGE_FILE))
+        session.sql(f"optimize {kept}")
     session.conf.set(_APPLICATION, ACTIONS_KEPT)
     session.conf.set(_NUMBER, str(found.after + 1))
 

@@ -14,6 +14,7 @@ from support.opens import counting
 from support.written_log import WrittenLog
 
 from alluvium.delta import footers, log
+from alluvium.report import actions
 from alluvium.report.actions import Table, Unseen, make_way, unseen
 
 pytestmark = pytest.mark.spark
@@ -170,6 +171,20 @@ def test_of_two_runs_one_adds(spark: SparkSession, items: WrittenLog) -> None:
         write(session, KEPT, one)
     kept = read_anew(spark)
     assert kept == rows(spark)
+
+
+def test_small_files_are_merged(
+    spark: SparkSession, items: WrittenLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "MOST_FILES", 3)
+    for _ in range(3):
+        run(spark)
+        items.commit(1)
+    run(spark)
+    kept = spark.sql(f"describe history {KEPT}").toArrow()["operation"].to_pylist()
+    assert "OPTIMIZE" in kept
+    assert kept[0] == "WRITE"
+    assert read_anew(spark) == rows(spark)
 
 
 def test_a_note_is_believed_while_nobody_else_wrote(spark: SparkSession, items: WrittenLog) -> None:
