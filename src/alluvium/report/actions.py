@@ -88,8 +88,10 @@ def make_way(session: SparkSession, kept: str | None, found: Unseen) -> None:
     """Prepare `kept`, and this session, for the one statement that writes the rows next.
 
     Rows of tables that are to be forgotten are deleted, and small files are merged where there are
-    many: auto compaction would look for them after each INSERT, as long as the INSERT takes. Of two runs that read the same state of
-    `kept` one inserts: the other is told, or inserts nothing where it comes later.
+    many: auto compaction would look for them after each INSERT, for as long as the INSERT takes.
+
+    Of two runs that read the same state of `kept` one inserts: the other is told, or inserts
+    nothing where it comes later.
 
     kept: None where the statement makes the table.
     """
