@@ -109,6 +109,11 @@ class TableLog:
         """The id of the table's metadata in a version."""
         return str(self._at(version).metadata().id())
 
+    def files(self) -> int | None:
+        """Number of files of the newest version, where that is known without putting it together."""
+        found = self._snapshot.numOfFilesIfKnown()
+        return int(found.get()) if found.isDefined() else None
+
     def earliest(self) -> int:
         """The earliest version whose files the log still tells."""
         return int(self._log.history().getEarliestRecreatableCommit())

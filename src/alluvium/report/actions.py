@@ -77,10 +77,20 @@ def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> 
         if last is not None and not _continues(table_log, last):
             forget.append(table.name)
             last = None
-        if last is None or last.version < table_log.version:
-            rows, last = _Reading(session, table, table_log, keeps, last, opened).rows()
-            found.append(rows)
-        seen[table.name] = last
+        if last is not None and last.version == table_log.version:
+            seen[table.name] = last
+            continue
+        rows, newest = _Reading(session, table, table_log, keeps, last, opened).rows()
+        if last is not None and not _agree(table_log, newest):
+            forget.append(table.name)
+            rows, newest = _Reading(session, table, table_log, keeps, None, opened).rows()
+        if not _agree(table_log, newest):
+            raise ValueError(
+                f"{table.name}: its commits tell {newest.totals.blocks} files, Delta"
+                f" {table_log.files()}; the log is damaged, or was written to by hand"
+            )
+        found.append(rows)
+        seen[table.name] = newest
     return Unseen(pa.concat_tables(found), forget, seen, after)
 
 
@@ -140,6 +150,11 @@ def _continues(table_log: TableLog, last: Seen) -> bool:
         return False
     found = table_log.id_of(last.version)
     return found is None or found == last.id
+
+
+def _agree(table_log: TableLog, newest: Seen) -> bool:
+    """Whether Delta counts as many files: what commits said is carried on from run to run."""
+    return table_log.files() in (None, newest.totals.blocks)
 
 
 class _Reading:

@@ -173,6 +173,14 @@ def test_of_two_runs_one_adds(spark: SparkSession, items: WrittenLog) -> None:
     assert kept == rows(spark)
 
 
+def test_totals_that_went_wrong_are_read_again(spark: SparkSession, items: WrittenLog) -> None:
+    run(spark)
+    spark.sql(f"update {KEPT} set commit.blocks = 99 where version = 3")
+    spark.sql("insert into kept.items values (7, 'writer', 1)")
+    assert run(spark).forget == ["kept.items"]
+    assert read_anew(spark) == rows(spark)
+
+
 def test_small_files_are_merged(
     spark: SparkSession, items: WrittenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
