@@ -110,7 +110,7 @@ class TableLog:
         return str(self._at(version).metadata().id())
 
     def files(self) -> int | None:
-        """Number of files of the newest version, where that is known without putting it together."""
+        """Number of files of the newest version, where Delta knows it already."""
         found = self._snapshot.numOfFilesIfKnown()
         return int(found.get()) if found.isDefined() else None
 
