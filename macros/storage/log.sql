@@ -22,7 +22,12 @@
         ~ '; accepted: a model whose Delta table was built.') -%}
   {%- endif -%}
   {%- set since = given.since | string if given.since is not none else none -%}
-  {%- for line in adapter.table_log(relation.render(), alluvium._name_of(node), given.limit, since, given.show) -%}
+  {%- set published = {} -%}
+  {%- for one in graph.nodes.values() if one.resource_type == 'model' and one.config.materialized == 'published' and node.unique_id in one.depends_on.nodes -%}
+    {%- set shows = alluvium._existing_relation(one) -%}
+    {%- if shows is not none -%}{%- do published.update({alluvium._name_of(one): shows.render()}) -%}{%- endif -%}
+  {%- endfor -%}
+  {%- for line in adapter.table_log(relation.render(), alluvium._name_of(node), given.limit, since, given.show, published) -%}
     {%- do builtins.log(line, info=true) -%}
   {%- endfor -%}
 {% endmacro %}

@@ -10,7 +10,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from alluvium.delta import log
 from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.delta.published_files import head_of
 from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
 from alluvium.report.batches import batch_of, published_of
 from alluvium.wording import counted, moment
@@ -37,6 +39,7 @@ def log_lines(
     model: str,
     limit: int | None = None,
     since: datetime | None = None,
+    pointers: Mapping[int, list[str]] | None = None,
 ) -> Iterator[str]:
     """A line for each version, and one more for a message.
 
@@ -45,19 +48,19 @@ def log_lines(
         model: its name.
         limit: the most versions; None for LIMIT, and for all of them where `since` is given.
         since: the earliest time of a commit.
+        pointers: `names`.
 
     Raises:
         ValueError: it is no Delta table.
     """
     table_log = TableLog(session, table)
     most = limit if limit is not None or since is not None else LIMIT
-    names = _names(table_log)
     shown = 0
     for one in _newest_first(table_log, most):
         if since is not None and one.commit.at is not None and one.commit.at < since:
             break
         shown += 1
-        yield _line(model, one, names)
+        yield _line(model, one, pointers or {})
         yield from _message(one.commit)
     if not shown:
         yield f"{model}: no version since {moment(since)}" if since else f"{model}: no version"
@@ -66,8 +69,16 @@ def log_lines(
         yield f"  … {counted(older, 'older version')}; limit: {shown + older} shows all"
 
 
-def version_lines(session: SparkSession, table: str, model: str, version: int) -> Iterator[str]:
+def version_lines(
+    session: SparkSession,
+    table: str,
+    model: str,
+    version: int,
+    pointers: Mapping[int, list[str]] | None = None,
+) -> Iterator[str]:
     """One version in full: what it says of itself, and the blocks that came, changed and went.
+
+    pointers: `names`.
 
     Raises:
         ValueError: the table's log does not tell that version, or it is no Delta table.
@@ -80,7 +91,7 @@ def version_lines(session: SparkSession, table: str, model: str, version: int) -
             f" {table_log.version}"
         )
     one = _read(table_log, version, version)[0]
-    yield _line(model, one, _names(table_log))
+    yield _line(model, one, pointers or {})
     yield f"  snapshot {one.commit.id}"
     yield from _message(one.commit, in_full=True)
     for block in one.blocks:
@@ -88,9 +99,20 @@ def version_lines(session: SparkSession, table: str, model: str, version: int) -
         yield f"  {sign} {block['path']}{_of_block(block)}"
 
 
-def _names(table_log: TableLog) -> Mapping[int, list[str]]:
-    """What points to a version."""
-    return {table_log.version: [_HEAD]}
+def names(session: SparkSession, table: str, published: Mapping[str, str]) -> dict[int, list[str]]:
+    """What points to versions of a table: HEAD, which readers see.
+
+    Of a candidate that is what its published tables show.
+
+    published: by the name of its model, tables that may show this one.
+    """
+    table_log = TableLog(session, table)
+    found: dict[int, list[str]] = {}
+    for name, target in published.items():
+        shown = head_of(log.snapshot_of(session, target))
+        if shown is not None and shown.table_id == table_log.table_id(table_log.version):
+            found.setdefault(shown.version, []).append(f"{_HEAD} of {name}")
+    return found or {table_log.version: [_HEAD]}
 
 
 def _newest_first(table_log: TableLog, most: int | None) -> Iterator[_Read]:
@@ -124,9 +146,9 @@ def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
     ]
 
 
-def _line(model: str, one: _Read, names: Mapping[int, list[str]]) -> str:
+def _line(model: str, one: _Read, pointers: Mapping[int, list[str]]) -> str:
     commit = one.commit
-    pointed = ", ".join(names.get(commit.version, ()))
+    pointed = ", ".join(pointers.get(commit.version, ()))
     parts = [
         f"{commit.version}" + (f" ({pointed})" if pointed else ""),
         moment(commit.at) if commit.at else "time unknown",

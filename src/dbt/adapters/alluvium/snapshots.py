@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.names import quoted
 from alluvium.report import actions
-from alluvium.report.log_lines import log_lines, parsed_moment, version_lines
+from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
 
 _VIEW = "__alluvium_actions"
 
@@ -67,21 +67,24 @@ def lines(
     limit: int | None,
     since: str | None,
     show: int | None,
+    published: Mapping[str, str],
 ) -> list[str]:
     """The history of a table in lines: `log_lines`; or one version of it: `version_lines`.
 
     Args:
         since: a date, or a date and time, in UTC.
         show: the version.
+        published: by the name of its model, published tables that may show this one.
 
     Raises:
         DbtRuntimeError: the table is none of Delta's, or its log does not tell the version.
     """
     with _mistakes("alluvium.log"):
+        pointers = names(session, table, published)
         if show is not None:
-            return list(version_lines(session, table, model, show))
+            return list(version_lines(session, table, model, show, pointers))
         begins = None if since is None else parsed_moment(since)
-        return list(log_lines(session, table, model, limit, begins))
+        return list(log_lines(session, table, model, limit, begins, pointers))
 
 
 @contextmanager

@@ -36,8 +36,11 @@ class Reporting(SessionAdapter):
         limit: int | None = None,
         since: str | None = None,
         show: int | None = None,
+        published: dict[str, str] | None = None,
     ) -> list[str]:
         """The history of a table in lines, or one version of it in full; `snapshots.log_lines`."""
         self._handle.cursor()
         with spark_errors():
-            return snapshots.lines(self._handle.session, table, model, limit, since, show)
+            return snapshots.lines(
+                self._handle.session, table, model, limit, since, show, published or {}
+            )
