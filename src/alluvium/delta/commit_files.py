@@ -45,6 +45,8 @@ _COLUMNS = (
     "metaData.id as table_id",
 )
 _SAYS_SOMETHING = "path is not null or info is not null or txn is not null or table_id is not null"
+# So many commits are named one by one.
+_FEW = 8
 # Rows that a commit wrote again as they were, by the names of its metrics.
 _COPIED = ("numTargetRowsCopied", "numCopiedRows")
 
@@ -123,6 +125,12 @@ class TableLog:
         manager = jvm.scala_object(self._session, "org.apache.spark.sql.delta.DeltaHistoryManager$")
         return int(manager.getEarliestDeltaFile(self._log))
 
+    def has(self, version: int) -> bool:
+        """Whether the log has the commit's file."""
+        names = jvm.of(self._session).org.apache.spark.sql.delta.util.FileNames
+        path = names.unsafeDeltaFile(self._log.logPath(), version)
+        return bool(path.getFileSystem(self._log.newDeltaHadoopConf()).exists(path))
+
     def id_of(self, version: int) -> str | None:
         """The commit's id, from its file alone; None where the log has the file no more."""
         try:
@@ -144,13 +152,17 @@ class TableLog:
         Raises:
             ValueError: the log lacks one of them.
         """
+        folder = str(self._log.logPath().toString())
+        names = [f"{version:020}.json" for version in range(first, last + 1)]
+        # Of a few nothing has to be listed; one that is not there is told below.
+        few = len(names) <= _FEW and all(map(self.has, range(first, last + 1)))
         lines = (
             self._session.read.schema(_LINES)
             # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name
             # is a pattern.
             .options(pathGlobFilter="[0-9]" * 20 + ".json", __globPaths__="false")
-            .json(self._log.logPath().toString())
-            .where(F.col("_metadata.file_name").between(f"{first:020}.json", f"{last:020}.json"))
+            .json([f"{folder}/{name}" for name in names] if few else folder)
+            .where(F.col("_metadata.file_name").between(names[0], names[-1]))
         )
         found = _parted(lines.selectExpr(*_COLUMNS).where(_SAYS_SOMETHING).toArrow())
         missing = set(range(first, last + 1)) - {one.version for one in found.commits}

@@ -179,7 +179,7 @@ class _Reading:
         """Rows as ACTION_ROWS, and the newest commit."""
         first = 0 if self._last is None else self._last.version + 1
         begins = first
-        if self._last is None or self._log.id_of(first) is None:
+        if self._last is None or not self._log.has(first):
             begins = max(first, self._log.earliest())
         read = self._log.read(begins, self._log.version)
         # Commits before it are gone: what its checkpoint has stands for what they did.
