@@ -20,7 +20,17 @@ from alluvium.delta.marks import ACTIONS_KEPT
 from alluvium.names import literal
 from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, Totals, follow
 from alluvium.report.batches import batch_of
-from alluvium.report.kept import ACTION_ROWS, BLOCK, COMMIT, FOOTERS, Kept, Known, Seen, note
+from alluvium.report.kept import (
+    ACTION_ROWS,
+    BLOCK,
+    COMMIT,
+    FOOTERS,
+    Kept,
+    Known,
+    Seen,
+    file_id,
+    note,
+)
 
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
@@ -296,6 +306,10 @@ class _Reading:
         place = pc.index_in(changes["path"], opened["path"].combine_chunks())
         came = pc.if_else(pc.equal(changes["blocks"], 1), place, None).combine_chunks()
         columns = {name: changes[name] for name in BLOCK.names if name in changes.column_names}
+        paths = changes["path"].to_pylist()
+        columns["file_id"] = pa.array(
+            [file_id(self._log.location(path)) for path in paths], pa.int64()
+        )
         columns |= {
             name: opened[name].combine_chunks().take(came) for name in ("location", "footer")
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
@@ -40,6 +41,7 @@ COMMIT = pa.struct(
 )
 BLOCK = pa.struct(
     [
+        ("file_id", pa.int64()),
         ("path", pa.string()),
         ("location", pa.string()),
         ("segment", pa.int64()),
@@ -51,11 +53,21 @@ BLOCK = pa.struct(
         ("footer", footers.FOOTER),
     ]
 )
-_OF_BLOCK = (
-    *("path", "location", "version", "segment", "blocks"),
-    *("row_count", "deleted_rows", "bytes", "bytes_uncompressed"),
-)
 FOOTERS = pa.schema([("location", pa.string()), ("footer", footers.FOOTER)])
+# What is read of what became of blocks.
+_OF_BLOCK = pa.schema(
+    [
+        ("table_name", pa.string()),
+        ("version", pa.int64()),
+        *(
+            BLOCK.field(name)
+            for name in (
+                *("path", "location", "segment", "blocks"),
+                *("row_count", "deleted_rows", "bytes", "bytes_uncompressed"),
+            )
+        ),
+    ]
+)
 # A row for each commit, and one for each block that it changed: `block` or `commit` is NULL. What
 # the numbers mean says `plan.versions.snapshots`. Only a block that came has location and footer.
 ACTION_ROWS = pa.schema(
@@ -155,32 +167,37 @@ class Kept:
         """
         if self._name is None or (files is not None and not files):
             return Known(State() if last is None else State(last.totals))
-        rows = self._about(table, files).select("table_name", *_OF_BLOCK).toArrow()
+        rows = self._about(table, files)
         is_own = pc.equal(rows["table_name"], table)
+        own, others = rows.filter(is_own), rows.filter(pc.invert(is_own))
+        if files is not None:
+            # Two files may have one number.
+            own = own.filter(pc.is_in(own["path"], pa.array(list(files), pa.string())))
+            there = pa.array(list(files.values()), pa.string())
+            others = others.filter(pc.is_in(others["location"], there))
+        opened = self._footers(pc.unique(others["location"]).drop_null().to_pylist())
         if last is None:
             # What is kept under its name is of a table that is no more.
-            rows = rows.filter(pc.invert(is_own))
-            is_own = pc.equal(rows["table_name"], table)
-        own, others = rows.filter(is_own), rows.filter(pc.invert(is_own))
-        state = State() if last is None else self._state(table, last, own)
-        return Known(state, _sizes(own), self._footers(pc.unique(others["location"]).to_pylist()))
+            return Known(State(), footers=opened)
+        return Known(self._state(table, last, own), _sizes(own), opened)
 
-    def _about(self, table: str, files: Mapping[str, str] | None) -> DataFrame:
-        """The blocks of a table with these paths, and those of others at these locations."""
-        blocks, is_own = self._blocks(), F.col("table_name") == table
+    def _about(self, table: str, files: Mapping[str, str] | None) -> pa.Table:
+        """The blocks of a table, or those of any table that may be these files."""
+        blocks, names = self._blocks(), _OF_BLOCK.names
         if files is None:
-            return blocks.where(is_own)
-        paths, locations = list(files), list(files.values())
-        if len(files) <= _LITERALS:
-            # Without a join Spark takes a third of the time.
-            has_path, is_there = F.col("path").isin(paths), F.col("location").isin(locations)
-            return blocks.where((is_own & has_path) | (~is_own & is_there))
-        wanted = F.broadcast(
-            self._session.createDataFrame(pa.table({"path": paths, "location": locations}))
-        )
-        own = blocks.where(is_own).join(wanted, "path", "left_semi")
-        others = blocks.where(~is_own).join(wanted, "location", "left_semi")
-        return own.select(*blocks.columns).union(others.select(*blocks.columns))
+            found = blocks.where(F.col("table_name") == table)
+            return found.select(*names).toArrow().cast(_OF_BLOCK)
+        wanted = sorted(set(map(file_id, files.values())))
+        if len(wanted) > _LITERALS:
+            numbers = self._session.createDataFrame(pa.table({"file_id": wanted}))
+            found = blocks.join(F.broadcast(numbers), "file_id", "left_semi")
+            return found.select(*names).toArrow().cast(_OF_BLOCK)
+        # Of new files nothing is kept: that costs one column, and no join.
+        met = blocks.where(F.col("file_id").isin(wanted)).select("file_id").toArrow()
+        if not met.num_rows:
+            return _OF_BLOCK.empty_table()
+        found = blocks.where(F.col("file_id").isin(pc.unique(met["file_id"]).to_pylist()))
+        return found.select(*names).toArrow().cast(_OF_BLOCK)
 
     def _footers(self, locations: list[str]) -> pa.Table:
         """The footers of files: `location` and `footer`."""
@@ -192,9 +209,7 @@ class Kept:
         first = pc.index_in(pc.unique(found["location"]), found["location"].combine_chunks())
         return found.take(first)
 
-    def _state(self, table: str, last: Seen | None, changes: pa.Table) -> State:
-        if last is None:
-            return State()
+    def _state(self, table: str, last: Seen, changes: pa.Table) -> State:
         live = _live(changes)
         if not live.num_rows:
             return State(last.totals)
@@ -216,6 +231,11 @@ class Kept:
         assert self._name is not None
         rows = self._session.table(self._name).where("block is not null")
         return rows.select("table_name", "version", "block.*")
+
+
+def file_id(location: str) -> int:
+    """A number that stands for a file: eight bytes are compared faster than its location."""
+    return int.from_bytes(blake2b(location.encode(), digest_size=8).digest(), signed=True)
 
 
 def note(seen: Mapping[str, Seen]) -> str:
