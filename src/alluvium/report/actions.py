@@ -200,6 +200,9 @@ class _Reading:
         versions = [one.version for one in read.commits]
         sizes = pa.concat_tables([known.sizes, _sizes(opened)])
         changes, totals = follow(before or known.state, versions, actions, sizes)
+        # New labels change no figure.
+        is_felt = pc.or_(*(pc.not_equal(changes[name], 0) for name in ("blocks", "deleted_rows")))
+        changes = changes.filter(is_felt)
         ids = self._table_ids(read.commits, begins if is_begun else None)
         commits = self._commits(read.commits, totals, begins if is_begun else None)
         newest = {name: commits[-1][name] for name in asdict(Totals())}
