@@ -19,7 +19,7 @@ from alluvium.publish.publish import publish
 
 pytestmark = pytest.mark.spark
 READER = Path(__file__).with_name("reader.py")
-FILES = 4
+FILES = 3
 
 
 def rows(version: int) -> int:
@@ -39,7 +39,7 @@ def write(path: Path, version: int) -> None:
 
 @pytest.mark.parametrize(
     ("by_rs", "by_spark", "seconds"),
-    [(300, 30, 10), pytest.param(10_000, 300, 100, marks=pytest.mark.slow)],
+    [(300, 30, 5), pytest.param(10_000, 300, 100, marks=pytest.mark.slow)],
 )
 def test_readers_beside_publishes(
     spark: SparkSession, tmp_path: Path, by_rs: int, by_spark: int, seconds: int
@@ -92,4 +92,4 @@ def test_readers_beside_publishes(
         print(f"{reads} reads beside {version} publishes found {len(found)} versions")
         assert sum(times for _, times in found) == reads
         assert [one for one, _ in found if isinstance(one, str) or tuple(one) not in whole] == []
-        assert len(found) > 2
+        assert len(found) > 1
