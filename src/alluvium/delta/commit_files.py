@@ -112,9 +112,9 @@ class TableLog:
         return str(self._at(version).metadata().id())
 
     def files(self) -> int | None:
-        """Number of files of the newest version, where Delta knows it already."""
-        found = self._snapshot.numOfFilesIfKnown()
-        return int(found.get()) if found.isDefined() else None
+        """Number of files of the newest version, as Delta wrote it beside the commit, if it did."""
+        found = self._snapshot.checksumOpt()
+        return int(found.get().numFiles()) if found.isDefined() else None
 
     def earliest(self) -> int:
         """The earliest version whose files the log still tells."""
