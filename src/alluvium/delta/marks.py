@@ -20,7 +20,7 @@ ZORDER_CUTS = "alluvium.zorder"
 # Before a colon and a hash of layout and table: how long nothing is due. Read by `delta.backoffs`.
 BACKOFF = "alluvium.pause"
 # Before the id of a candidate's table: the version of it that a published table shows, -1 where it
-# shows another table. Read by `delta.published` and `report.batches`.
+# shows another table. Read by `delta.published_files`, `delta.table_files` and `report.batches`.
 PUBLISHED = "alluvium/published/"
 # The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
 # appends. Read by Delta.
@@ -32,7 +32,8 @@ ACTIONS_KEPT = "alluvium.actions"
 # `plan.compaction.tags`.
 LAYOUT_TAG = "alluvium.layout"
 # JSON, of a file of a published table: `vector`, the source's deletion vector of it; `own`, what
-# hides tombstones beside; `label`, of the source's tags and statistics. Read by `delta.published`.
+# hides tombstones beside; `label`, of the source's tags and statistics. Read by
+# `delta.published_files`.
 PUBLISHED_TAG = "alluvium.published"
 
 # Keys of a commit's `userMetadata`, which is a JSON object.

@@ -81,7 +81,7 @@ class PublishedFiles(jvm.SessionCopy):
         # Of the source's commits since HEAD: what compactions did, and all files that came.
         self._moves: list[Move] = []
         self._fresh: set[str] = set()
-        self._root = _qualified(self._source.deltaLog())
+        self._root = qualified(self._source.deltaLog())
 
     @property
     def version(self) -> int:
@@ -344,7 +344,7 @@ def head_of(snapshot: Any) -> Head | None:
     return None
 
 
-def _qualified(table_log: Any) -> str:
+def qualified(table_log: Any) -> str:
     """The folder of a table, with its file system."""
     path = table_log.dataPath()
     return str(path.getFileSystem(table_log.newDeltaHadoopConf()).makeQualified(path).toString())

@@ -187,6 +187,12 @@ class TableFiles(jvm.SessionCopy):
 
     def check_rewritable(self) -> None:
         """Raises ValueError unless the table's files may be merged."""
+        transactions = jvm.items(self._snapshot.setTransactions())
+        if any(action.appId().startswith(marks.PUBLISHED) for action in transactions):
+            raise ValueError(
+                "the table is published: its files are those of its candidate, and the next publish"
+                " would put them back; accepted: the candidate"
+            )
         protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
         if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
             raise ValueError(

@@ -12,6 +12,8 @@ from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from functional.runner import REPO, Project
 
+from alluvium.delta.rewrite import Rewriter
+
 pytestmark = pytest.mark.spark
 
 SCHEMA = "publishing"
@@ -152,3 +154,67 @@ def test_the_way_of_a_table(project: Project) -> None:
     assert not project.try_dbt("build", *events("(9, 'hen', 3, 'c')")).success
     assert project.said(f"{SCHEMA}.animals is there as a view. Nothing was changed")
     assert project.sql("select name from {s}.animals")["name"].tolist() == ["mine"]
+
+
+KINDS = {
+    "models/plain_wap.sql": """
+        {{ config(materialized='table', tblproperties={
+            'delta.enableDeletionVectors': 'true',
+            'delta.deletedFileRetentionDuration': 'interval 0 hours'}) }}
+        select * from values (1, 'ant'), (2, 'bee'), (3, 'cow') as e(id, name)
+    """,
+    "models/python_wap.py": """
+def model(dbt, session):
+    dbt.config(materialized="table")
+    return session.createDataFrame([(1, "ant")], "id int, name string")
+""",
+    "snapshots/history_wap.yml": """
+snapshots:
+  - name: history_wap
+    relation: ref('plain_wap')
+    config: {unique_key: id, strategy: check, check_cols: [name]}
+""",
+    **{
+        f"models/{name}.sql": f"""
+            {{{{ config(materialized='published', alias='{name} of ünïcode',
+                        meta={{'alluvium_publish': {{'audit': 'none'}}}}) }}}}
+            select * from {{{{ ref('{candidate}') }}}}
+        """
+        for name, candidate in {
+            "plain": "plain_wap",
+            "plain_again": "plain_wap",
+            "python": "python_wap",
+            "history": "history_wap",
+        }.items()
+    },
+}
+
+
+def test_each_kind_of_candidate(project: Project) -> None:
+    project.write(KINDS)
+    shown = ["plain", "plain_again", "python", "history"]
+    project.dbt("build", "-s", *(f"+{name}" for name in shown))
+    assert len(project.said("not audited → version")) == 4
+
+    def rows(name: str) -> list[int]:
+        found = project.sql(f"select id from {{s}}.`{name} of ünïcode` order by id")
+        return list(found["id"])
+
+    assert [rows(name) for name in shown] == [[1, 2, 3], [1, 2, 3], [1], [1, 2, 3]]
+
+    # `vacuum` leaves what a published table shows, though its candidate has other files now.
+    table = f"{SCHEMA}.plain_wap"
+    kept = set(project.session.table(f"{SCHEMA}.`plain of ünïcode`").inputFiles())
+    project.session.sql(f"insert into {table} values (4, 'dog')")
+    unused = set(project.session.table(table).inputFiles()) - kept
+    for statement in ("delete from {} where id = 1", "optimize {}"):
+        project.session.sql(statement.format(table))
+    assert not kept & set(project.session.table(table).inputFiles())
+    project.dbt("run-operation", "alluvium.vacuum", "--args", "{model: plain_wap, dry_run: false}")
+    assert [rows("plain"), rows("plain_again")] == [[1, 2, 3], [1, 2, 3]]
+    assert all(Path(file.removeprefix("file://")).exists() for file in kept)
+    assert not any(Path(file.removeprefix("file://")).exists() for file in unused)
+
+    # Only the candidate is compacted.
+    with pytest.raises(ValueError, match="the table is published"):
+        Rewriter(project.session, f"{SCHEMA}.`plain of ünïcode`")

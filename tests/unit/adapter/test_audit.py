@@ -127,6 +127,8 @@ def test_rules_that_a_publish_checks_nowhere() -> None:
     contract = {"contract": SimpleNamespace(enforced=True)}
     (line,) = said(node(WAP), generic(), shown(config=contract))
     assert line.endswith("it checks no contract; accepted: the contract on wap")
+    (line,) = said(node(WAP), generic(), shown(config={"meta": {"alluvium_layout": {}}}))
+    assert line.endswith("a publish writes none; accepted: meta.alluvium_layout on wap")
     column = {"id": SimpleNamespace(constraints=[object()])}
     (line,) = said(node(WAP), generic(), shown(columns=column))
     assert line.endswith("it checks no constraint; accepted: the constraints on wap")

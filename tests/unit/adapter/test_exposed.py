@@ -45,6 +45,7 @@ REPLACED = {
     "table_actions",
     "table_log",
     "unseen_actions",
+    "vacuum_statement",
     "with_bucket_column",
     "write_window",
 }

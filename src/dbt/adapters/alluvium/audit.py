@@ -135,6 +135,11 @@ def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
             f"{node.name}: a publish writes no row, so it checks no contract;"
             f" accepted: the contract on {candidate.name}"
         )
+    for key in sorted({"alluvium_layout", "alluvium_merge"} & set(node.config.meta or {})):
+        yield (
+            f"{node.name}: meta.{key} says how files are written, and a publish writes none;"
+            f" accepted: meta.{key} on {candidate.name}"
+        )
     columns = [column for column in node.columns.values() if column.constraints]
     if getattr(node, "constraints", None) or columns:
         yield (

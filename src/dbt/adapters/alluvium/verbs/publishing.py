@@ -15,7 +15,8 @@ from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from alluvium.delta import log
+from alluvium.delta import log, pinned
+from alluvium.names import quoted
 from alluvium.publish import publish
 from dbt.adapters.alluvium import audit, selection
 from dbt.adapters.alluvium.handle import spark_errors
@@ -110,6 +111,27 @@ class Publishing(SessionAdapter):
             return log.version(self._handle.session, table)
         except (PySparkException, Py4JError):
             return None
+
+    @available.parse(lambda *a, **k: "")
+    def vacuum_statement(self, relation: AlluviumRelation) -> str:
+        """VACUUM of a table, which leaves alone what published tables show of it.
+
+        It reads a view of this session.
+        """
+        table = relation.stored.render()
+        nodes = getattr(self._macro_resolver, "nodes", {})
+        shown = [
+            self.Relation.create_from(self.config, one).render()
+            for one in filter(audit.is_published, nodes.values())
+            if self._candidates[audit.candidate_of(one, nodes).unique_id].lower() == table.lower()
+        ]
+        with spark_errors():
+            there = [one for one in shown if self._version(one) is not None]
+            if not there:
+                return f"vacuum {table}"
+            view = f"{relation.identifier}__inventory"
+            pinned.inventory(self._handle.session, table, there).createOrReplaceTempView(view)
+        return f"vacuum {table} using inventory (select * from {quoted(view)})"
 
     @available.parse_none
     def publish(
