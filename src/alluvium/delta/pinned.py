@@ -30,7 +30,8 @@ def inventory(session: SparkSession, table: str, dependents: Iterable[str]) -> D
         .select(
             "path",
             "length",
-            F.lit(False).alias("isDir"),
+            # Delta asks for a column that may be NULL.
+            F.when(F.col("length") >= 0, F.lit(False)).alias("isDir"),
             F.unix_millis("modificationTime").alias("modificationTime"),
         )
     )
