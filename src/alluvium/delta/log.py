@@ -89,6 +89,23 @@ def version(session: SparkSession, table: str) -> int:
     return int(snapshot_of(session, table).version())
 
 
+@dataclass(frozen=True)
+class TableVersion:
+    """A version of the table with this id: one that is dropped and made again counts from 0."""
+
+    table_id: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.table_id}/{self.version}"
+
+
+def table_version(session: SparkSession, table: str) -> TableVersion:
+    """The newest version of a table."""
+    snapshot = snapshot_of(session, table)
+    return TableVersion(str(snapshot.metadata().id()), int(snapshot.version()))
+
+
 def metadata(session: SparkSession, table: str) -> Metadata:
     """What the newest version of a table says of it."""
     found = snapshot_of(session, table).metadata()

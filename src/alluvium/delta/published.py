@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import marks
+from alluvium.delta import log, marks
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.plan.versions import properties
@@ -53,6 +53,7 @@ class Publisher(PublishedFiles):
         target: the published table's. It exists, and may be empty.
         version: of the source; the newest if not given.
         own: properties that the published table has by its config.
+        hides: whether rows that are marked `_deleted` are left out.
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class Publisher(PublishedFiles):
         target: str,
         version: int | None = None,
         own: Mapping[str, str] | None = None,
+        hides: bool = True,
     ) -> None:
-        super().__init__(session, source, target, version)
+        super().__init__(session, source, target, version, hides)
         self._own = {**(_RETENTION if self.head is None else {}), **(own or {})}
         self._app = marks.PUBLISHED + self.table_id
 
@@ -86,28 +88,26 @@ class Publisher(PublishedFiles):
         published table meanwhile. It is then as they left it.
         """
         with self.active():
-            found = self._steps()
-            metadata = self._metadata()
-            changes = bool(found.goes or found.comes or metadata is not None or self.head is None)
-            version = self.shown
-            if found.moved_in:
-                version = self._move(found, note, is_last=not changes)
-            gone, added = len(found.moved_out), len(found.moved_in)
-            if changes:
-                removed, files = self._published(found.goes), self._added(found.comes)
-                if removed or files or metadata is not None or self.head is None:
-                    version = self._change(removed, files, metadata, note)
-                gone, added = gone + len(removed), added + len(files)
+            found, metadata = self._steps(), self._metadata()
+            removed, added = self._published(found.goes), self._added(found.comes)
+            changes = bool(removed or added or metadata is not None or self.head is None)
+            # What changes no row comes first: after a kill the table shows what it showed, in files
+            # of which the source still has each, and the next publish finds the rest.
+            due: list[Callable[[bool], None]] = []
             if found.relabelled:
-                self._relabel(found.relabelled, note)
-        return Moved(version, added, gone)
+                due.append(lambda last: self._relabel(found.relabelled, note, last))
+            if found.moved_in:
+                due.append(lambda last: self._move(found, note, last))
+            if changes:
+                due.append(lambda _: self._change(removed, added, metadata, note))
+            for place, step in enumerate(due, 1):
+                step(place == len(due))
+        return Moved(
+            self.shown, len(added) + len(found.moved_in), len(removed) + len(found.moved_out)
+        )
 
-    def _move(self, found: Steps, note: Mapping[str, Any], is_last: bool) -> int:
-        """Put what compactions wrote in the place of what they read: no row changes.
-
-        It comes first. After a kill the table then shows what it showed before, in files of which
-        the source still has each.
-        """
+    def _move(self, found: Steps, note: Mapping[str, Any], is_last: bool) -> None:
+        """Put what compactions wrote in the place of what they read: no row changes."""
         transaction = self._begin()
         now = int(time.time() * 1000)
         gone = [file.removeWithTimestamp(now, False) for file in self._published(found.moved_out)]
@@ -117,21 +117,18 @@ class Publisher(PublishedFiles):
         ]
         operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
         optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
-        actions = [*(self._marks() if is_last else ()), *gone, *added]
-        version = self._commit(transaction, actions, optimize, note)
-        self._snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
-        return version
+        self._commit(transaction, [*gone, *added], optimize, note, is_last)
 
     def _change(
         self, gone: Sequence[Any], added: Sequence[Any], metadata: Any, note: Mapping[str, Any]
-    ) -> int:
+    ) -> None:
         transaction = self._begin()
         if metadata is not None:
             transaction.updateMetadata(metadata, True)
         now = int(time.time() * 1000)
         removed = [file.removeWithTimestamp(now, True) for file in gone]
         manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
-        return self._commit(transaction, [*self._marks(), *removed, *added], manual, note)
+        self._commit(transaction, [*removed, *added], manual, note, True)
 
     def _begin(self) -> Any:
         """A transaction that fails where somebody else wrote: of two publishers one must lose."""
@@ -141,12 +138,28 @@ class Publisher(PublishedFiles):
         return transaction
 
     def _commit(
-        self, transaction: Any, actions: Sequence[Any], operation: Any, note: Mapping[str, Any]
-    ) -> int:
-        text = json.dumps({marks.PUBLISH_NOTE: {**note, "version": self.version}})
-        self.set("spark.databricks.delta.commitInfo.userMetadata", text)
+        self,
+        transaction: Any,
+        actions: Sequence[Any],
+        operation: Any,
+        note: Mapping[str, Any],
+        is_last: bool,
+    ) -> None:
+        """Commit a step of a publish; the last one makes the source's version HEAD."""
+        about = {**note, "base": self._compared}
+        if is_last:
+            about["version"] = self.version
+        self.set(
+            "spark.databricks.delta.commitInfo.userMetadata",
+            json.dumps({marks.PUBLISH_NOTE: about}),
+        )
+        first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place
-            return int(transaction.commit(self._seq(actions), operation))
+            version = int(transaction.commit(self._seq([*first, *actions]), operation))
+        # Of commits that change no row Delta lets others come between, which nobody compared.
+        if version == self._compared + 1:
+            self._compared = version
+        self._snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
 
     def _marks(self) -> Iterator[Any]:
         """The `txn` actions that make this version HEAD."""
@@ -159,14 +172,13 @@ class Publisher(PublishedFiles):
         if before not in (None, self._app):
             yield set_transaction(before, -1, never)
 
-    def _relabel(self, paths: Sequence[str], note: Mapping[str, Any]) -> None:
+    def _relabel(self, paths: Sequence[str], note: Mapping[str, Any], is_last: bool) -> None:
         """Give files the tags and statistics that they have in the source now.
 
         A commit of its own: in another operation Delta would count the same files twice.
         """
-        transaction = self._transaction(self._log.update(False, self._none, self._none))
+        transaction = self._begin()
         published = self._published(paths)
-        transaction.trackFilesRead(self._seq(published))
         labelled = {file.path(): fields(file) for file in self._labelled(paths)}
         actions = []
         for file in published:
@@ -181,7 +193,7 @@ class Publisher(PublishedFiles):
                 self._action("add", {**old, "tags": tags, "stats": stats, "dataChange": False})
             )
         operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        self._commit(transaction, actions, operations.ComputeStats(self._seq([])), note)
+        self._commit(transaction, actions, operations.ComputeStats(self._seq([])), note, is_last)
 
     def _metadata(self) -> Any:
         """What this version of the source asks for; None where it is as it should be."""
@@ -202,3 +214,10 @@ class Publisher(PublishedFiles):
 def _metadata(snapshot: Any) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
     return found
+
+
+def mistakes_of(session: SparkSession, source: str) -> list[str]:
+    """What stops a table from being published, whatever is published."""
+    return list(
+        properties.mistakes(_metadata(log.snapshot_of(session, source))["configuration"], None)
+    )

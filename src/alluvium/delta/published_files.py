@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log, marks
+from alluvium.delta import footers, log, marks
 from alluvium.delta.layout_commits import fields
+from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
@@ -30,14 +31,6 @@ _ANY_FILE = {
 # Commits that are read one by one, and paths that a filter names; of more, whole states are looked
 # at.
 _FEW = 64
-
-
-@dataclass(frozen=True)
-class Head:
-    """What a published table shows: a version of the table with this id."""
-
-    table_id: str
-    version: int
 
 
 def _other_tags() -> Column:
@@ -58,10 +51,13 @@ class PublishedFiles(jvm.SessionCopy):
         source: the candidate's name.
         target: the published table's. It exists, and may be empty.
         version: of the source; the newest if not given.
+        hides: whether rows that are marked `_deleted` are left out.
+
+    Its publishes are of the versions that it has read: one instance publishes once.
     """
 
     def __init__(
-        self, session: SparkSession, source: str, target: str, version: int | None
+        self, session: SparkSession, source: str, target: str, version: int | None, hides: bool
     ) -> None:
         super().__init__(session)
         with self.active():
@@ -77,6 +73,9 @@ class PublishedFiles(jvm.SessionCopy):
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
+        self._hides = hides and among(_TOMBSTONE, self._source.metadata().schema().fieldNames())
+        # Version of the published table of which what differs is known.
+        self._compared = int(self._snapshot.version())
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
         # Of the source's commits since HEAD: what compactions did, and all files that came.
         self._moves: list[Move] = []
@@ -97,6 +96,19 @@ class PublishedFiles(jvm.SessionCopy):
     def shown(self) -> int:
         """Version of the published table."""
         return int(self._snapshot.version())
+
+    def is_of_source(self, head: TableVersion) -> bool:
+        """Whether a version that is published is one of the source's log: it may have another id
+        since the table was replaced."""
+        if head.table_id == self.table_id:
+            return True
+        try:
+            there = self._source.deltaLog().getSnapshotAt(
+                head.version, self._none, self._none, False
+            )
+        except (Py4JJavaError, PySparkException):  # the log has that version no more
+            return False
+        return str(there.metadata().id()) == head.table_id
 
     def _transaction(self, snapshot: Any) -> Any:
         """A transaction on the published table."""
@@ -182,7 +194,10 @@ class PublishedFiles(jvm.SessionCopy):
         return Entry(file.path(), vector if is_ours else "?", known.get("label", ""))
 
     def _is_ours(self) -> bool:
-        """Whether nobody touched the published files since the newest publish."""
+        """Whether nobody touched the published files since the newest publish.
+
+        Each of its commits says which version it was made beside: nobody came between.
+        """
         table_log = self._snapshot.deltaLog()
         newest = int(self._snapshot.version())
         for version in range(newest, max(newest - _FEW, -1), -1):
@@ -191,12 +206,13 @@ class PublishedFiles(jvm.SessionCopy):
             except Py4JJavaError:
                 return False
             actions = [json.loads(line) for line in lines.split("\n")]
-            note: dict[str, Any] = next(
-                (one["commitInfo"] for one in actions if "commitInfo" in one), {}
-            )
-            if f'"{marks.PUBLISH_NOTE}"' in str(note.get("userMetadata")):
-                return True
-            if any("add" in one or "remove" in one for one in actions):
+            note = next((_note(one["commitInfo"]) for one in actions if "commitInfo" in one), {})
+            if note:
+                if note.get("base") != version - 1:
+                    return False
+                if "version" in note:
+                    return True
+            elif any("add" in one or "remove" in one for one in actions):
                 return False
         return False
 
@@ -237,14 +253,23 @@ class PublishedFiles(jvm.SessionCopy):
     def _added(self, paths: Sequence[str]) -> list[Any]:
         """AddFile actions of the source's files without tombstones; none of a file full of them."""
         actions = self._labelled(paths)
-        if not actions or not among(_TOMBSTONE, self._source.metadata().schema().fieldNames()):
+        if not actions or not self._hides:
             return actions
-        found = {action.path(): action for action in actions}
-        for path, touched in self._tombstones(actions):
+        found = {action.path(): self._counted(action) for action in actions}
+        for path, touched in self._tombstones(list(found.values())):
             file = found.pop(path)
             if not touched.isFullyReplaced():
                 found[path] = self._hiding(file, touched.newDeletionVector())
         return list(found.values())
+
+    def _counted(self, file: Any) -> Any:
+        """The file with its row count, which a vector asks for; its footer has it too."""
+        if file.numPhysicalRecords().isDefined():
+            return file
+        path, conf = file.absolutePath(self._log), self._log.newDeltaHadoopConf()
+        (footer,) = footers.read(self._jvm, conf, [(path, int(file.size()))])
+        stats = json.dumps({"numRecords": footer.num_rows, "tightBounds": False})
+        return self._action("add", {**fields(file), "stats": stats})
 
     def _labelled(self, paths: Sequence[str]) -> list[Any]:
         """AddFile actions of the source's files, with the tag that says what they are of."""
@@ -336,11 +361,21 @@ class PublishedFiles(jvm.SessionCopy):
         return [known[path] for path in paths if known[path] is not None]
 
 
-def head_of(snapshot: Any) -> Head | None:
+def _note(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a commit of a publish says of it; empty of another commit."""
+    try:
+        found = json.loads(info.get("userMetadata") or "{}")
+    except ValueError:
+        return {}
+    known = found.get(marks.PUBLISH_NOTE) if isinstance(found, dict) else None
+    return known if isinstance(known, dict) else {}
+
+
+def head_of(snapshot: Any) -> TableVersion | None:
     """What a version of a published table shows; None before its first publish."""
     for action in jvm.items(snapshot.setTransactions()):
         if action.appId().startswith(marks.PUBLISHED) and action.version() >= 0:
-            return Head(action.appId()[len(marks.PUBLISHED) :], int(action.version()))
+            return TableVersion(action.appId()[len(marks.PUBLISHED) :], int(action.version()))
     return None
 
 

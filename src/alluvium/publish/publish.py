@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.published import Publisher
-from alluvium.delta.published_files import Head, head_of
+from alluvium.delta.published import Publisher, mistakes_of
+from alluvium.delta.published_files import head_of
+from alluvium.plan.versions import properties
 from alluvium.wording import counted
 
 
@@ -44,7 +45,10 @@ class Published:
         passed = f"{counted(tests, 'test')} passed" if tests else "not audited"
         shown = f"version {self.tested:,} of {candidate} published, {did}"
         if self.tested < self.source_version:
-            shown = f"version {self.tested:,} of {candidate}, {self.source_version:,} is published"
+            shown = (
+                f"version {self.tested:,} of {candidate} is not published,"
+                f" for version {self.source_version:,} is already"
+            )
         return f"{name}: {passed} → {shown} in {self.seconds:.1f} s"
 
 
@@ -55,6 +59,7 @@ def publish(
     version: int | None,
     note: Mapping[str, Any],
     own: Mapping[str, str],
+    hides: bool = True,
 ) -> Published:
     """Make the table `target` show a version of `source`.
 
@@ -66,6 +71,7 @@ def publish(
         version: of the candidate; None for the newest.
         note: JSON for the commit.
         own: properties of the published table.
+        hides: whether rows that are marked `_deleted` are left out.
 
     Raises:
         ValueError: the candidate cannot be published, or the target has rows of another origin.
@@ -73,8 +79,10 @@ def publish(
         RuntimeError: somebody else published meanwhile; what they published stays.
     """
     started = time.monotonic()
+    if mistakes := [*mistakes_of(session, source), *properties.own_mistakes(own)]:
+        raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     make_empty(session, source, target)
-    publisher = Publisher(session, source, target, version, own)
+    publisher = Publisher(session, source, target, version, own, hides)
     if publisher.is_foreign:
         raise ValueError(
             f"{target} is there with rows that no publish brought. Nothing was changed."
@@ -83,7 +91,7 @@ def publish(
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     before = publisher.head
-    if before and before.table_id == publisher.table_id and before.version > publisher.version:
+    if before and before.version > publisher.version and publisher.is_of_source(before):
         seconds = time.monotonic() - started
         return Published(before.version, publisher.shown, 0, 0, seconds, publisher.version)
     try:
@@ -111,7 +119,7 @@ def make_empty(session: SparkSession, source: str, target: str) -> None:
         session.sql(f"create table if not exists {target} like {source}")
 
 
-def head(session: SparkSession, target: str) -> Head | None:
+def head(session: SparkSession, target: str) -> log.TableVersion | None:
     """What a published table shows; None where there is none, or nothing was published yet."""
     if not session.catalog.tableExists(target):
         return None

@@ -7,9 +7,20 @@ from typing import Any
 
 import pytest
 
+from alluvium.delta.log import TableVersion
 from dbt.adapters.alluvium import audit
 
 WAP, SHOWN, DOWN, OTHER = (f"model.p.{name}" for name in ("wap", "shown", "down", "other"))
+
+
+class Config(SimpleNamespace):
+    """A node's config: dbt's has both ways to ask."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(**values)
+
+    def get(self, name: str) -> Any:
+        return getattr(self, name, None)
 
 
 def node(unique_id: str, parents: tuple[str, ...] = (), **more: Any) -> SimpleNamespace:
@@ -22,7 +33,7 @@ def node(unique_id: str, parents: tuple[str, ...] = (), **more: Any) -> SimpleNa
         package_name=package,
         name=name,
         depends_on=SimpleNamespace(nodes=list(parents)),
-        config=SimpleNamespace(**config),
+        config=Config(config),
         **given | more,
     )
 
@@ -49,7 +60,7 @@ def said(*nodes: SimpleNamespace) -> list[str]:
     [
         "select * from {{ ref('wap') }}",
         "SELECT  *\nFROM {{ref(\"p\", 'wap')}} ;\n",
-        "{{ config(materialized='published', meta={'a': (1)}) }}\n"
+        "{{- config(materialized='published', meta={'a': (1)}) -}}\n"
         "-- depends_on: {{ ref('other') }}\n/* what\nreaders see */"
         " select * from {{- ref( 'wap' ) -}} -- all\n{# none #}",
     ],
@@ -90,7 +101,7 @@ def test_what_is_no_table_is_a_mistake() -> None:
         " accepted: incremental, table, snapshot"
     )
     (line,) = said(node(OTHER), shown("select * from {{ ref('gone') }}", ()))
-    assert line.startswith("shown: 'gone' is no table of the project; accepted:")
+    assert line.startswith("shown: 'gone' names no table of the project; accepted:")
 
 
 def test_an_audit_is_asked_for() -> None:
@@ -123,12 +134,20 @@ def test_a_test_reads_nothing_that_comes_after() -> None:
         assert "which comes after the publish that it gates; accepted: the test on shown" in line
 
 
+def test_a_test_reads_the_candidate_itself() -> None:
+    view = node(OTHER, (WAP,), config={"materialized": "view"})
+    (line,) = said(node(WAP), view, generic("compare", (WAP, OTHER)), shown(parents=(OTHER, WAP)))
+    assert "reads other too, which may be made from another version of it" in line
+
+
 def test_rules_that_a_publish_checks_nowhere() -> None:
     contract = {"contract": SimpleNamespace(enforced=True)}
     (line,) = said(node(WAP), generic(), shown(config=contract))
     assert line.endswith("it checks no contract; accepted: the contract on wap")
     (line,) = said(node(WAP), generic(), shown(config={"meta": {"alluvium_layout": {}}}))
     assert line.endswith("a publish writes none; accepted: meta.alluvium_layout on wap")
+    (line,) = said(node(WAP), generic(), shown(config={"partition_by": ["id"]}))
+    assert line.endswith("a publish writes none; accepted: partition_by on wap")
     column = {"id": SimpleNamespace(constraints=[object()])}
     (line,) = said(node(WAP), generic(), shown(columns=column))
     assert line.endswith("it checks no constraint; accepted: the constraints on wap")
@@ -159,7 +178,9 @@ def test_what_passes() -> None:
 
 def test_what_passed_before_counts_for_its_version() -> None:
     results = [
-        SimpleNamespace(unique_id=name, status=status, adapter_response={"versions": {"s.t": at}})
+        SimpleNamespace(
+            unique_id=name, status=status, adapter_response={"versions": {"s.t": f"id/{at}"}}
+        )
         for name, status, at in (
             ("a", "pass", 7),
             ("b", "warn", 7),
@@ -168,4 +189,5 @@ def test_what_passed_before_counts_for_its_version() -> None:
         )
     ]
     results.append(SimpleNamespace(unique_id="e", status="pass", adapter_response={}))
-    assert audit.earlier(results, "s.t", 7) == {"a", "b"}
+    assert audit.earlier(results, "s.t", TableVersion("other", 7)) == set()
+    assert audit.earlier(results, "s.t", TableVersion("id", 7)) == {"a", "b"}

@@ -106,10 +106,11 @@ def test_names_of_any_kind() -> None:
         ("select * from `s`.`t` as x", "select * from `s`.`t` version as of 7 as x"),
         ("select * from S . T where 1", "select * from S . T version as of 7 where 1"),
         ("select s.t.id from s.t", "select s.t.id from s.t version as of 7"),
-        (
-            "select 1 from s.t2, other.s.t, s.`t`",
-            "select 1 from s.t2, other.s.t, s.`t` version as of 7",
-        ),
+        ("select 1 from s.t2 join s.`t`", "select 1 from s.t2 join s.`t` version as of 7"),
+        ("select 1 from s /* c */ . t", "select 1 from s /* c */ . t version as of 7"),
+        ("select s.t from a as s", "select s.t from a as s"),
+        ("insert into s.t values (1)", "insert into s.t values (1)"),
+        ("select `from s.t` from other.s.t", "select `from s.t` from other.s.t"),
         ("select 's.t' -- s.t\nfrom a", "select 's.t' -- s.t\nfrom a"),
         ("select 1 from s.t version as of 3", "select 1 from s.t version as of 3"),
         ("describe history s.t", "describe history s.t"),
@@ -117,5 +118,15 @@ def test_names_of_any_kind() -> None:
     ],
 )
 def test_a_table_at_one_version(sql: str, read: str) -> None:
-    assert at_versions(sql, {"`s`.`t`": 7, "raw.orders": 3}) == read
-    assert at_versions(sql, {}) == sql
+    assert at_versions(sql, {"`s`.`t`": 7, "raw.orders": 3})[0] == read
+    assert at_versions(sql, {}) == (sql, set())
+
+
+def test_what_was_read_at_one_version() -> None:
+    versions = {"s.t": 7, "s.u": 8}
+    assert at_versions("select 1 from (s.t) join s.u", versions)[1] == {"s.t", "s.u"}
+    assert at_versions("select 1 from s.t version as of 3 join s.u", versions)[1] == {"s.u"}
+    # What may be the table, read at its newest version.
+    assert at_versions("select 1 from s.t, s.u", versions)[1] == {"s.t"}
+    assert at_versions("select 1 from s.t where 1 in (table s.t)", versions)[1] == set()
+    assert at_versions("describe history s.t", versions)[1] == set()

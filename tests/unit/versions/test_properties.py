@@ -46,6 +46,13 @@ def test_what_stops_a_publish(
     assert said in mistake
 
 
+def test_what_the_config_may_not_say() -> None:
+    own = {MODE: "name", "delta.enableRowTracking": "true", "delta.checkpointInterval": "5"}
+    first, second = properties.own_mistakes(own)
+    assert first == f"tblproperties: {MODE} comes with the files; accepted: it on the candidate"
+    assert second.startswith("tblproperties: delta.enableRowTracking is true, which asks for")
+
+
 def test_what_stops_none() -> None:
     usual = {"delta.enableRowTracking": "false", "delta.appendOnly": "true", "mine": "yes"}
     assert list(properties.mistakes({**usual, MODE: "name"}, None)) == []

@@ -93,6 +93,15 @@ def mistakes(source: Mapping[str, str], published: Mapping[str, str] | None) -> 
             )
 
 
+def own_mistakes(own: Mapping[str, str]) -> Iterator[str]:
+    """What a published table may not have by its own config; one sentence for each property."""
+    for name in sorted(own):
+        if carried(name):
+            yield f"tblproperties: {name} comes with the files; accepted: it on the candidate"
+        elif name in REFUSED and own[name].lower() not in ("false", ""):
+            yield f"tblproperties: {name} is {own[name]}, which asks for {REFUSED[name]}"
+
+
 def _unknown(name: str) -> bool:
     # What does not begin so is the user's own, and of no use to a reader of files.
     return name.startswith("delta.") and not (carried(name) or name in OWN or name in REFUSED)

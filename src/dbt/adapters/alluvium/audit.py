@@ -16,10 +16,12 @@ from typing import Any
 from dbt.artifacts.schemas.results import TestStatus
 from dbt.flags import get_flags
 
+from alluvium.delta.log import TableVersion
+
 MATERIALIZED = "published"
 META = "alluvium_publish"
 # What a published model may be besides its one `select *`: what says nothing of rows.
-_ASIDE = re.compile(r"\{#.*?#\}|\{\{\s*config\(.*?\)\s*\}\}|/\*.*?\*/|--[^\n]*", re.DOTALL)
+_ASIDE = re.compile(r"\{#.*?#\}|\{\{-?\s*config\(.*?\)\s*-?\}\}|/\*.*?\*/|--[^\n]*", re.DOTALL)
 _SELECT = re.compile(
     r"\s*select\s+\*\s+from\s+\{\{-?\s*ref\((?P<ref>[^()]*)\)\s*-?\}\}\s*;?\s*", re.IGNORECASE
 )
@@ -73,7 +75,7 @@ def _arguments(text: str) -> tuple[list[str], str | None]:
         assert isinstance(call, ast.Call)
         names = [str(ast.literal_eval(one)) for one in call.args]
         named = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
-    except (SyntaxError, ValueError):
+    except (SyntaxError, TypeError, ValueError):
         return ["?"], None
     version = named.get("version", named.get("v"))
     return names, None if version is None else str(version)
@@ -135,6 +137,12 @@ def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
             f"{node.name}: a publish writes no row, so it checks no contract;"
             f" accepted: the contract on {candidate.name}"
         )
+    for key in ("location_root", "partition_by"):
+        if node.config.get(key) is not None:
+            yield (
+                f"{node.name}: {key} says how files are written, and a publish writes none;"
+                f" accepted: {key} on {candidate.name}"
+            )
     for key in sorted({"alluvium_layout", "alluvium_merge"} & set(node.config.meta or {})):
         yield (
             f"{node.name}: meta.{key} says how files are written, and a publish writes none;"
@@ -154,6 +162,19 @@ def _gates(
     """dbt runs a test before a model only where all that the test reads comes before it."""
     before = _ancestors(node, nodes)
     for test in tests:
+        made = [
+            one
+            for one in test.depends_on.nodes
+            if one in nodes and candidate.unique_id in _ancestors(nodes[one], nodes)
+        ]
+        made = [one for one in made if one != node.unique_id and not _reads(one, node, nodes)]
+        if made:
+            yield (
+                f"{node.name}: the test {test.name} of {candidate.name} reads"
+                f" {_names(made, nodes)} too, which may be made from another version of it;"
+                f" accepted: a test that reads {candidate.name} alone"
+            )
+            continue
         others = [one for one in test.depends_on.nodes if one in nodes and one not in before]
         after = [one for one in others if one == node.unique_id or _reads(one, node, nodes)]
         if after:
@@ -196,10 +217,10 @@ def _reads(one: str, node: Any, nodes: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one test said of one version of the candidate."""
+    """What one test said of one version of the candidate; None where it read another."""
 
     passed: bool
-    version: int | None
+    version: str | None
 
 
 @dataclass
@@ -209,15 +230,15 @@ class Ledger:
     versions: by candidate's id, the version that its tests read and that is published.
     """
 
-    versions: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, TableVersion] = field(default_factory=dict)
     _outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def built(self, candidate: str, version: int) -> None:
+    def built(self, candidate: str, version: TableVersion) -> None:
         with self._lock:
             self.versions[candidate] = version
 
-    def version(self, candidate: str, now: int) -> int:
+    def version(self, candidate: str, now: TableVersion) -> TableVersion:
         """The version for tests to read: that which was built here, or the first test's."""
         with self._lock:
             return self.versions.setdefault(candidate, now)
@@ -243,7 +264,7 @@ def passed(test: Any, result: Mapping[str, Any]) -> bool:
     return not (result["should_warn"] and strict)
 
 
-def earlier(results: Iterable[Any], table: str, version: int) -> set[str]:
+def earlier(results: Iterable[Any], table: str, version: TableVersion) -> set[str]:
     """Tests that passed for this version of a table in the command that is taken up again.
 
     results: those of its run_results.json.
@@ -253,5 +274,5 @@ def earlier(results: Iterable[Any], table: str, version: int) -> set[str]:
         one.unique_id
         for one in results
         if str(one.status) in good
-        and (one.adapter_response.get("versions") or {}).get(table) == version
+        and (one.adapter_response.get("versions") or {}).get(table) == str(version)
     }

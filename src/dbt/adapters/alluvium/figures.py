@@ -33,13 +33,13 @@ _BYTES = ("numOutputBytes", "numTargetBytesAdded", "numAddedBytes")
 class ModelResponse(AdapterResponse):
     """AdapterResponse with the figures of the table that was written; None where unknown.
 
-    versions: of tables that the statement read at one version, by name.
+    versions: of tables that the statement read at one version, by name: table id and version.
     """
 
     files: int | None = None
     bytes: int | None = None
     seconds: float | None = None
-    versions: dict[str, int] | None = None
+    versions: dict[str, str] | None = None
 
 
 @dataclass

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import staged
+from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.merge import batch
 from dbt.adapters.alluvium import heartbeat, live, streams, told
@@ -58,7 +59,7 @@ class SessionHandle:
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
         # Of tables that are read at one version, by name.
-        self.versions: dict[str, int] = {}
+        self.versions: dict[str, TableVersion] = {}
         self._kept: dict[str, _KeptBatch] = {}
         self._group = f"{name} {id(self):x}"
         heartbeat.begin(self._group, name, session.sparkContext)
@@ -133,9 +134,10 @@ class SessionHandle:
 class Cursor:
     """Runs one statement and holds its result."""
 
-    def __init__(self, session: SparkSession, versions: Mapping[str, int]) -> None:
+    def __init__(self, session: SparkSession, versions: Mapping[str, TableVersion]) -> None:
         self._session = session
         self._versions = versions
+        self._read: dict[str, str] = {}
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
         self._figures: Figures | None = None
@@ -157,7 +159,9 @@ class Cursor:
             start = sql.index(part, start)
             self._statement = (sql, start)
             with spark_errors(*self._statement):
-                one = live.at_versions(live.as_names(part, marks), self._versions)
+                numbers = {name: one.version for name, one in self._versions.items()}
+                one, read = live.at_versions(live.as_names(part, marks), numbers)
+                self._read |= {name: str(self._versions[name]) for name in read}
                 if bindings and part is parts[-1]:
                     frame = self._session.sql(one, args=list(bindings))
                 else:
@@ -171,7 +175,7 @@ class Cursor:
 
     def response(self) -> ModelResponse:
         response = self._figures.response() if self._figures else ModelResponse(_message="OK")
-        return replace(response, versions=dict(self._versions) or None)
+        return replace(response, versions=dict(self._read) or None)
 
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, bool]]:

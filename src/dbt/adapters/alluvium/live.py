@@ -18,6 +18,7 @@ from alluvium.names import among
 _FILTER = "where not coalesce(`_deleted`, false)"
 _PART = r"(?:`(?:[^`]|``)+`|[^\s`.(),;]+)"
 _LIVE = rf"\(select \* from (?P<name>{_PART}(?:\.{_PART})*) {re.escape(_FILTER)}\)"
+_PARTS = re.compile(r"`((?:[^`]|``)+)`|([^\s`.]+)")
 _COMMENT = r"--[^\n]*(?:\n|$)|/\*.*?\*/"
 _TEXT = r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _SPACE = rf"(?:\s|{_COMMENT})"
@@ -128,34 +129,47 @@ def as_names(sql: str, has_column: Callable[[str], bool] = lambda relation: True
     return "".join([*found, sql[place:]])
 
 
-def at_versions(sql: str, versions: Mapping[str, int]) -> str:
-    """One statement that reads each of these tables at its version; texts and comments stay.
+# Before the name of a table that rows are read from.
+_FROM = rf"\b(?:from|join)(?:{_SPACE}|\()+"
+
+
+def at_versions(sql: str, versions: Mapping[str, int]) -> tuple[str, set[str]]:
+    """One statement that reads each of these tables at its version, and which of them it reads so.
+
+    Of a table that is named in another way too, and so may be read at another version, it is not
+    said. Texts, comments and names that only look like a table's stay as they are.
 
     versions: by the table's name, as a relation renders it.
     """
     if not versions or _ABOUT.match(sql):
-        return sql
-    known = {_bare(name): version for name, version in versions.items()}
-    named = "|".join(
-        rf"{_SPACE}*\.{_SPACE}*".join(rf"(?:`{part}`|{part})" for part in map(re.escape, name))
-        for name in known
-    )
+        return sql, set()
+    tables = list(versions)
+    named = "|".join(f"(?P<t{place}>{_spellings(name)})" for place, name in enumerate(tables))
+    ends = rf"(?![\w`]|{_SPACE}*\.)"
     token = re.compile(
-        rf"{_COMMENT}|{_TEXT}|(?<![\w`.])(?P<table>{named})(?![\w`]|{_SPACE}*\.)", _FLAGS
+        rf"{_COMMENT}|{_TEXT}|(?P<before>{_FROM})?(?<![\w`.])(?:{named}){ends}|`(?:[^`]|``)*`",
+        _FLAGS,
     )
+    read, otherwise = set[str](), set[str]()
 
     def replaced(found: re.Match[str]) -> str:
-        if found["table"] is None or _TRAVEL.match(sql, found.end()):
+        known = [name for place, name in enumerate(tables) if found[f"t{place}"]]
+        if not known:
             return found[0]
-        return f"{found[0]} version as of {known[_bare(found['table'])]}"
+        if found["before"] is None or _TRAVEL.match(sql, found.end()):
+            otherwise.update(known)
+            return found[0]
+        read.update(known)
+        return f"{found[0]} version as of {versions[known[0]]}"
 
-    return token.sub(replaced, sql)
+    return token.sub(replaced, sql), read - otherwise
 
 
-def _bare(name: str) -> tuple[str, ...]:
-    """The parts of a name, without backticks, as the catalog compares them."""
-    parts = re.findall(r"`((?:[^`]|``)+)`|([^\s`.]+)", name)
-    return tuple((quoted or plain).lower() for quoted, plain in parts)
+def _spellings(name: str) -> str:
+    """A pattern of a table's name, however its parts are quoted."""
+    parts = [quoted.replace("``", "`") or plain for quoted, plain in _PARTS.findall(name)]
+    either = (f"(?:`{re.escape(part.replace('`', '``'))}`|{re.escape(part)})" for part in parts)
+    return rf"{_SPACE}*\.{_SPACE}*".join(either)
 
 
 def advice(sql: str) -> str | None:

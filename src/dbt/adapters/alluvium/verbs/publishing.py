@@ -16,11 +16,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from alluvium.delta import log, pinned
+from alluvium.delta.log import TableVersion
 from alluvium.names import quoted
 from alluvium.publish import publish
 from dbt.adapters.alluvium import audit, selection
 from dbt.adapters.alluvium.handle import spark_errors
-from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 _NAMED = 3
@@ -50,7 +51,7 @@ class PublishDone:
 
 
 class Publishing(SessionAdapter):
-    _ledger = audit.Ledger()
+    _ledger: audit.Ledger
 
     def begin_audit(self) -> None:
         """Forget what the command before saw."""
@@ -101,14 +102,15 @@ class Publishing(SessionAdapter):
             names = [name.lower() for name in found["table"].column_names]
             row = dict(zip(names, found["table"].rows[0], strict=True))
             for one in set(node.depends_on.nodes) & self._candidates.keys():
-                version = self._handle.versions.get(self._candidates[one])
+                read = found["response"].versions or {}
+                version = read.get(self._candidates[one])
                 outcome = audit.Outcome(audit.passed(node, row), version)
                 self._ledger.note(node.unique_id, one, outcome)
 
-    def _version(self, table: str) -> int | None:
+    def _version(self, table: str) -> TableVersion | None:
         """The newest version of a table; None where there is none, which other statements tell."""
         try:
-            return log.version(self._handle.session, table)
+            return log.table_version(self._handle.session, table)
         except (PySparkException, Py4JError):
             return None
 
@@ -178,13 +180,21 @@ class Publishing(SessionAdapter):
             }
             own = {str(k): str(v) for k, v in (node.config.get("tblproperties") or {}).items()}
             try:
-                done = publish.publish(self._handle.session, source, target, version, note, own)
+                done = publish.publish(
+                    self._handle.session,
+                    source,
+                    target,
+                    version.version,
+                    note,
+                    own,
+                    hides=keeps_tombstones(candidate),
+                )
             except (ValueError, RuntimeError) as error:
                 raise DbtRuntimeError(f"{node.name}: {error}") from error
         response = PublishResponse(
-            _message=f"OK version {version:,}",
+            _message=f"OK version {done.source_version:,}",
             code="OK",
-            published=version,
+            published=done.source_version,
             tests=len(tests),
             not_run=0,
             files_added=done.files_added,
@@ -193,7 +203,7 @@ class Publishing(SessionAdapter):
         )
         return PublishDone(response, done.line(node.name, candidate.name, len(tests)))
 
-    def _held(self, tests: list[Any], candidate: Any, version: int) -> str | None:
+    def _held(self, tests: list[Any], candidate: Any, version: TableVersion) -> str | None:
         """Why this invocation publishes nothing; None where it may."""
         flags = get_flags()
         if flags.WHICH not in ("build", "retry"):
@@ -206,15 +216,18 @@ class Publishing(SessionAdapter):
         if self.is_retry():
             results = selection.results_before(self.config)
             before = audit.earlier(results, self._candidates[candidate.unique_id], version)
-        missing, failed = [], []
+        missing, failed, others = [], [], []
         for test in tests:
             outcome = self._ledger.outcome(test.unique_id, candidate.unique_id)
-            if outcome is None or outcome.version != version:
+            if outcome is None:
                 if test.unique_id not in before:
                     missing.append(test.name)
             elif not outcome.passed:
                 failed.append(test.name)
-        for names, what in ((failed, "failed"), (missing, "did not run")):
+            elif outcome.version != str(version):
+                others.append(test.name)
+        other = f"did not read version {version.version:,} of {candidate.name}"
+        for names, what in ((failed, "failed"), (missing, "did not run"), (others, other)):
             if names:
                 some = ", ".join(sorted(names)[:_NAMED]) + (", …" if len(names) > _NAMED else "")
                 return f"{len(names)} of {len(tests)} tests {what} ({some})"
