@@ -56,9 +56,9 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
         and (version is None or str(getattr(parent, "version", None)) == version)
     ]
     if len(candidates) != 1 or candidates[0].unique_id == node.unique_id:
-        raise ValueError(
-            f"{node.name}: {found['ref'].strip()} is no table of the project; accepted: {wanted}"
-        )
+        named = found["ref"].strip()
+        many = "names several tables" if len(candidates) > 1 else "names no table"
+        raise ValueError(f"{node.name}: {named} {many} of the project; accepted: {wanted}")
     kind = candidates[0].config.materialized
     if candidates[0].resource_type not in ("model", "snapshot") or kind not in _TABLES:
         raise ValueError(
