@@ -70,6 +70,10 @@ def drop(ids: range) -> Callable[[dict[int, str]], None]:
     return lambda rows: [rows.pop(number, None) for number in ids] and None
 
 
+def kill(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def files_of(spark: SparkSession, table: str) -> list[dict[str, Any]]:
     actions = log.snapshot_of(spark, table).allFiles().collectAsList()
     return [json.loads(action.json())["add"] for action in actions]
@@ -166,6 +170,21 @@ def test_what_a_compaction_moved(spark: SparkSession) -> None:
     made.publish()
     with pytest.raises(Exception, match=r"(?i)concurrent"):
         slow.publish({})
+    assert made.seen() == made.rows
+    # Killed between the steps, it shows what it showed; the next publish does the rest.
+    for start in (50, 60):
+        insert(made, range(start, start + 5))
+    made.publish()
+    shown = dict(made.rows)
+    made.do("optimize {t}")
+    insert(made, range(70, 75))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Publisher, "_change", kill)
+        with pytest.raises(KeyboardInterrupt):
+            made.publish()
+    assert made.history()[-1] == "OPTIMIZE"
+    assert made.seen() == shown
+    made.publish()
     assert made.seen() == made.rows
     # A compaction and a change: two commits, and rows change in the second alone.
     insert(made, range(30, 40))
