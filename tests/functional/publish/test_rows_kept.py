@@ -33,6 +33,8 @@ def models(name: str, **given: Any) -> str:
 def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(tmp_path_factory.mktemp("rows_kept"), home, SCHEMA)
     target = {"type": "alluvium", "schema": SCHEMA, "home": str(home), "threads": 1}
+    stock = {"type": "spark", "method": "session", "host": "NA", "schema": SCHEMA}
+    profile = {"target": "t", "outputs": {"t": target, "stock": stock}}
     project.write(
         {
             "dbt_project.yml": yaml.safe_dump(
@@ -42,7 +44,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
                     "flags": {"send_anonymous_usage_stats": False},
                 }
             ),
-            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": {"t": target}}}),
+            "profiles.yml": yaml.safe_dump({"p": profile}),
             "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
             "models/items_wap.sql": ITEMS,
             "models/items.sql": SHOWS,
@@ -102,6 +104,11 @@ def test_the_published_model_is_found_or_named(project: Project) -> None:
         "no published model shows plain; accepted: a test of a model that one shows",
     ):
         assert project.said(f"alluvium.rows_kept: {said}"), said
+
+
+def test_stock_targets_say_that_they_have_none(project: Project) -> None:
+    assert not project.try_dbt("test", "--select", "items_wap", "--target", "stock").success
+    assert project.said("alluvium.rows_kept: the target is of type spark")
 
 
 @pytest.mark.parametrize(
