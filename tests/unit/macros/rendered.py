@@ -48,6 +48,8 @@ class Macros:
             "invocation_args_dict": {"vars": {}},
             # What a stock target takes.
             "adapter": types.SimpleNamespace(
+                # Without a published table.
+                vacuum_statement=lambda relation: f"vacuum {relation.render()}",
                 dispatch=lambda name, package: getattr(self, f"default__{name}"),
                 is_retry=lambda: False,
             ),

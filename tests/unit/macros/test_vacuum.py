@@ -26,7 +26,10 @@ def sent(macros: Any, node: Any) -> list[str]:
     macros.context |= {"run_query": query, "files": 2, "said": said, "config": {}}
     macros.context["graph"] = {"nodes": {"a": logs}, "sources": {}}
     macros.context["log"] = lambda line, info=False: said.append(line)
-    macros.context["adapter"] = SimpleNamespace(get_relation=lambda database, **names: LOGS)
+    macros.context["adapter"] = SimpleNamespace(
+        get_relation=lambda database, **names: LOGS,
+        vacuum_statement=lambda relation: f"vacuum {relation.render()}",
+    )
     macros.context["alluvium"]["validate"] = lambda: ""
     return statements
 
