@@ -22,8 +22,9 @@ from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
 
 _DELTA = "org.apache.spark.sql.delta."
-# Of data files and of the log: what a published table showed can be looked at for so long.
-_RETENTION = {
+# Of data files and of the log, of published tables and of their candidates: what readers saw can be
+# looked at for so long. Delta asks the log's to be at least as long as the files'.
+RETENTION = {
     "delta.deletedFileRetentionDuration": "interval 30 days",
     "delta.logRetentionDuration": "interval 30 days",
 }
@@ -66,7 +67,7 @@ class Publisher(PublishedFiles):
         hides: bool = True,
     ) -> None:
         super().__init__(session, source, target, version, hides)
-        self._own = {**(_RETENTION if self.head is None else {}), **(own or {})}
+        self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._app = marks.PUBLISHED + self.table_id
 
     @property

@@ -207,6 +207,9 @@ def test_each_kind_of_candidate(project: Project) -> None:
 
     assert [rows(name) for name in shown] == [[1, 2, 3], [1, 2, 3], [1], [1, 2, 3]]
 
+    kept_for = project.sql("show tblproperties {s}.python_wap ('delta.logRetentionDuration')")
+    assert kept_for["value"].tolist() == ["interval 30 days"]
+
     # `vacuum` leaves what a published table shows, though its candidate has other files now.
     table = f"{SCHEMA}.plain_wap"
     kept = set(project.session.table(f"{SCHEMA}.`plain_shown`").inputFiles())

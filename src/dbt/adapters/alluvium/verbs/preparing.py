@@ -7,6 +7,7 @@ from typing import Any
 from dbt.flags import get_flags
 from pyspark.sql import SparkSession
 
+from alluvium.delta.published import RETENTION
 from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
@@ -52,6 +53,10 @@ class Preparing(Publishing):
             column = layouts.generated(layout, partition_by)
             if column is not None and column.name not in partition_by:
                 config.model.config["partition_by"] = [*partition_by, column.name]
+        if config.model.unique_id in self._candidates:
+            # Readers still see its files when it names them no more.
+            given = config.get("tblproperties") or {}
+            config.model.config["tblproperties"] = {**RETENTION, **given}
         tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)
