@@ -160,7 +160,9 @@ class Publisher(PublishedFiles):
         # Of commits that change no row Delta lets others come between, which nobody compared.
         if version == self._compared + 1:
             self._compared = version
-        self._snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
+        self._snapshot = self._log.unsafeVolatileSnapshot()
+        if self.shown != version:
+            self._snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
 
     def _marks(self) -> Iterator[Any]:
         """The `txn` actions that make this version HEAD."""

@@ -80,6 +80,8 @@ class PublishedFiles(jvm.SessionCopy):
         # Of the source's commits since HEAD: what compactions did, and all files that came.
         self._moves: list[Move] = []
         self._fresh: set[str] = set()
+        # By absolute path, how the source's log writes it.
+        self._written: dict[str, str] = {}
         self._root = qualified(self._source.deltaLog())
 
     @property
@@ -158,6 +160,9 @@ class PublishedFiles(jvm.SessionCopy):
                 for kind in ("remove", "add")
             )
             found |= removed.keys() | added.keys()
+            self._written |= {
+                path: file["path"] for one in (removed, added) for path, file in one.items()
+            }
             self._fresh |= added.keys()
             files = [*removed.values(), *added.values()]
             if removed and added and not any(file.get("dataChange", True) for file in files):
@@ -216,10 +221,17 @@ class PublishedFiles(jvm.SessionCopy):
                 return False
         return False
 
-    def _source_files(self) -> DataFrame:
-        """The source's files: the columns of the log's action, `vector` and `label`."""
+    def _source_files(self, paths: Sequence[str] = ()) -> DataFrame:
+        """The source's files: the columns of the log's action, `vector` and `label`.
+
+        paths: those that are asked for, where they are few.
+        """
         absolute = self._object(_DELTA + "util.DeltaFileOperations$")
-        files = absolute.makePathsAbsolute(self._root, self._source.allFiles()).toDF()
+        files = self._source.allFiles()
+        written = [self._written[path] for path in paths if path in self._written]
+        if paths and len(written) == len(paths) <= _FEW:
+            files = files.filter(self._functions.col("path").isin(self._seq(written)))
+        files = absolute.makePathsAbsolute(self._root, files).toDF()
         return DataFrame(files, self.session).select(
             "*", self._vector().alias("vector"), _label().alias("label")
         )
@@ -276,7 +288,7 @@ class PublishedFiles(jvm.SessionCopy):
         vector = F.nullif(F.col("vector"), F.lit(""))
         tag = F.to_json(F.struct(vector.alias("vector"), "label"))
         mark = F.create_map(F.lit(marks.PUBLISHED_TAG), tag)
-        files = self._source_files().withColumns(
+        files = self._source_files(paths).withColumns(
             {
                 "dataChange": F.lit(True),
                 "tags": F.map_concat(_other_tags(), mark),
