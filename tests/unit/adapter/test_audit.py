@@ -63,6 +63,7 @@ def said(*nodes: SimpleNamespace) -> list[str]:
         "{{- config(materialized='published', meta={'a': (1)}) -}}\n"
         "-- depends_on: {{ ref('other') }}\n/* what\nreaders see */"
         " select * from {{- ref( 'wap' ) -}} -- all\n{# none #}",
+        "{{ config(post_hook=\"{{ alluvium.vacuum(this) }}\") }} select * from {{ ref('wap') }}",
     ],
 )
 def test_the_candidate(raw_code: str) -> None:

@@ -21,7 +21,10 @@ from alluvium.delta.log import TableVersion
 MATERIALIZED = "published"
 META = "alluvium_publish"
 # What a published model may be besides its one `select *`: what says nothing of rows.
-_ASIDE = re.compile(r"\{#.*?#\}|\{\{-?\s*config\(.*?\)\s*-?\}\}|/\*.*?\*/|--[^\n]*", re.DOTALL)
+_ASIDE = re.compile(
+    r"""\{#.*?#\}|\{\{-?\s*config\((?:'[^']*'|"[^"]*"|[^'"])*?\)\s*-?\}\}|/\*.*?\*/|--[^\n]*""",
+    re.DOTALL,
+)
 _SELECT = re.compile(
     r"\s*select\s+\*\s+from\s+\{\{-?\s*ref\((?P<ref>[^()]*)\)\s*-?\}\}\s*;?\s*", re.IGNORECASE
 )
