@@ -210,6 +210,13 @@ def test_each_kind_of_candidate(project: Project) -> None:
     kept_for = project.sql("show tblproperties {s}.python_wap ('delta.logRetentionDuration')")
     assert kept_for["value"].tolist() == ["interval 30 days"]
 
+    # A version of a table with tombstones, and one that is not there.
+    inline = "select id, name from {{ alluvium.at(ref('animals_wap'), version=%d) }}"
+    project.dbt("show", "--output", "json", "--inline", inline % 1)
+    assert project.said('"name": "ant"')
+    failed = project.try_dbt("show", "--inline", inline % 999)
+    assert "Available versions: [0, " in str(failed.exception)
+
     # `vacuum` leaves what a published table shows, though its candidate has other files now.
     table = f"{SCHEMA}.plain_wap"
     kept = set(project.session.table(f"{SCHEMA}.`plain_shown`").inputFiles())

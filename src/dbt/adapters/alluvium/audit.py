@@ -84,6 +84,15 @@ def _arguments(text: str) -> tuple[list[str], str | None]:
     return names, None if version is None else str(version)
 
 
+def candidates(nodes: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Each published model with its candidate; those of which `mistakes` tells are left out."""
+    for node in filter(is_published, nodes.values()):
+        try:
+            yield node, candidate_of(node, nodes)
+        except ValueError:
+            continue
+
+
 def tests_of(candidate: Any, nodes: Mapping[str, Any]) -> list[Any]:
     """The audit: data tests attached to the candidate, and singular tests that read it."""
     return [

@@ -61,21 +61,16 @@ class Publishing(SessionAdapter):
     @cached_property
     def _candidates(self) -> dict[str, str]:
         """By unique id, the tables of those nodes that published models show."""
-        nodes = getattr(self._macro_resolver, "nodes", {})
-        published = filter(audit.is_published, nodes.values())
-        found = (audit.candidate_of(one, nodes) for one in published)
+        found = audit.candidates(getattr(self._macro_resolver, "nodes", {}))
         create = self.Relation.create_from
-        return {one.unique_id: create(self.config, one).render() for one in found}
+        return {one.unique_id: create(self.config, one).render() for _, one in found}
 
     @available.parse_list
     def published_models(self, unique_id: str) -> list[str]:
         """Unique ids of the published models that show a node."""
         nodes = getattr(self._macro_resolver, "nodes", {})
-        published = filter(audit.is_published, nodes.values())
-        shown = (one for one in published if unique_id in one.depends_on.nodes)
-        return [
-            one.unique_id for one in shown if audit.candidate_of(one, nodes).unique_id == unique_id
-        ]
+        shown = audit.candidates(nodes)
+        return [one.unique_id for one, candidate in shown if candidate.unique_id == unique_id]
 
     def begin_test(self, node: Any) -> None:
         """Let a data test of a candidate read the version that is going to be published."""
@@ -124,8 +119,8 @@ class Publishing(SessionAdapter):
         nodes = getattr(self._macro_resolver, "nodes", {})
         shown = [
             self.Relation.create_from(self.config, one).render()
-            for one in filter(audit.is_published, nodes.values())
-            if self._candidates[audit.candidate_of(one, nodes).unique_id].lower() == table.lower()
+            for one, candidate in audit.candidates(nodes)
+            if self._candidates[candidate.unique_id].lower() == table.lower()
         ]
         with spark_errors():
             there = [one for one in shown if self._version(one) is not None]
