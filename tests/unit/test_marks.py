@@ -20,6 +20,7 @@ def test_names() -> None:
         "ZORDER_CUTS": "alluvium.zorder",
         "BACKOFF": "alluvium.pause",
         "PUBLISHED": "alluvium/published/",
+        "HOLD": "alluvium/hold",
         "ACTIONS_KEPT": "alluvium.actions",
         "LAYOUT_TAG": "alluvium.layout",
         "PUBLISHED_TAG": "alluvium.published",

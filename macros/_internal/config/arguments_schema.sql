@@ -3,6 +3,12 @@
   {%- set of = alluvium._value_schemas() -%}
   {{ return({
       'operation': {
+          'checkout': alluvium._mapping_schema({
+              'model': of.model,
+              'version': dict(of.natural, type=['integer', 'null'], accepted='a version of the candidate, a whole number'),
+              'hold': of.flag,
+              'dry_run': of.flag,
+          }, ['model', 'version']),
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),

@@ -20,8 +20,11 @@ ZORDER_CUTS = "alluvium.zorder"
 # Before a colon and a hash of layout and table: how long nothing is due. Read by `delta.backoffs`.
 BACKOFF = "alluvium.pause"
 # Before the id of a candidate's table: the version of it that a published table shows, -1 where it
-# shows another table. Read by `delta.published_files`, `delta.table_files` and `report.batches`.
+# shows another table. Read by `delta.heads`, `delta.table_files` and `report.batches`.
 PUBLISHED = "alluvium/published/"
+# 1 where a published table stays at the version that a person chose, 0 where publishes move it.
+# Read by `delta.heads`.
+HOLD = "alluvium/hold"
 # The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
 # appends. Read by Delta.
 ACTIONS_KEPT = "alluvium.actions"

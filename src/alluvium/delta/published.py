@@ -68,6 +68,7 @@ class Publisher(PublishedFiles):
     ) -> None:
         super().__init__(session, source, target, version, hides)
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
+        self._hold: bool | None = None
         self._app = marks.PUBLISHED + self.table_id
 
     @property
@@ -80,10 +81,24 @@ class Publisher(PublishedFiles):
         source, target = (_metadata(one)["configuration"] for one in (self._source, self._snapshot))
         return list(properties.mistakes(source, target if self.head is not None else None))
 
-    def publish(self, note: Mapping[str, Any]) -> Moved:
+    def missing(self) -> list[str]:
+        """Files that a publish would bring, and that are gone."""
+        found = self._steps()
+        conf = self._log.newDeltaHadoopConf()
+        paths = (file.absolutePath(self._log) for file in self._labelled(_coming(found)))
+        return [str(path) for path in paths if not path.getFileSystem(conf).exists(path)]
+
+    def planned(self) -> Moved:
+        """What a publish would do, at most: files full of tombstones do not come."""
+        found = self._steps()
+        gone = len(found.goes) + len(found.moved_out)
+        return Moved(self.shown, len(_coming(found)), gone)
+
+    def publish(self, note: Mapping[str, Any], hold: bool | None = None) -> Moved:
         """Make the published table show the source's version; nothing where it does.
 
         note: JSON for the commit's metadata.
+        hold: whether it stays there when later versions pass their tests; None leaves that.
 
         Raises Delta's concurrency exceptions (delta.exceptions) where somebody else wrote to the
         published table meanwhile. It is then as they left it.
@@ -91,7 +106,9 @@ class Publisher(PublishedFiles):
         with self.active():
             found, metadata = self._steps(), self._metadata()
             removed, added = self._published(found.goes), self._added(found.comes)
-            changes = bool(removed or added or metadata is not None or self.head is None)
+            self._hold = hold
+            new = metadata is not None or self.head is None or hold not in (None, self.is_held)
+            changes = bool(removed or added or new)
             # What changes no row comes first: after a kill the table shows what it showed, in files
             # of which the source still has each, and the next publish finds the rest.
             due: list[Callable[[bool], None]] = []
@@ -169,6 +186,8 @@ class Publisher(PublishedFiles):
         set_transaction = self._jvm.org.apache.spark.sql.delta.actions.SetTransaction
         never = self._jvm.scala.Option.apply(_NEVER)
         yield set_transaction(self._app, self.version, never)
+        if self._hold is not None:
+            yield set_transaction(marks.HOLD, int(self._hold), never)
         # A table has one HEAD; a number cannot be taken away.
         head = self.head
         before = None if head is None else marks.PUBLISHED + head.table_id
@@ -217,6 +236,10 @@ class Publisher(PublishedFiles):
 def _metadata(snapshot: Any) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
     return found
+
+
+def _coming(found: Steps) -> list[str]:
+    return [*found.comes, *found.moved_in]
 
 
 def mistakes_of(session: SparkSession, source: str) -> list[str]:

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import footers, log, marks
+from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
@@ -80,6 +81,7 @@ class PublishedFiles(jvm.SessionCopy):
         # Of the source's commits since HEAD: what compactions did, and all files that came.
         self._moves: list[Move] = []
         self._fresh: set[str] = set()
+        self.is_held = is_held(self._snapshot)
         # By absolute path, how the source's log writes it.
         self._written: dict[str, str] = {}
         self._root = qualified(self._source.deltaLog())
@@ -381,14 +383,6 @@ def _note(info: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     known = found.get(marks.PUBLISH_NOTE) if isinstance(found, dict) else None
     return known if isinstance(known, dict) else {}
-
-
-def head_of(snapshot: Any) -> TableVersion | None:
-    """What a version of a published table shows; None before its first publish."""
-    for action in jvm.items(snapshot.setTransactions()):
-        if action.appId().startswith(marks.PUBLISHED) and action.version() >= 0:
-            return TableVersion(action.appId()[len(marks.PUBLISHED) :], int(action.version()))
-    return None
 
 
 def qualified(table_log: Any) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.published import Publisher, mistakes_of
-from alluvium.delta.published_files import head_of
+from alluvium.delta.heads import head_of
+from alluvium.delta.published import Moved, Publisher, mistakes_of
 from alluvium.plan.versions import properties
 from alluvium.wording import counted
 
@@ -27,7 +30,8 @@ class Published:
         files_added, files_removed: of the published table; both 0 where it showed the same rows.
         seconds: from the look at both tables to the commit.
         tested: the version of the candidate that was to be published: an older one, where another
-            run was faster.
+            run was faster, or where a checkout holds the table.
+        is_held: whether a checkout holds it.
     """
 
     source_version: int
@@ -36,6 +40,7 @@ class Published:
     files_removed: int
     seconds: float
     tested: int
+    is_held: bool = False
 
     def line(self, name: str, candidate: str, tests: int) -> str:
         """The line of the console."""
@@ -44,7 +49,12 @@ class Published:
             did = f"{counted(self.files_added, 'file')} in, {self.files_removed:,} out"
         passed = f"{counted(tests, 'test')} passed" if tests else "not audited"
         shown = f"version {self.tested:,} of {candidate} published, {did}"
-        if self.tested < self.source_version:
+        if self.is_held:
+            shown = (
+                f"version {self.tested:,} of {candidate} is not published, for a checkout holds"
+                f" version {self.source_version:,}"
+            )
+        elif self.tested < self.source_version:
             shown = (
                 f"version {self.tested:,} of {candidate} is not published,"
                 f" for version {self.source_version:,} is already"
@@ -91,18 +101,16 @@ def publish(
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     before = publisher.head
+    if before and publisher.is_held:
+        seconds = time.monotonic() - started
+        return Published(
+            before.version, publisher.shown, 0, 0, seconds, publisher.version, is_held=True
+        )
     if before and before.version > publisher.version and publisher.is_of_source(before):
         seconds = time.monotonic() - started
         return Published(before.version, publisher.shown, 0, 0, seconds, publisher.version)
-    try:
+    with _alone(session, target):
         moved = publisher.publish(note)
-    except (*OTHER_ROWS, *OTHER_TABLE) as error:
-        now = head(session, target)
-        shows = f"version {now.version} of the candidate" if now else "what it showed before"
-        raise RuntimeError(
-            f"{target}: another run published meanwhile, and it shows {shows};"
-            " the next build publishes what is newer"
-        ) from error
     return Published(
         publisher.version,
         moved.version,
@@ -111,6 +119,66 @@ def publish(
         time.monotonic() - started,
         publisher.version,
     )
+
+
+@contextmanager
+def _alone(session: SparkSession, target: str) -> Iterator[None]:
+    """Tell of another run that was faster."""
+    try:
+        yield
+    except (*OTHER_ROWS, *OTHER_TABLE) as error:
+        now = head(session, target)
+        shows = f"version {now.version} of the candidate" if now else "what it showed before"
+        raise RuntimeError(
+            f"{target}: another run published meanwhile, and it shows {shows};"
+            " the next build publishes what is newer"
+        ) from error
+
+
+def checkout(
+    session: SparkSession,
+    source: str,
+    target: str,
+    version: int,
+    *,
+    hold: bool,
+    hides: bool = True,
+    dry_run: bool = False,
+) -> Moved:
+    """Make a published table show any version of its candidate that is still there.
+
+    Args:
+        version: of the candidate.
+        hold: whether it stays there when later versions pass their tests.
+        hides: whether rows that are marked `_deleted` are left out.
+        dry_run: tells what would be done, and does nothing.
+
+    Raises:
+        ValueError: nothing was published yet, or that version is not there. Nothing was changed.
+        RuntimeError: somebody else published meanwhile; what they published stays.
+    """
+    if head(session, target) is None:
+        raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
+    newest = log.version(session, source)
+    if version > newest:
+        raise ValueError(f"{source} has no version {version}; its newest one is {newest}")
+    try:
+        publisher = Publisher(session, source, target, version, hides=hides)
+    except (Py4JJavaError, PySparkException) as error:
+        raise ValueError(
+            f"{source}: the log has version {version} no more; its newest one is {newest}"
+        ) from error
+    if mistakes := publisher.mistakes():
+        raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
+    if missing := publisher.missing():
+        raise ValueError(
+            f"{source}: version {version} needs {counted(len(missing), 'file')} that"
+            f" VACUUM deleted, such as {missing[0]}; accepted: a newer version"
+        )
+    if dry_run:
+        return publisher.planned()
+    with _alone(session, target):
+        return publisher.publish({"checkout": True}, hold)
 
 
 def make_empty(session: SparkSession, source: str, target: str) -> None:

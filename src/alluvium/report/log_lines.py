@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.delta.commit_files import Commit, TableLog
-from alluvium.delta.published_files import head_of
+from alluvium.delta.heads import head_of
 from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
 from alluvium.report.batches import batch_of, published_of
 from alluvium.wording import counted, moment

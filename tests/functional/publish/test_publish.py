@@ -157,6 +157,42 @@ def test_the_way_of_a_table(project: Project) -> None:
     assert project.sql("select name from {s}.animals")["name"].tolist() == ["mine"]
 
 
+def test_head_goes_to_any_version(project: Project) -> None:
+    """`checkout` moves what readers see back, and holds it there until it is let go."""
+    project.session.sql(f"drop view if exists {SCHEMA}.animals")
+    project.dbt("build", "-s", "animals_wap+", "--full-refresh")
+    first = project.figures("animals")["published"]
+    assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
+    changed = events("(1, 'ape', 4, 'u')", "(2, 'bee', 5, 'd')")
+    project.dbt("build", "-s", "animals_wap+", *changed)
+    second = project.figures("animals")["published"]
+    assert seen(project) == {1: "ape", 3: "cow"}
+
+    def checkout(**args: object) -> bool:
+        given = json.dumps({"model": "animals", **args})
+        return project.try_dbt("run-operation", "alluvium.checkout", "--args", given).success
+
+    assert checkout(version=first, dry_run=True)
+    assert project.said(f"animals: would show version {first} of animals_wap, ")
+    assert seen(project) == {1: "ape", 3: "cow"}
+    assert checkout(version=first)
+    assert project.said("builds leave it there until a checkout with hold: false")
+    assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
+    project.dbt("build", "-s", "animals_wap+", *events("(4, 'dog', 6, 'c')"))
+    assert project.said(f"is not published, for a checkout holds version {first}")
+    assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
+    # Let go, the next build moves it on.
+    assert checkout(version=second, hold=False)
+    assert seen(project) == {1: "ape", 3: "cow"}
+    project.dbt("build", "-s", "animals_wap+", *events("(5, 'eel', 7, 'c')"))
+    assert seen(project) == {1: "ape", 3: "cow", 4: "dog", 5: "eel"}
+    # What is not there.
+    assert not checkout(version=999)
+    assert project.said("has no version 999; its newest one is")
+    assert not checkout(version="one")
+    assert project.said('version is "one"; accepted: a version of the candidate, a whole number')
+
+
 KINDS = {
     "models/plain_wap.sql": """
         {{ config(materialized='table', tblproperties={

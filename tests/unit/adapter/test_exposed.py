@@ -18,6 +18,7 @@ REPLACED = {
     "check_layout",
     "check_named_columns",
     "check_no_stream",
+    "checkout",
     "compact",
     "condition_mistakes",
     "copy_progress",

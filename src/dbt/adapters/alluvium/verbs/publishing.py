@@ -19,6 +19,7 @@ from alluvium.delta import log, pinned
 from alluvium.delta.log import TableVersion
 from alluvium.names import quoted
 from alluvium.publish import publish
+from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
@@ -197,6 +198,46 @@ class Publishing(SessionAdapter):
             seconds=round(done.seconds, 3),
         )
         return PublishDone(response, done.line(node.name, candidate.name, len(tests)))
+
+    @available.parse(lambda *a, **k: "")
+    def checkout(self, unique_id: str, version: int, hold: bool, dry_run: bool) -> str:
+        """Make a published model show a version of its candidate; the line that says so.
+
+        Args:
+            unique_id: The published model's.
+            version: Of the candidate.
+            hold: Whether it stays there when later versions pass their tests.
+            dry_run: Whether nothing is done.
+
+        Raises:
+            DbtRuntimeError: That version cannot be shown; nothing was changed.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
+        nodes = getattr(self._macro_resolver, "nodes", {})
+        node = nodes[unique_id]
+        candidate = audit.candidate_of(node, nodes)
+        target = self.Relation.create_from(self.config, node).render()
+        try:
+            with spark_errors():
+                moved = publish.checkout(
+                    self._handle.session,
+                    self._candidates[candidate.unique_id],
+                    target,
+                    version,
+                    hold=hold,
+                    hides=keeps_tombstones(candidate),
+                    dry_run=dry_run,
+                )
+        except (ValueError, RuntimeError) as error:
+            raise DbtRuntimeError(f"alluvium.checkout: {error}") from error
+        does = "would show" if dry_run else "shows"
+        files = f"{counted(moved.files_added, 'file')} in, {moved.files_removed:,} out"
+        then = (
+            "builds leave it there until a checkout with hold: false"
+            if hold
+            else "the next build that passes its tests moves it"
+        )
+        return f"{node.name}: {does} version {version:,} of {candidate.name}, {files}; {then}"
 
     def _held(self, tests: list[Any], candidate: Any, version: TableVersion) -> str | None:
         """Why this invocation publishes nothing; None where it may."""

@@ -1,0 +1,19 @@
+{#- dbt run-operation alluvium.checkout --args '{model: flights, version: 41}'
+
+    Lets readers of a published model see another version of its candidate, an older or a newer one, in one commit. It holds: builds
+    leave it there, and say so, until a checkout with `hold: false`. `dry_run: true` only says what would be done. -#}
+{% macro checkout(model=none, version=none, hold=true, dry_run=false) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium._check_arguments('checkout', {'model': model, 'version': version, 'hold': hold, 'dry_run': dry_run}, kwargs) -%}
+  {%- if target.type != 'alluvium' -%}
+    {%- do exceptions.raise_compiler_error('alluvium.checkout: the target is of type ' ~ target.type
+        ~ ', which publishes nothing; accepted: alluvium.') -%}
+  {%- endif -%}
+  {%- do alluvium.validate() -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.checkout') -%}
+  {%- if node.config.materialized != 'published' -%}
+    {%- do exceptions.raise_compiler_error("alluvium.checkout: '" ~ model ~ "' is materialized as " ~ node.config.materialized
+        ~ '; accepted: a published model.') -%}
+  {%- endif -%}
+  {%- do log(adapter.checkout(node.unique_id, version, hold, dry_run) ~ (' (dry run)' if dry_run else ''), info=true) -%}
+{% endmacro %}
