@@ -65,13 +65,8 @@ def noted(**note: int) -> str:
 
 def stream_note(commit: Mapping[str, Any] | None) -> dict[str, int] | None:
     """What a stream noted in the `commitInfo` of its commit; None for a commit of another."""
-    try:
-        found = json.loads((commit or {}).get("userMetadata") or "{}")
-    except ValueError:
-        return None
-    note = found.get(STREAM_NOTE) if isinstance(found, dict) else None
-    # Another writer may note what it likes.
-    return note if isinstance(note, dict) and isinstance(note.get("batch_id"), int) else None
+    note = log.noted(commit, STREAM_NOTE)
+    return note if note is not None and isinstance(note.get("batch_id"), int) else None
 
 
 def newest(session: SparkSession, table: str) -> datetime | None:

@@ -91,6 +91,7 @@ class TableLog:
     """The log of a table as it is now.
 
     Attributes:
+        name: the table's, as SQL writes it.
         version: the newest.
         root: the table's folder, a URI.
 
@@ -99,7 +100,7 @@ class TableLog:
     """
 
     def __init__(self, session: SparkSession, table: str) -> None:
-        self._session, self._table = session, table
+        self._session, self.name = session, table
         self._snapshot = log.snapshot_of(session, table)
         self._log = self._snapshot.deltaLog()
         self.version = int(self._snapshot.version())
@@ -142,8 +143,9 @@ class TableLog:
         first = str(lines.head()) if lines.nonEmpty() else "{}"
         if "commitInfo" not in json.loads(first):
             # Other engines may write it behind the files.
-            every = lines.mkString("\n").split("\n")
-            first = next((line for line in every if line.startswith('{"commitInfo"')), "{}")
+            first = next(
+                (line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}"
+            )
         return _id(version, log.commit_info(first))
 
     def read(self, first: int, last: int) -> Commits:
@@ -167,7 +169,7 @@ class TableLog:
         found = _parted(lines.selectExpr(*_COLUMNS).where(_SAYS_SOMETHING).toArrow())
         missing = set(range(first, last + 1)) - {one.version for one in found.commits}
         if missing:
-            raise ValueError(f"{self._table}: its log lacks version {min(missing)}")
+            raise ValueError(f"{self.name}: its log lacks version {min(missing)}")
         return found
 
     def state(self, version: int) -> pa.Table:

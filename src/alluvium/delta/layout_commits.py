@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from alluvium.delta import committing
 from alluvium.delta.table_files import TableFiles
 
 # Commits behind a version by which it is so old that the newest one is worth a look.
@@ -90,7 +91,7 @@ class LayoutCommits(TableFiles):
         metadata: str,
         figures: Mapping[str, int],
     ) -> int:
-        self.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
+        self.set(committing.COMMIT_METADATA, metadata)
         with self.active():
             transaction = self._transaction(self._begin_at({file.path() for file in read}))
             transaction.trackFilesRead(self._seq(read))
@@ -162,8 +163,7 @@ class LayoutCommits(TableFiles):
         return self._edited(file, dataChange=False, tags={**old, **tags})
 
     def _edited(self, file: Any, **changes: object) -> Any:
-        action = json.dumps({"add": fields(file) | changes})
-        return self._object("org.apache.spark.sql.delta.actions.Action$").fromJson(action)
+        return committing.action(self.session, "add", fields(file) | changes)
 
 
 def fields(file: Any) -> dict[str, Any]:

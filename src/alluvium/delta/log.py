@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
+from alluvium.delta import committing
 from alluvium.engine import jvm
 from alluvium.plan.fragment import FragmentsByColumn
 from alluvium.plan.ranges import Kept
@@ -170,13 +171,32 @@ def commit_info(first: str) -> dict[str, Any]:
     return dict(json.loads(first).get("commitInfo") or {})
 
 
+def noted(info: Mapping[str, Any] | None, key: str) -> dict[str, Any] | None:
+    """What we noted under a key of `marks` in the user's metadata of a commit; None for nothing.
+
+    info: its `commitInfo`.
+    """
+    try:
+        found = json.loads((info or {}).get("userMetadata") or "{}")
+    except ValueError:
+        return None
+    note = found.get(key) if isinstance(found, dict) else None
+    # Another writer may note what it likes.
+    return note if isinstance(note, dict) else None
+
+
 def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator[list[str] | None]:
     """The actions, JSON texts, of each commit, newest first, down to the one behind `after`.
 
     Reads a file of the log for each; ends with None where the log has the next one no more.
     """
-    table_log = delta_log(session, table)
-    for version in range(int(snapshot_of(session, table).version()), after, -1):
+    yield from commits_of(session, snapshot_of(session, table), after)
+
+
+def commits_of(session: SparkSession, snapshot: Any, after: int = -1) -> Iterator[list[str] | None]:
+    """`newest_first` from the commit that made a snapshot."""
+    table_log = snapshot.deltaLog()
+    for version in range(int(snapshot.version()), after, -1):
         try:
             lines = commit_of(session, table_log, version)
         except Py4JJavaError as error:
@@ -184,8 +204,7 @@ def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator
                 raise
             yield None
             return
-        # By this sign alone: the texts may hold others that end a line.
-        yield lines.mkString("\n").split("\n")
+        yield jvm.texts(lines)
 
 
 def commits(session: SparkSession, table: str) -> DataFrame:
@@ -244,16 +263,12 @@ def commit_transactions(
     until: what they are said to be last updated at, in seconds since 1970; now if not given. The
         table property delta.setTransactionRetentionDuration goes by it.
     """
-    java = jvm.of(session)
-    delta = java.org.apache.spark.sql.delta
-    now = java.scala.Option.apply(int((time.time() if until is None else until) * 1000))
-    none = java.scala.Option.empty()
+    now = int((time.time() if until is None else until) * 1000)
+    none = jvm.of(session).scala.Option.empty()
     transaction = delta_log(session, table).startTransaction(none, none)
     manual = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
-    actions = (
-        delta.actions.SetTransaction(app_id, version, now) for app_id, version in versions.items()
-    )
-    transaction.commit(jvm.scala_seq(session, actions), manual)
+    made = (committing.set_transaction(session, *one, now) for one in versions.items())
+    transaction.commit(jvm.scala_seq(session, made), manual)
 
 
 def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium.delta import committing, log, marks
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.plan.versions import properties
@@ -28,8 +28,6 @@ RETENTION = {
     "delta.deletedFileRetentionDuration": "interval 30 days",
     "delta.logRetentionDuration": "interval 30 days",
 }
-# Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
-_NEVER = 253_402_300_799_000
 
 
 @dataclass(frozen=True)
@@ -83,16 +81,14 @@ class Publisher(PublishedFiles):
 
     def missing(self) -> list[str]:
         """Files that a publish would bring, and that are gone."""
-        found = self._steps()
         conf = self._log.newDeltaHadoopConf()
-        paths = (file.absolutePath(self._log) for file in self._labelled(_coming(found)))
+        paths = (file.absolutePath(self._log) for file in self._labelled(_coming(self._steps)))
         return [str(path) for path in paths if not path.getFileSystem(conf).exists(path)]
 
     def planned(self) -> Moved:
         """What a publish would do, at most: files full of tombstones do not come."""
-        found = self._steps()
-        gone = len(found.goes) + len(found.moved_out)
-        return Moved(self.shown, len(_coming(found)), gone)
+        gone = len(self._steps.goes) + len(self._steps.moved_out)
+        return Moved(self.shown, len(_coming(self._steps)), gone)
 
     def publish(self, note: Mapping[str, Any], hold: bool | None = None) -> Moved:
         """Make the published table show the source's version; nothing where it does.
@@ -104,7 +100,7 @@ class Publisher(PublishedFiles):
         published table meanwhile. It is then as they left it.
         """
         with self.active():
-            found, metadata = self._steps(), self._metadata()
+            found, metadata = self._steps, self._metadata()
             removed, added = self._published(found.goes), self._added(found.comes)
             self._hold = hold
             new = metadata is not None or self.head is None or hold not in (None, self.is_held)
@@ -130,7 +126,7 @@ class Publisher(PublishedFiles):
         now = int(time.time() * 1000)
         gone = [file.removeWithTimestamp(now, False) for file in self._published(found.moved_out)]
         added = [
-            self._action("add", {**fields(file), "dataChange": False})
+            committing.action(self.session, "add", {**fields(file), "dataChange": False})
             for file in self._added(found.moved_in)
         ]
         operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
@@ -167,10 +163,7 @@ class Publisher(PublishedFiles):
         about = {**note, "base": self._compared}
         if is_last:
             about["version"] = self.version
-        self.set(
-            "spark.databricks.delta.commitInfo.userMetadata",
-            json.dumps({marks.PUBLISH_NOTE: about}),
-        )
+        self.set(committing.COMMIT_METADATA, json.dumps({marks.PUBLISH_NOTE: about}))
         first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place
             version = int(transaction.commit(self._seq([*first, *actions]), operation))
@@ -183,16 +176,14 @@ class Publisher(PublishedFiles):
 
     def _marks(self) -> Iterator[Any]:
         """The `txn` actions that make this version HEAD."""
-        set_transaction = self._jvm.org.apache.spark.sql.delta.actions.SetTransaction
-        never = self._jvm.scala.Option.apply(_NEVER)
-        yield set_transaction(self._app, self.version, never)
+        numbers = {self._app: self.version}
         if self._hold is not None:
-            yield set_transaction(marks.HOLD, int(self._hold), never)
+            numbers[marks.HOLD] = int(self._hold)
         # A table has one HEAD; a number cannot be taken away.
-        head = self.head
-        before = None if head is None else marks.PUBLISHED + head.table_id
-        if before not in (None, self._app):
-            yield set_transaction(before, -1, never)
+        if self.head is not None and self.head.table_id != self.table_id:
+            numbers[marks.PUBLISHED + self.head.table_id] = -1
+        for app, number in numbers.items():
+            yield committing.set_transaction(self.session, app, number)
 
     def _relabel(self, paths: Sequence[str], note: Mapping[str, Any], is_last: bool) -> None:
         """Give files the tags and statistics that they have in the source now.
@@ -211,9 +202,8 @@ class Publisher(PublishedFiles):
                 tag["own"] = before["own"]
                 stats = json.dumps({**json.loads(stats or "{}"), "tightBounds": False})
             tags = {**new["tags"], marks.PUBLISHED_TAG: json.dumps(tag)}
-            actions.append(
-                self._action("add", {**old, "tags": tags, "stats": stats, "dataChange": False})
-            )
+            labels = {"tags": tags, "stats": stats, "dataChange": False}
+            actions.append(committing.action(self.session, "add", old | labels))
         operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
         self._commit(transaction, actions, operations.ComputeStats(self._seq([])), note, is_last)
 
@@ -230,7 +220,7 @@ class Publisher(PublishedFiles):
         }
         if wanted == target:
             return None
-        return self._action("metaData", wanted)
+        return committing.action(self.session, "metaData", wanted)
 
 
 def _metadata(snapshot: Any) -> dict[str, Any]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -11,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import footers, log, marks
+from alluvium.delta import committing, footers, log, marks
 from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
@@ -43,6 +46,21 @@ def _label() -> Column:
     """Stands for a file's tags and statistics."""
     tags = F.to_json(F.map_from_entries(F.array_sort(F.map_entries(_other_tags()))))
     return F.hex(F.xxhash64(tags, F.coalesce(F.col("stats"), F.lit(""))))
+
+
+@dataclass
+class _Changed:
+    """What commits of the source did, one after another.
+
+    Attributes:
+        written: by the absolute path of each file that they name, how the source's log writes it.
+        fresh: absolute paths of the files that came.
+        moves: what compactions did.
+    """
+
+    written: dict[str, str] = field(default_factory=dict)
+    fresh: set[str] = field(default_factory=set)
+    moves: list[Move] = field(default_factory=list)
 
 
 class PublishedFiles(jvm.SessionCopy):
@@ -78,12 +96,7 @@ class PublishedFiles(jvm.SessionCopy):
         # Version of the published table of which what differs is known.
         self._compared = int(self._snapshot.version())
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
-        # Of the source's commits since HEAD: what compactions did, and all files that came.
-        self._moves: list[Move] = []
-        self._fresh: set[str] = set()
         self.is_held = is_held(self._snapshot)
-        # By absolute path, how the source's log writes it.
-        self._written: dict[str, str] = {}
         self._root = qualified(self._source.deltaLog())
 
     @property
@@ -120,16 +133,18 @@ class PublishedFiles(jvm.SessionCopy):
 
     # What differs ---------------------------------------------------------------------------
 
+    @cached_property
     def _steps(self) -> Steps:
-        changed = self._changed_paths()
+        """The steps from what is published to the source's version."""
+        changed = self._changed
         if changed is not None:
-            before = [self._entry(file) for file in self._published(changed)]
-            after = [self._entry(file) for file in self._labelled(changed)]
+            before = [self._entry(file) for file in self._published(sorted(changed.written))]
+            after = [self._entry(file) for file in self._labelled(sorted(changed.written))]
             # Of a file that HEAD had and the published table has not, tombstones are all there is.
-            shown = {entry.path for entry in before} | self._fresh
+            shown = {entry.path for entry in before} | changed.fresh
             moves = (
                 Move({path: move.removed[path] for path in move.removed.keys() & shown}, move.added)
-                for move in self._moves
+                for move in changed.moves
             )
             return steps(before, after, moves)
         same = ["path", "vector", "label"]
@@ -139,37 +154,38 @@ class PublishedFiles(jvm.SessionCopy):
         new = source.join(target, same, "left_anti").collect()
         return steps([Entry(*row) for row in left], [Entry(*row) for row in new])
 
-    def _changed_paths(self) -> list[str] | None:
-        """Absolute paths that the source's commits since HEAD name; None where all are compared.
+    @cached_property
+    def _changed(self) -> _Changed | None:
+        """What the source's commits since HEAD name; None where whole states are to be compared.
 
         They tell it where HEAD is a version of this very table, and nobody else wrote to the
-        published one. What compactions among them moved is then in `_moves`.
+        published one.
         """
         head = self.head
         if head is None or head.table_id != self.table_id:
             return None
-        if not 0 <= self.version - head.version <= _FEW or not self._is_ours():
+        number = self.version - head.version
+        if not 0 <= number <= _FEW or not self._is_ours():
             return None
-        table_log, found = self._source.deltaLog(), set[str]()
-        for version in range(head.version + 1, self.version + 1):
-            try:
-                lines = log.commit_of(self.session, table_log, version)
-            except Py4JJavaError:  # a commit that is cleaned away, or kept elsewhere
+        found = _Changed()
+        commits = islice(log.commits_of(self.session, self._source), number)
+        # In their order: what came and went again came first.
+        for lines in reversed(list(commits)):
+            if lines is None:
                 return None
-            read = [json.loads(line) for line in str(lines.mkString("\n")).split("\n")]
+            read = list(map(json.loads, lines))
             removed, added = (
                 {self._absolute(one[kind]["path"]): one[kind] for one in read if kind in one}
                 for kind in ("remove", "add")
             )
-            found |= removed.keys() | added.keys()
-            self._written |= {
-                path: file["path"] for one in (removed, added) for path, file in one.items()
-            }
-            self._fresh |= added.keys()
-            files = [*removed.values(), *added.values()]
-            if removed and added and not any(file.get("dataChange", True) for file in files):
-                self._moves.append(Move(self._vectors(removed), self._vectors(added)))
-        return sorted(found)
+            found.written |= {path: file["path"] for path, file in (removed | added).items()}
+            found.fresh |= added.keys()
+            changes = (
+                file.get("dataChange", True) for one in (removed, added) for file in one.values()
+            )
+            if removed and added and not any(changes):
+                found.moves.append(Move(self._vectors(removed), self._vectors(added)))
+        return found
 
     def _absolute(self, path: str) -> str:
         absolute = self._object(_DELTA + "util.DeltaFileOperations$").absolutePath
@@ -181,8 +197,8 @@ class PublishedFiles(jvm.SessionCopy):
         for path, file in files.items():
             vector = file.get("deletionVector")
             if vector is not None:
-                text = json.dumps({"add": {**_ANY_FILE, "deletionVector": vector}})
-                action = self._object(_DELTA + "actions.Action$").fromJson(text)
+                whole = {**_ANY_FILE, "deletionVector": vector}
+                action = committing.action(self.session, "add", whole)
                 place = self._source.deltaLog().dataPath()
                 vector = action.deletionVector().copyWithAbsolutePath(place)
             found[path] = self._name(vector)
@@ -205,22 +221,18 @@ class PublishedFiles(jvm.SessionCopy):
 
         Each of its commits says which version it was made beside: nobody came between.
         """
-        table_log = self._snapshot.deltaLog()
-        newest = int(self._snapshot.version())
-        for version in range(newest, max(newest - _FEW, -1), -1):
-            try:
-                lines = str(log.commit_of(self.session, table_log, version).mkString("\n"))
-            except Py4JJavaError:
+        version = self.shown
+        for lines in islice(log.commits_of(self.session, self._snapshot), _FEW):
+            actions = list(map(json.loads, lines or ()))
+            infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
+            note = log.noted(next(infos, None), marks.PUBLISH_NOTE)
+            if lines is None or (note is not None and note.get("base") != version - 1):
                 return False
-            actions = [json.loads(line) for line in lines.split("\n")]
-            note = next((_note(one["commitInfo"]) for one in actions if "commitInfo" in one), {})
-            if note:
-                if note.get("base") != version - 1:
-                    return False
-                if "version" in note:
-                    return True
-            elif any("add" in one or "remove" in one for one in actions):
+            if note is not None and "version" in note:
+                return True
+            if note is None and any("add" in one or "remove" in one for one in actions):
                 return False
+            version -= 1
         return False
 
     def _source_files(self, paths: Sequence[str] = ()) -> DataFrame:
@@ -230,8 +242,9 @@ class PublishedFiles(jvm.SessionCopy):
         """
         absolute = self._object(_DELTA + "util.DeltaFileOperations$")
         files = self._source.allFiles()
-        written = [self._written[path] for path in paths if path in self._written]
-        if paths and len(written) == len(paths) <= _FEW:
+        changed = self._changed
+        if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= _FEW:
+            written = (changed.written[path] for path in paths)
             files = files.filter(self._functions.col("path").isin(self._seq(written)))
         files = absolute.makePathsAbsolute(self._root, files).toDF()
         return DataFrame(files, self.session).select(
@@ -283,7 +296,7 @@ class PublishedFiles(jvm.SessionCopy):
         path, conf = file.absolutePath(self._log), self._log.newDeltaHadoopConf()
         (footer,) = footers.read(self._jvm, conf, [(path, int(file.size()))])
         stats = json.dumps({"numRecords": footer.num_rows, "tightBounds": False})
-        return self._action("add", {**fields(file), "stats": stats})
+        return committing.action(self.session, "add", {**fields(file), "stats": stats})
 
     def _labelled(self, paths: Sequence[str]) -> list[Any]:
         """AddFile actions of the source's files, with the tag that says what they are of."""
@@ -312,11 +325,7 @@ class PublishedFiles(jvm.SessionCopy):
         tag = json.loads(wide["tags"][marks.PUBLISHED_TAG])
         tag["own"] = str(vector.uniqueId())
         wide["tags"][marks.PUBLISHED_TAG] = json.dumps(tag)
-        return self._action("add", wide)
-
-    def _action(self, kind: str, content: Mapping[str, Any]) -> Any:
-        text = json.dumps({kind: content})
-        return self._object(_DELTA + "actions.Action$").fromJson(text)
+        return committing.action(self.session, "add", wide)
 
     def _tombstones(self, actions: Sequence[Any]) -> Iterator[tuple[str, Any]]:
         """Of the files that hold tombstones, the path and Delta's `TouchedFileWithDV`.
@@ -373,16 +382,6 @@ class PublishedFiles(jvm.SessionCopy):
             found = getattr(whole._jdf, "as")(encoder).collectAsList()
             known |= {file.path(): file for file in found}
         return [known[path] for path in paths if known[path] is not None]
-
-
-def _note(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What a commit of a publish says of it; empty of another commit."""
-    try:
-        found = json.loads(info.get("userMetadata") or "{}")
-    except ValueError:
-        return {}
-    known = found.get(marks.PUBLISH_NOTE) if isinstance(found, dict) else None
-    return known if isinstance(known, dict) else {}
 
 
 def qualified(table_log: Any) -> str:

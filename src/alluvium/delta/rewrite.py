@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import footers, key_ranges, marks, zcurve
+from alluvium.delta import committing, footers, key_ranges, marks, zcurve
 from alluvium.delta.layout_commits import LayoutCommits, WrittenFile, fields
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine import jvm
@@ -39,8 +39,6 @@ _PLACE = "_alluvium_place"
 _UNREADABLE = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 # Files that cuts are made from.
 _CUT_FROM = 64
-# Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
-_NEVER = 253_402_300_799_000
 # Parquet's settings for the size of a row group, and how often its size is looked at.
 _OFTEN = {"parquet.page.size.row.check.min": 1, "parquet.page.size.row.check.max": 10}
 _ROW_GROUP = ("parquet.block.row.count.limit", "parquet.block.size", *_OFTEN)
@@ -113,16 +111,14 @@ class Rewriter(LayoutCommits):
         """
         kinds = self._kinds(columns)
         some = [paths[place * len(paths) // _CUT_FROM] for place in range(_CUT_FROM)]
-        option = self._jvm.scala.Option
         with self.active():
             cuts = zorder.Cuts(tuple(self._sample(some, kinds)))
             transaction = self._transaction()
             # Having read the number, two that make cuts at a time cannot both commit.
             number = transaction.txnVersion(marks.ZORDER_CUTS) + 1
             manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
-            set_transaction = self._jvm.org.apache.spark.sql.delta.actions.SetTransaction
             made = [
-                set_transaction(app, number, option.apply(_NEVER))
+                committing.set_transaction(self.session, app, number)
                 for app in (marks.ZORDER_CUTS, f"{marks.ZORDER_CUTS}:{cuts.text()}")
             ]
             return int(transaction.commit(self._seq(made), manual))

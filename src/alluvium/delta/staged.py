@@ -112,8 +112,7 @@ def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
         return None
     try:
-        # As one text: py4j would ask for line after line.
-        lines = str(log.newest_commit(session, snapshot).mkString("\n")).split("\n")
+        lines = jvm.texts(log.newest_commit(session, snapshot))
     except Py4JJavaError:  # a commit that is kept elsewhere
         return None
     if log.commit_info(lines[0] or "{}").get("operation") not in _WHOLE:

@@ -65,6 +65,15 @@ def items(scala: Any) -> list[Any]:
     return [scala.apply(place) for place in range(scala.size())]
 
 
+def texts(scala: Any) -> list[str]:
+    """The elements of a Scala `Seq` of texts without line breaks, such as lines of a log.
+
+    As one text: py4j would ask for one after another.
+    """
+    # By this sign alone: the texts may hold others that end a line.
+    return str(scala.mkString("\n")).split("\n")
+
+
 def relations(plan: Any) -> Iterator[Any]:
     """The files and tables that a logical plan reads, those of its subqueries included."""
     for part in (plan, *items(plan.subqueriesAll())):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium.delta import committing, log, marks
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.plan.ranges import Kept
@@ -145,9 +145,9 @@ class DeltaTable:
     def _merge_into(
         self, statement: Statement, recorded: tuple[str, int] | None, metadata: str
     ) -> Outcome:
-        settings = {one_commit.METADATA: metadata}
+        settings = {committing.COMMIT_METADATA: metadata}
         if recorded is not None:
-            settings |= {one_commit.APP: recorded[0], one_commit.VERSION: str(recorded[1])}
+            settings |= {committing.TXN_APP: recorded[0], committing.TXN_VERSION: str(recorded[1])}
         try:
             for key, value in settings.items():
                 self.session.conf.set(key, value)

@@ -17,15 +17,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import refusal
+from alluvium.delta import committing, refusal
 from alluvium.delta.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.merge.conflicts import StaleBatchError
 from alluvium.plan.ranges import Kept
 
-APP = "spark.databricks.delta.write.txnAppId"
-VERSION = "spark.databricks.delta.write.txnVersion"
-METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 # Up to this many bytes the batch, or what it matched, goes to every executor, and the new rows
 # into one file.
 _SMALL = 64 * 2**20
@@ -116,7 +113,7 @@ class Prepared:
         self.figures["executionTimeMs"] = _milliseconds(self.started)
         with self.command.active():
             if self.metadata is not None:
-                self.command.set(METADATA, self.metadata(self.kept))
+                self.command.set(committing.COMMIT_METADATA, self.metadata(self.kept))
             version = self.command.commit(self.actions, self.figures)
         return Merged(
             version=version,
@@ -157,7 +154,7 @@ def prepare(
     # Merging reads row numbers where Parquet has them.
     settings = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true"}
     if progress is not None:
-        settings |= {APP: progress[0], VERSION: str(progress[1])}
+        settings |= {committing.TXN_APP: progress[0], committing.TXN_VERSION: str(progress[1])}
     command = MergeCommand(session, sql, settings, sort_by)
     with command.active():
         why = refusal.reason(command.facts())

@@ -89,6 +89,7 @@ def publish(
         RuntimeError: somebody else published meanwhile; what they published stays.
     """
     started = time.monotonic()
+    # Before the table is made.
     if mistakes := [*mistakes_of(session, source), *properties.own_mistakes(own)]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     make_empty(session, source, target)
@@ -101,23 +102,21 @@ def publish(
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     before = publisher.head
-    if before and publisher.is_held:
-        seconds = time.monotonic() - started
-        return Published(
-            before.version, publisher.shown, 0, 0, seconds, publisher.version, is_held=True
-        )
-    if before and before.version > publisher.version and publisher.is_of_source(before):
-        seconds = time.monotonic() - started
-        return Published(before.version, publisher.shown, 0, 0, seconds, publisher.version)
-    with _alone(session, target):
-        moved = publisher.publish(note)
+    shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
+    is_newer = before is not None and before.version > shows and publisher.is_of_source(before)
+    if before is not None and (publisher.is_held or is_newer):
+        shows = before.version
+    else:
+        with _alone(session, target):
+            moved = publisher.publish(note)
     return Published(
-        publisher.version,
+        shows,
         moved.version,
         moved.files_added,
         moved.files_removed,
         time.monotonic() - started,
         publisher.version,
+        publisher.is_held,
     )
 
 

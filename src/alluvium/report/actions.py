@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import footers, log
+from alluvium.delta import committing, footers, log
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.marks import ACTIONS_KEPT
 from alluvium.names import literal
@@ -32,12 +32,9 @@ from alluvium.report.kept import (
     note,
 )
 
-_APPLICATION = "spark.databricks.delta.write.txnAppId"
-_NUMBER = "spark.databricks.delta.write.txnVersion"
 _OPTIMIZE = "spark.databricks.delta.optimize"
 # Files of the keeping table from which on those of less bytes are merged.
 MOST_FILES, _LARGE_FILE = 50, 2**24
-_MESSAGE = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ def make_way(session: SparkSession, kept: str | None, found: Unseen) -> None:
 
     kept: None where the statement makes the table.
     """
-    session.conf.set(_MESSAGE, note(found.seen))
+    session.conf.set(committing.COMMIT_METADATA, note(found.seen))
     if kept is None or found.after is None:
         return
     if found.forget:
@@ -125,8 +122,8 @@ def make_way(session: SparkSession, kept: str | None, found: Unseen) -> None:
         session.conf.set(f"{_OPTIMIZE}.minFileSize", str(_LARGE_FILE))
         session.conf.set(f"{_OPTIMIZE}.maxFileSize", str(2 * _LARGE_FILE))
         session.sql(f"optimize {kept}")
-    session.conf.set(_APPLICATION, ACTIONS_KEPT)
-    session.conf.set(_NUMBER, str(found.after + 1))
+    session.conf.set(committing.TXN_APP, ACTIONS_KEPT)
+    session.conf.set(committing.TXN_VERSION, str(found.after + 1))
 
 
 def of_table(session: SparkSession, table: Table, kept: str | None) -> DataFrame:

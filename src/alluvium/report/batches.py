@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from alluvium.delta import log
 from alluvium.delta.arrivals import stream_note
 from alluvium.delta.commit_files import Commit
 from alluvium.delta.marks import MERGED_THROUGH, PUBLISH_NOTE
@@ -27,8 +27,5 @@ def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
 
 def published_of(commit: Commit) -> dict[str, Any] | None:
     """What a publish noted in its commit, `version` and `candidate`; None for another commit."""
-    try:
-        found = json.loads(commit.message or "{}").get(PUBLISH_NOTE)
-    except (ValueError, AttributeError):
-        return None  # another writer may note what it likes
-    return found if isinstance(found, dict) and "version" in found else None
+    found = log.noted({"userMetadata": commit.message}, PUBLISH_NOTE)
+    return found if found is not None and "version" in found else None

@@ -132,7 +132,7 @@ class Kept:
         assert self._name is not None
         for actions in islice(log.newest_first(self._session, self._name), _LOOKED_AT):
             info = log.commit_info(actions[0]) if actions else {}
-            note = _note(info.get("userMetadata"))
+            note = _seen(log.noted(info, ACTIONS_SEEN))
             if note is not None:
                 return note
             if info.get("operation") not in _KEEPS_ROWS:
@@ -249,13 +249,14 @@ def note(seen: Mapping[str, Seen]) -> str:
     return json.dumps({ACTIONS_SEEN: {name: asdict(one) for name, one in seen.items()}})
 
 
-def _note(text: Any) -> dict[str, Seen] | None:
+def _seen(note: Mapping[str, Any] | None) -> dict[str, Seen] | None:
+    if note is None:
+        return None
     try:
-        found = json.loads(text)[ACTIONS_SEEN]
         return {
-            name: Seen(**one | {"totals": Totals(**one["totals"])}) for name, one in found.items()
+            name: Seen(**one | {"totals": Totals(**one["totals"])}) for name, one in note.items()
         }
-    except (TypeError, ValueError, LookupError, AttributeError):
+    except (TypeError, ValueError, LookupError):
         return None  # another writer may note what it likes
 
 

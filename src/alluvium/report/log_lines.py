@@ -34,8 +34,7 @@ class _Read:
 
 
 def log_lines(
-    session: SparkSession,
-    table: str,
+    table_log: TableLog,
     model: str,
     limit: int | None = None,
     since: datetime | None = None,
@@ -44,16 +43,11 @@ def log_lines(
     """A line for each version, and one more for a message.
 
     Args:
-        table: as SQL writes it.
-        model: its name.
+        model: the name of the table's.
         limit: the most versions; None for LIMIT, and for all of them where `since` is given.
         since: the earliest time of a commit.
         pointers: `names`.
-
-    Raises:
-        ValueError: it is no Delta table.
     """
-    table_log = TableLog(session, table)
     most = limit if limit is not None or since is not None else LIMIT
     shown = 0
     for one in _newest_first(table_log, most):
@@ -70,8 +64,7 @@ def log_lines(
 
 
 def version_lines(
-    session: SparkSession,
-    table: str,
+    table_log: TableLog,
     model: str,
     version: int,
     pointers: Mapping[int, list[str]] | None = None,
@@ -81,14 +74,13 @@ def version_lines(
     pointers: `names`.
 
     Raises:
-        ValueError: the table's log does not tell that version, or it is no Delta table.
+        ValueError: the table's log does not tell that version.
     """
-    table_log = TableLog(session, table)
     first = table_log.first()
     if not first <= version <= table_log.version:
         raise ValueError(
-            f"show is {version}; accepted: the versions of {table} that its log tells, {first} to"
-            f" {table_log.version}"
+            f"show is {version}; accepted: the versions of {table_log.name} that its log tells,"
+            f" {first} to {table_log.version}"
         )
     one = _read(table_log, version, version)[0]
     yield _line(model, one, pointers or {})
@@ -99,14 +91,15 @@ def version_lines(
         yield f"  {sign} {block['path']}{_of_block(block)}"
 
 
-def names(session: SparkSession, table: str, published: Mapping[str, str]) -> dict[int, list[str]]:
+def names(
+    session: SparkSession, table_log: TableLog, published: Mapping[str, str]
+) -> dict[int, list[str]]:
     """What points to versions of a table: HEAD, which readers see.
 
     Of a candidate that is what its published tables show.
 
     published: by the name of its model, tables that may show this one.
     """
-    table_log = TableLog(session, table)
     found: dict[int, list[str]] = {}
     for name, target in published.items():
         shown = head_of(log.snapshot_of(session, target))

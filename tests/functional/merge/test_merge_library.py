@@ -7,8 +7,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
-from alluvium.merge import execute, one_commit, progress
+from alluvium.delta import committing, log
+from alluvium.merge import execute, progress
 
 pytestmark = pytest.mark.spark
 
@@ -40,7 +40,7 @@ def merged(session: SparkSession, table: str, sql: str, model: str, through: int
 
 def left(session: SparkSession) -> list[str]:
     """What of the statement's settings the session still has."""
-    ours = (one_commit.APP, one_commit.VERSION, one_commit.METADATA)
+    ours = (committing.TXN_APP, committing.TXN_VERSION, committing.COMMIT_METADATA)
     return [row["key"] for row in session.sql("set").collect() if row["key"] in ours]
 
 

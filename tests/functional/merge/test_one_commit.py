@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, merge_command
+from alluvium.delta import committing, log, merge_command
 from alluvium.delta.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.merge import one_commit, progress
@@ -248,11 +248,11 @@ def test_history_reads_as_that_of_merge(session: SparkSession) -> None:
         " when not matched then insert (k, v) values (s.k, s.v)"
     )
     metadata = '{"who": "test"}'
-    session.conf.set(one_commit.METADATA, metadata)
+    session.conf.set(committing.COMMIT_METADATA, metadata)
     try:
         session.sql(sql.format(theirs)).collect()
     finally:
-        session.conf.unset(one_commit.METADATA)
+        session.conf.unset(committing.COMMIT_METADATA)
     merged = one_commit.merge(session, sql.format(mine), metadata=lambda _: metadata)
     assert isinstance(merged, Merged)
     assert (merged.inserted, merged.updated, merged.deleted, merged.affected) == (1, 1, 1, 3)
@@ -284,7 +284,7 @@ def test_progress_counts_once_and_nothing_stays_in_the_session(session: SparkSes
     assert merged.deleted == 1
     assert session.table(table).count() == 0
     settings = {row["key"] for row in session.sql("set").collect()}
-    assert not settings & {one_commit.APP, one_commit.VERSION, one_commit.METADATA}
+    assert not settings & {committing.TXN_APP, committing.TXN_VERSION, committing.COMMIT_METADATA}
     nothing = sql.replace("select 1 as k", "select 1 as k where false")
     assert one_commit.merge(session, nothing, progress=(app, 9)) == Merged(4)
     assert progress.read(session, table, "m") == 9

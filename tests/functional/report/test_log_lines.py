@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from alluvium.delta.commit_files import TableLog
 from alluvium.publish.publish import publish
 from alluvium.report.log_lines import log_lines, names, version_lines
 
@@ -18,19 +19,19 @@ def test_head_of_a_candidate_is_what_its_published_table_shows(spark: SparkSessi
     note = {"candidate": "model.mine.items_wap", "tests": 3}
     publish(spark, "logged.wap", "logged.items", None, note, {})
     spark.sql("delete from logged.wap where id = 1")
-    shown = names(spark, "logged.wap", {"items": "logged.items"})
+    shown = names(spark, TableLog(spark, "logged.wap"), {"items": "logged.items"})
     assert shown == {1: ["HEAD of items"]}
-    newest, tested, first = log_lines(spark, "logged.wap", "items_wap", pointers=shown)
+    newest, tested, first = log_lines(TableLog(spark, "logged.wap"), "items_wap", pointers=shown)
     assert newest.startswith("2  ")
     assert "DELETE  +0 -1 rows" in newest
     assert tested.startswith("1 (HEAD of items)  ")
     assert "WRITE  +2 -0 rows" in tested
     assert "rows" not in first
-    own = names(spark, "logged.items", {})
-    head = next(log_lines(spark, "logged.items", "items", limit=1, pointers=own))
+    own = names(spark, TableLog(spark, "logged.items"), {})
+    head = next(log_lines(TableLog(spark, "logged.items"), "items", limit=1, pointers=own))
     assert head.split()[1] == "(HEAD)"
     assert "shows version 1 of items_wap  +2 -0 rows" in head
     with pytest.raises(
         ValueError, match=r"accepted: the versions of logged\.wap that its log tells"
     ):
-        list(version_lines(spark, "logged.wap", "items_wap", 3))
+        list(version_lines(TableLog(spark, "logged.wap"), "items_wap", 3))

@@ -10,6 +10,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
+from alluvium.delta.commit_files import TableLog
 from alluvium.names import quoted
 from alluvium.report import actions
 from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
@@ -80,11 +81,12 @@ def lines(
         DbtRuntimeError: the table is none of Delta's, or its log does not tell the version.
     """
     with _mistakes("alluvium.log"):
-        pointers = names(session, table, published)
+        table_log = TableLog(session, table)
+        pointers = names(session, table_log, published)
         if show is not None:
-            return list(version_lines(session, table, model, show, pointers))
+            return list(version_lines(table_log, model, show, pointers))
         begins = None if since is None else parsed_moment(since)
-        return list(log_lines(session, table, model, limit, begins, pointers))
+        return list(log_lines(table_log, model, limit, begins, pointers))
 
 
 @contextmanager

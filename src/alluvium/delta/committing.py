@@ -1,0 +1,33 @@
+"""What our commits are made of: Delta's actions, and settings of the session that commits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.engine import jvm
+
+# What Delta puts into the next commit of a session: the user's metadata, and a `txn` action.
+COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+TXN_APP = "spark.databricks.delta.write.txnAppId"
+TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+# Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
+NEVER_FORGOTTEN = 253_402_300_799_000
+
+
+def set_transaction(
+    session: SparkSession, app_id: str, version: int, until: int = NEVER_FORGOTTEN
+) -> Any:
+    """A `txn` action; `until` in ms since 1970: when it is said to be last updated."""
+    java = jvm.of(session)
+    made = jvm.java_class(java, "org.apache.spark.sql.delta.actions.SetTransaction")
+    return made(app_id, version, java.scala.Option.apply(until))
+
+
+def action(session: SparkSession, kind: str, content: Mapping[str, Any]) -> Any:
+    """An action of Delta's, as a line of the log has it: `kind` is the line's one key."""
+    actions = jvm.scala_object(session, "org.apache.spark.sql.delta.actions.Action$")
+    return actions.fromJson(json.dumps({kind: content}))
