@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,18 @@ class SessionAdapter(SparkAdapter):
         """Whether the metastore is the home's, which can be lost without its tables."""
         return AlluviumConnectionManager.settings(self.config.credentials).embedded_metastore
 
+    @property
+    def nodes(self) -> Mapping[Any, Any]:
+        """The enabled nodes of the project, by unique id; none while dbt has parsed none."""
+        return getattr(self._macro_resolver, "nodes", {})
+
     def node_of(self, unique_id: str | None) -> Any:
         """A node of the project; None if there is none of this id."""
-        return getattr(self._macro_resolver, "nodes", {}).get(unique_id)
+        return self.nodes.get(unique_id)
+
+    def table_of(self, node: Any) -> str:
+        """The name of a node's table, as SQL writes it."""
+        return self.Relation.create_from(self.config, node).render()
 
     def root_of(self, package: str) -> Path | None:
         """The folder of the project or of one of its packages."""

@@ -34,7 +34,7 @@ class Checking(SessionAdapter):
         ]
         wrong = [
             *settings.clashes(nodes),
-            *audit.mistakes(getattr(self._macro_resolver, "nodes", {})),
+            *audit.mistakes(self.nodes),
         ]
         if wrong:
             raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(wrong))

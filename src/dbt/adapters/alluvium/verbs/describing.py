@@ -47,7 +47,7 @@ class Describing(SessionAdapter):
 
     def _register_lost_tables(self, schema: str, known: set[str]) -> bool:
         """Register the project's own tables again where an embedded metastore was lost."""
-        nodes = getattr(self._macro_resolver, "nodes", {}).values()
+        nodes = self.nodes.values()
         missing = lost_tables.missing(schema, known, nodes)
         session = self._handle.session
         if not missing or not self._has_own_metastore:

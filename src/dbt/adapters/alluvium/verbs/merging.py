@@ -251,10 +251,9 @@ class Merging(Checking):
         bronze = freshness.bronze_of(self.node_of(model_id), self.node_of)
         if bronze is None:
             return {}
-        relation = self.Relation.create_from(self.config, bronze)
         through = progress.read(self.session, table, model_id)
         return freshness.figures(
-            self.session, relation.render(), bronze.name, through, newest_event
+            self.session, self.table_of(bronze), bronze.name, through, newest_event
         )
 
     def _log(self, sql: str) -> None:

@@ -51,6 +51,14 @@ class PublishDone:
     line: str
 
 
+def _partial() -> str | None:
+    """The flag by which this command builds tables with a part of their rows; None for none."""
+    flags = get_flags()
+    if getattr(flags, "EMPTY", False):
+        return "--empty"
+    return "--sample" if getattr(flags, "SAMPLE", None) else None
+
+
 class Publishing(SessionAdapter):
     _ledger: audit.Ledger
 
@@ -62,15 +70,12 @@ class Publishing(SessionAdapter):
     @cached_property
     def _candidates(self) -> dict[str, str]:
         """By unique id, the tables of those nodes that published models show."""
-        found = audit.candidates(getattr(self._macro_resolver, "nodes", {}))
-        create = self.Relation.create_from
-        return {one.unique_id: create(self.config, one).render() for _, one in found}
+        return {one.unique_id: self.table_of(one) for _, one in audit.candidates(self.nodes)}
 
     @available.parse_list
     def published_models(self, unique_id: str) -> list[str]:
         """Unique ids of the published models that show a node."""
-        nodes = getattr(self._macro_resolver, "nodes", {})
-        shown = audit.candidates(nodes)
+        shown = audit.candidates(self.nodes)
         return [one.unique_id for one, candidate in shown if candidate.unique_id == unique_id]
 
     def begin_test(self, node: Any) -> None:
@@ -117,10 +122,9 @@ class Publishing(SessionAdapter):
         It reads a view of this session.
         """
         table = relation.stored.render()
-        nodes = getattr(self._macro_resolver, "nodes", {})
         shown = [
-            self.Relation.create_from(self.config, one).render()
-            for one, candidate in audit.candidates(nodes)
+            self.table_of(one)
+            for one, candidate in audit.candidates(self.nodes)
             if self._candidates[candidate.unique_id].lower() == table.lower()
         ]
         with spark_errors():
@@ -146,9 +150,8 @@ class Publishing(SessionAdapter):
             DbtRuntimeError: It cannot be published; nothing was changed.
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the publish
-        nodes = getattr(self._macro_resolver, "nodes", {})
-        node = nodes[unique_id]
-        candidate = audit.candidate_of(node, nodes)
+        node = self.nodes[unique_id]
+        candidate = audit.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], relation.stored.render()
         if existing is not None and (existing.is_view or not existing.is_delta):
             kind = "a view" if existing.is_view else "a table of another format"
@@ -157,7 +160,7 @@ class Publishing(SessionAdapter):
                 " or another alias"
             )
         settings = audit.settings_of(node)
-        tests = audit.tests_of(candidate, nodes) if settings.get("audit") != "none" else []
+        tests = audit.tests_of(candidate, self.nodes) if settings.get("audit") != "none" else []
         with spark_errors():
             now = self._version(source)
             if now is None:
@@ -213,16 +216,14 @@ class Publishing(SessionAdapter):
             DbtRuntimeError: That version cannot be shown; nothing was changed.
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
-        nodes = getattr(self._macro_resolver, "nodes", {})
-        node = nodes[unique_id]
-        candidate = audit.candidate_of(node, nodes)
-        target = self.Relation.create_from(self.config, node).render()
+        node = self.nodes[unique_id]
+        candidate = audit.candidate_of(node, self.nodes)
         try:
             with spark_errors():
                 moved = publish.checkout(
                     self._handle.session,
-                    self._candidates[candidate.unique_id],
-                    target,
+                    self.table_of(candidate),
+                    self.table_of(node),
                     version,
                     hold=hold,
                     hides=keeps_tombstones(candidate),
@@ -244,10 +245,8 @@ class Publishing(SessionAdapter):
         flags = get_flags()
         if flags.WHICH not in ("build", "retry"):
             return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
-        if getattr(flags, "EMPTY", False):
-            return "--empty publishes nothing"
-        if getattr(flags, "SAMPLE", None):
-            return "--sample publishes nothing"
+        if partial := _partial():
+            return f"{partial} publishes nothing"
         before: set[str] = set()
         if self.is_retry():
             results = selection.results_before(self.config)
@@ -280,8 +279,7 @@ class Publishing(SessionAdapter):
                 f" accepted: `dbt build` of {candidate.name} with its tests"
             )
         if head is None:
-            is_dry = getattr(get_flags(), "EMPTY", False) or getattr(get_flags(), "SAMPLE", None)
-            if settings.get("before_first") != "empty" and not is_dry:
+            if settings.get("before_first") != "empty" and _partial() is None:
                 raise DbtRuntimeError(
                     f"{node.name}: nothing is published yet, and {why}; accepted: `dbt build` of"
                     f" {candidate.name} with its tests,"

@@ -60,9 +60,8 @@ class RunningPython(Checking):
     def _live_refs(self, parsed_model: dict[str, Any]) -> dict[str, str]:
         """Parents that keep tombstones: the name that `dbt.ref` knows to the query without them."""
         found = {}
-        nodes = getattr(self._macro_resolver, "nodes", {})
         for unique_id in parsed_model["depends_on"]["nodes"]:
-            node = nodes.get(unique_id)
+            node = self.node_of(unique_id)
             for parent in (node, getattr(node, "defer_relation", None)):
                 if parent is not None and keeps_tombstones(parent):
                     relation = self.Relation.create_from(self.config, parent, limit=None)
