@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alluvium.demo.draws import U64, below, chance, draw, mix
-from alluvium.demo.landing import Landed, ReplayError, land, landed_files, refuse_strangers
+from alluvium.demo.landing import Landed, ReplayError, days_to_land, land, refuse_strangers
 
 I64 = NDArray[np.int64]
 
@@ -333,23 +333,10 @@ def replay_flights(landing: Path, days: int, start: date | None, delivery: Deliv
     """
     feed = FlightsFeed(delivery)
     folder = landing / "flights"
-    present = landed_files(folder)
-    if start is not None:
-        if not feed.first_day <= start <= feed.last_day:
-            raise ReplayError(
-                f"the flights feed has no day {start}: it goes from {feed.first_day} "
-                f"to {feed.last_day}"
-            )
-    elif present:
-        start = date.fromisoformat(present[-1].parent.name)
-        days += 1
-    else:
-        start = feed.first_day
-
-    left = (feed.last_day - start).days + 1
-    result = Landed("flights", ended=days >= left)
-    for number in range(min(days, left)):
-        _land_day(feed, folder, start + timedelta(days=number), result)
+    due, ended = days_to_land("flights", folder, feed.first_day, feed.last_day, days, start)
+    result = Landed("flights", ended=ended)
+    for day in due:
+        _land_day(feed, folder, day, result)
     return result
 
 

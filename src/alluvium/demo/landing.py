@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 
 
@@ -60,6 +61,35 @@ def refuse_strangers(folder: Path, day: str, expected: set[str]) -> None:
             f"{folder / day} holds {strangers[0]}, which this replay does not make: "
             "use the options it was landed with, or another --landing folder"
         )
+
+
+def days_to_land(
+    feed: str, folder: Path, first: date, last: date, days: int, start: date | None
+) -> tuple[list[date], bool]:
+    """The days that a replay of a feed goes over, and whether the feed ends with them.
+
+    Without `start` the feed continues after the last day that has landed; that day itself is gone
+    over first, so a replay that was interrupted is completed. It ends where the feed ends.
+
+    Args:
+        feed: its name.
+        folder: its landing folder.
+        first, last: days of the feed.
+
+    Raises:
+        ReplayError: `start` is outside of the feed.
+    """
+    present = landed_files(folder)
+    if start is not None:
+        if not first <= start <= last:
+            raise ReplayError(f"the {feed} feed has no day {start}: it goes from {first} to {last}")
+    elif present:
+        start = date.fromisoformat(present[-1].parent.name)
+        days += 1
+    else:
+        start = first
+    left = (last - start).days + 1
+    return [start + timedelta(days=number) for number in range(min(days, left))], days >= left
 
 
 def land(path: Path, content: bytes) -> bool:

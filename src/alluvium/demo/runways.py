@@ -4,14 +4,14 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from alluvium.demo.landing import Landed, ReplayError, land, landed_files, refuse_strangers
+from alluvium.demo.landing import Landed, days_to_land, land, refuse_strangers
 
 # The publishes of 2025-01-30 to 2025-02-02, by the data's numbers.
 FIRST, LAST = 1006, 1010
@@ -114,23 +114,11 @@ def replay_runways(landing: Path, days: int, start: date | None = None) -> Lande
         OSError: the landing folder cannot be written.
     """
     publishes = read_publishes()
-    first, last = publishes[0].at.date(), publishes[-1].at.date()
     folder = landing / "runways"
-    present = landed_files(folder)
-    if start is not None:
-        if not first <= start <= last:
-            raise ReplayError(
-                f"the runways feed has no day {start}: it goes from {first} to {last}"
-            )
-    elif present:
-        start = date.fromisoformat(present[-1].parent.name)
-        days += 1
-    else:
-        start = first
-    end = start + timedelta(days=days)
-
-    result = Landed("runways", ended=end > last)
-    for day in sorted({one.at.date() for one in publishes if start <= one.at.date() < end}):
+    first, last = (publishes[place].at.date() for place in (0, -1))
+    due, ended = days_to_land("runways", folder, first, last, days, start)
+    result = Landed("runways", ended=ended)
+    for day in due:
         of_day = [one for one in publishes if one.at.date() == day]
         refuse_strangers(folder, str(day), {Path(one.file).name for one in of_day})
         for publish in of_day:
