@@ -5,10 +5,7 @@
 {% macro suggest_layout(model=none) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium._check_arguments('suggest_layout', {'model': model}, kwargs) -%}
-  {%- if target.type != 'alluvium' -%}
-    {%- do exceptions.raise_compiler_error('alluvium.suggest_layout: the target is of type ' ~ target.type
-        ~ ', which does not show where filters reach tables; accepted: alluvium.') -%}
-  {%- endif -%}
+  {%- do alluvium._require_alluvium('alluvium.suggest_layout', 'does not show where filters reach tables') -%}
   {%- do alluvium.validate() -%}
   {%- set statements = [] -%}
   {%- for node in graph.nodes.values() | sort(attribute='name') if node.resource_type in ('model', 'analysis') and node.config.materialized != 'ephemeral' -%}

@@ -5,10 +5,7 @@
 {% macro checkout(model=none, version=none, hold=true, dry_run=false) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium._check_arguments('checkout', {'model': model, 'version': version, 'hold': hold, 'dry_run': dry_run}, kwargs) -%}
-  {%- if target.type != 'alluvium' -%}
-    {%- do exceptions.raise_compiler_error('alluvium.checkout: the target is of type ' ~ target.type
-        ~ ', which publishes nothing; accepted: alluvium.') -%}
-  {%- endif -%}
+  {%- do alluvium._require_alluvium('alluvium.checkout', 'publishes nothing') -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium._find_model(model, 'alluvium.checkout') -%}
   {%- if node.config.materialized != 'published' -%}

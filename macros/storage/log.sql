@@ -9,10 +9,7 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set given = {'model': model, 'limit': limit, 'since': since, 'show': show} -%}
   {%- do alluvium._check_arguments('log', given, kwargs) -%}
-  {%- if target.type != 'alluvium' -%}
-    {%- do exceptions.raise_compiler_error('alluvium.log: the target is of type ' ~ target.type
-        ~ ', which does not read the logs of tables; accepted: alluvium.') -%}
-  {%- endif -%}
+  {%- do alluvium._require_alluvium('alluvium.log', 'does not read the logs of tables') -%}
   {%- set node = alluvium._find_model(model, 'alluvium.log') -%}
   {%- set relation = alluvium._existing_relation(node) -%}
   {%- if relation is none or relation.is_view -%}

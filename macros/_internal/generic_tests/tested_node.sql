@@ -21,10 +21,7 @@
 {% macro _tested_head(name=none) %}
   {%- if flags.INTROSPECT is sameas false -%}{{ return(none) }}{%- endif -%}
   {%- set node = alluvium._tested_node() -%}
-  {%- if target.type != 'alluvium' -%}
-    {%- do exceptions.raise_compiler_error('alluvium.rows_kept: the target is of type ' ~ target.type ~ ', which has no published models;'
-        ~ " accepted: alluvium. For other targets let `enabled` in the test's config say: target.type == 'alluvium'.") -%}
-  {%- endif -%}
+  {%- do alluvium._require_alluvium('alluvium.rows_kept', 'has no published models', "the test's config") -%}
   {%- set found = [] -%}
   {%- for unique_id in adapter.published_models(node.unique_id) -%}{%- do found.append(graph.nodes[unique_id]) -%}{%- endfor -%}
   {%- if name is not none -%}

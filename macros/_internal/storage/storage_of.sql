@@ -8,10 +8,7 @@
 {#- Whether logs can be read now: not where there is no connection. Raises on a target that reads none. -#}
 {% macro _reads_logs(who) %}
   {%- if not execute or flags.INTROSPECT is sameas false -%}{{ return(false) }}{%- endif -%}
-  {%- if target.type != 'alluvium' -%}
-    {%- do exceptions.raise_compiler_error(who ~ ': the target is of type ' ~ target.type ~ ', which does not read the logs of'
-        ~ " tables; accepted: alluvium. For other targets let `enabled` in the config say: target.type == 'alluvium'.") -%}
-  {%- endif -%}
+  {%- do alluvium._require_alluvium(who, 'does not read the logs of tables', 'the config') -%}
   {{ return(true) }}
 {% endmacro %}
 
