@@ -13,14 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from merging.home import REPOSITORY, keep, make_home, provenance
+from merging.home import REPOSITORY, answers, keep, make_home, provenance
 from versions import Version
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "landing.json"
@@ -74,16 +73,9 @@ def measure(version: Version, folder: Path, files: int) -> None:
     folder.mkdir()
     command = [sys.executable, __file__, "--serve", str(folder), "--files", str(files)]
     seconds: dict[str, list[float]] = {}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=version.environment
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            case, found = json.loads(line)
-            seconds.setdefault(case, []).append(found)
-            print(f"{version.commit}: {files:,} files, {case}: {found:.2f} s", flush=True)
-    if process.returncode:
-        raise SystemExit(f"{version.commit}: the run failed")
+    for case, one in answers(command, version.commit, version.environment):
+        seconds.setdefault(case, []).append(one)
+        print(f"{version.commit}: {files:,} files, {case}: {one:.2f} s", flush=True)
     results = [
         {
             "case": f"{files:,} files, {case}",

@@ -17,8 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-from merging.home import REPOSITORY, keep, make_home, provenance
+from merging.home import REPOSITORY, keep, make_home, median_interval, provenance
 from pyspark.sql import SparkSession
 from support.written_log import WrittenLog
 
@@ -61,11 +60,6 @@ def turns(
     return first, publishes[WARM:], empties[WARM:]
 
 
-def interval(ratios: list[float]) -> list[float]:
-    drawn = np.random.default_rng(1).choice(ratios, (10_000, len(ratios)))
-    return [round(float(one), 3) for one in np.quantile(np.median(drawn, axis=1), (0.025, 0.975))]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, nargs="+", default=[1_000, 20_000])
@@ -88,7 +82,7 @@ def main() -> None:
                     "seconds_empty_commit": round(statistics.median(empties), 3),
                     "seconds_empty_commit_all": [round(one, 3) for one in empties],
                     "ratio": round(statistics.median(ratios), 3),
-                    "ratio_interval": interval(ratios),
+                    "ratio_interval": [round(end, 3) for end in median_interval(ratios)],
                     "bar_ratio": BAR,
                     "seconds_first_publish": round(first, 3),
                     **provenance(),

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ from pathlib import Path
 
 import yaml
 from dbt.cli.main import dbtRunner
-from merging.home import REPOSITORY, keep, make_home, provenance
+from merging.home import REPOSITORY, answers, keep, make_home, provenance
 from support.written_log import WrittenLog
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "snapshots.json"
@@ -123,14 +122,9 @@ def measure(case: Case, folder: Path, options: argparse.Namespace) -> bool:
     command = [sys.executable, __file__, "--serve", str(folder), "--case", case.name]
     command += ["--versions", str(options.versions), "--files", str(options.files)]
     seconds: dict[str, list[tuple[float, float]]] = {}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            what, models, read = json.loads(line)
-            seconds.setdefault(what, []).append((models, read))
-            print(f"{case.name}, {what}: {models:.2f} s, then read in {read:.2f} s", flush=True)
-    if process.returncode:
-        raise SystemExit(f"{case.name}: the run failed")
+    for what, models, read in answers(command, case.name):
+        seconds.setdefault(what, []).append((models, read))
+        print(f"{case.name}, {what}: {models:.2f} s, then read in {read:.2f} s", flush=True)
     results = [
         {
             "case": f"{case.name}, {what}",

@@ -1,14 +1,18 @@
-"""The folder that an embedded Spark of a benchmark works in, and how results are kept."""
+"""What benchmarks share: the folder of an embedded Spark, processes, and how results are kept."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 JARS = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPOSITORY / ".alluvium" / "jars"))
@@ -19,6 +23,26 @@ def make_home(folder: Path, jars: Path = JARS) -> Path:
     folder.mkdir()
     (folder / "jars").symlink_to(jars.resolve())
     return folder
+
+
+def answers(
+    command: Sequence[str], what: str, env: Mapping[str, str] | None = None
+) -> Iterator[Any]:
+    """The lines that a process writes, each JSON, as they come.
+
+    what: of whom it is told where the process fails.
+    """
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        yield from map(json.loads, process.stdout)
+    if process.returncode:
+        raise SystemExit(f"{what}: the run failed")
+
+
+def median_interval(values: Sequence[float]) -> list[float]:
+    """What holds the median with 95 % confidence, by bootstrap: the lower and the upper end."""
+    draws = np.random.default_rng(0).choice(values, (10_000, len(values)))
+    return [float(end) for end in np.quantile(np.median(draws, axis=1), (0.025, 0.975))]
 
 
 def provenance() -> dict[str, Any]:
