@@ -117,7 +117,7 @@ def test_events_of_a_broker(bronze: Bronze) -> None:
 
     bronze.write(min_rows=10, max_wait="1 day")
     bronze.broker.send("orders", lines(98, 101))
-    assert "events: 3 events wait for more" in bronze.run()
+    assert "events: waiting for min_rows (3 of 10 events)" in bronze.run()
     check(bronze, 100)
     bronze.broker.send("orders", lines(101, 120))
     assert "events: 22 events" in bronze.run()
@@ -153,7 +153,7 @@ def test_from_the_end_of_a_topic_on(bronze: Bronze) -> None:
     # One key is one partition: of the others nothing is known.
     bronze.write(options=STREAM["options"] | {"startingOffsets": "latest"})
     send(1, 2, 3)
-    assert "events: nothing new" in bronze.run()
+    assert "events: up to date" in bronze.run()
     send(4, 5, 6)
     assert "events: 3 events" in bronze.run()
     bronze.lose_checkpoint()
