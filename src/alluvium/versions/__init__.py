@@ -1,0 +1,1 @@
+"""Moving through time: tags, clones, branches, differences, and what was before."""
