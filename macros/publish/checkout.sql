@@ -7,10 +7,6 @@
   {%- do alluvium._check_arguments('checkout', {'model': model, 'version': version, 'hold': hold, 'dry_run': dry_run}, kwargs) -%}
   {%- do alluvium._require_alluvium('alluvium.checkout', 'publishes nothing') -%}
   {%- do alluvium.validate() -%}
-  {%- set node = alluvium._find_model(model, 'alluvium.checkout') -%}
-  {%- if node.config.materialized != 'published' -%}
-    {%- do exceptions.raise_compiler_error("alluvium.checkout: '" ~ model ~ "' is materialized as " ~ node.config.materialized
-        ~ '; accepted: a published model.') -%}
-  {%- endif -%}
+  {%- set node = alluvium._find_published(model, 'alluvium.checkout') -%}
   {%- do log(adapter.checkout(node.unique_id, version, hold, dry_run) ~ (' (dry run)' if dry_run else ''), info=true) -%}
 {% endmacro %}

@@ -18,6 +18,7 @@
               'since': dict(of.moment, type=['moment', 'null']),
               'show': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
           }, ['model']),
+          'publish': alluvium._mapping_schema({'model': of.model, 'untested': of.flag, 'dry_run': of.flag}, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),
           'vacuum': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),

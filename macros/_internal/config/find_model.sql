@@ -8,6 +8,17 @@
 {% endmacro %}
 
 
+{#- The same of a published model. -#}
+{% macro _find_published(name, who) %}
+  {%- set node = alluvium._find_model(name, who) -%}
+  {%- if node.config.materialized != 'published' -%}
+    {%- do exceptions.raise_compiler_error(who ~ ": '" ~ name ~ "' is materialized as " ~ node.config.materialized
+        ~ '; accepted: a published model.') -%}
+  {%- endif -%}
+  {{ return(node) }}
+{% endmacro %}
+
+
 {#- The enabled models that a text may mean: by its name, `name.vN`, either after its package and a dot, or its unique id.
     A model that names itself (caller, a unique id) means itself, whatever else has its name. -#}
 {% macro _models_named(name, caller=none) %}

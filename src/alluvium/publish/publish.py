@@ -32,6 +32,8 @@ class Published:
         tested: the version of the candidate that was to be published: an older one, where another
             run was faster, or where a checkout holds the table.
         is_held: whether a checkout holds it.
+        ends_hold: whether a checkout held it until now.
+        is_dry_run: whether it is only what would be done.
     """
 
     source_version: int
@@ -41,6 +43,8 @@ class Published:
     seconds: float
     tested: int
     is_held: bool = False
+    ends_hold: bool = False
+    is_dry_run: bool = False
 
     def line(self, name: str, candidate: str, tests: int) -> str:
         """The line of the console."""
@@ -48,7 +52,8 @@ class Published:
         if self.files_added or self.files_removed:
             did = f"{counted(self.files_added, 'file')} in, {self.files_removed:,} out"
         passed = f"{counted(tests, 'test')} passed" if tests else "not audited"
-        shown = f"version {self.tested:,} of {candidate} published, {did}"
+        will = "would be published" if self.is_dry_run else "published"
+        shown = f"version {self.tested:,} of {candidate} {will}, {did}"
         if self.is_held:
             shown = (
                 f"version {self.tested:,} of {candidate} is not published, for a checkout holds"
@@ -59,7 +64,8 @@ class Published:
                 f"version {self.tested:,} of {candidate} is not published,"
                 f" for version {self.source_version:,} is already"
             )
-        return f"{name}: {passed} → {shown} in {self.seconds:.1f} s"
+        ends = "; what a checkout held is let go" if self.ends_hold else ""
+        return f"{name}: {passed} → {shown} in {self.seconds:.1f} s{ends}"
 
 
 def publish(
@@ -70,6 +76,9 @@ def publish(
     note: Mapping[str, Any],
     own: Mapping[str, str],
     hides: bool = True,
+    *,
+    ends_hold: bool = False,
+    dry_run: bool = False,
 ) -> Published:
     """Make the table `target` show a version of `source`.
 
@@ -82,6 +91,8 @@ def publish(
         note: JSON for the commit.
         own: properties of the published table.
         hides: whether rows that are marked `_deleted` are left out.
+        ends_hold: whether a version that a checkout holds is moved on; else it stays.
+        dry_run: tells what would be done, and does nothing.
 
     Raises:
         ValueError: the candidate cannot be published, or the target has rows of another origin.
@@ -92,7 +103,12 @@ def publish(
     # Before the table is made.
     if mistakes := [*mistakes_of(session, source), *properties.own_mistakes(own)]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
-    make_empty(session, source, target)
+    if dry_run and not session.catalog.tableExists(target):
+        now = log.snapshot_of(session, source)
+        shows, files = int(now.version()) if version is None else version, int(now.numOfFiles())
+        return Published(shows, 0, files, 0, time.monotonic() - started, shows, is_dry_run=True)
+    if not dry_run:
+        make_empty(session, source, target)
     publisher = Publisher(session, source, target, version, own, hides)
     if publisher.is_foreign:
         raise ValueError(
@@ -104,11 +120,14 @@ def publish(
     before = publisher.head
     shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
     is_newer = before is not None and before.version > shows and publisher.is_of_source(before)
-    if before is not None and (publisher.is_held or is_newer):
+    is_held = publisher.is_held and not ends_hold
+    if before is not None and (is_held or is_newer):
         shows = before.version
+    elif dry_run:
+        moved = publisher.planned()
     else:
         with _alone(session, target):
-            moved = publisher.publish(note)
+            moved = publisher.publish(note, False if ends_hold else None)
     return Published(
         shows,
         moved.version,
@@ -116,7 +135,9 @@ def publish(
         moved.files_removed,
         time.monotonic() - started,
         publisher.version,
-        publisher.is_held,
+        is_held,
+        publisher.is_held and ends_hold,
+        dry_run,
     )
 
 

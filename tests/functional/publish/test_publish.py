@@ -186,6 +186,26 @@ def test_head_goes_to_any_version(project: Project) -> None:
     assert seen(project) == {1: "ape", 3: "cow"}
     project.dbt("build", "-s", "animals_wap+", *events("(5, 'eel', 7, 'c')"))
     assert seen(project) == {1: "ape", 3: "cow", 4: "dog", 5: "eel"}
+    # By hand, without its tests: the newest version, and nothing is held any longer.
+    assert checkout(version=first)
+    project.dbt("run", "-s", "animals_wap", *events("(1, 'wolf', 8, 'u')"))
+
+    def by_hand(**args: object) -> bool:
+        given = json.dumps({"model": "animals", **args})
+        return project.try_dbt("run-operation", "alluvium.publish", "--args", given).success
+
+    assert not by_hand()
+    assert project.said("accepted: untested: true, or `dbt build -s +animals`")
+    assert by_hand(untested=True, dry_run=True)
+    (line,) = project.said("animals: not audited → version")
+    assert "would be published, " in line and line.endswith("; what a checkout held is let go (dry run)")
+    assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
+    assert by_hand(untested=True)
+    (line,) = project.said("animals: not audited → version")
+    assert line.endswith("; what a checkout held is let go")
+    assert seen(project) == {1: "wolf", 3: "cow", 4: "dog", 5: "eel"}
+    project.dbt("build", "-s", "animals_wap+", *events("(1, 'ape', 9, 'u')"))
+    assert seen(project) == {1: "ape", 3: "cow", 4: "dog", 5: "eel"}
     # What is not there.
     assert not checkout(version=999)
     assert project.said("has no version 999; its newest one is")

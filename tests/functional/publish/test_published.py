@@ -247,6 +247,9 @@ def test_of_two_publishers_one_loses(spark: SparkSession) -> None:
 def test_the_commit_says_what_it_shows(spark: SparkSession) -> None:
     made = Candidate(spark, "told")
     insert(made, range(3))
+    told = publish(spark, made.name, made.shown, None, {}, {}, dry_run=True)
+    assert (told.source_version, told.files_added, told.is_dry_run) == (1, 1, True)
+    assert not spark.catalog.tableExists(made.shown)
     publish(
         spark,
         made.name,

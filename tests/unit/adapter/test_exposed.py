@@ -36,6 +36,7 @@ REPLACED = {
     "partition_columns",
     "predicate_mistakes",
     "publish",
+    "publish_untested",
     "published_models",
     "run_with_retries",
     "setting_mistakes",

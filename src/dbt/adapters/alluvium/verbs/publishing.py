@@ -59,6 +59,21 @@ def _partial() -> str | None:
     return "--sample" if getattr(flags, "SAMPLE", None) else None
 
 
+def _refuse_others(existing: AlluviumRelation | None, target: str) -> None:
+    """Nothing but a Delta table is published onto."""
+    if existing is not None and (existing.is_view or not existing.is_delta):
+        kind = "a view" if existing.is_view else "a table of another format"
+        raise DbtRuntimeError(
+            f"{target} is there as {kind}. Nothing was changed. Accepted: to rename or drop it,"
+            " or another alias"
+        )
+
+
+def _own_properties(node: Any) -> dict[str, str]:
+    """Properties that a published model has by its config."""
+    return {str(k): str(v) for k, v in (node.config.get("tblproperties") or {}).items()}
+
+
 class Publishing(SessionAdapter):
     _ledger: audit.Ledger
 
@@ -153,12 +168,7 @@ class Publishing(SessionAdapter):
         node = self.nodes[unique_id]
         candidate = audit.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], relation.stored.render()
-        if existing is not None and (existing.is_view or not existing.is_delta):
-            kind = "a view" if existing.is_view else "a table of another format"
-            raise DbtRuntimeError(
-                f"{target} is there as {kind}. Nothing was changed. Accepted: to rename or drop it,"
-                " or another alias"
-            )
+        _refuse_others(existing, target)
         settings = audit.settings_of(node)
         tests = audit.tests_of(candidate, self.nodes) if settings.get("audit") != "none" else []
         with spark_errors():
@@ -177,7 +187,6 @@ class Publishing(SessionAdapter):
                 "tests": len(tests),
                 "invocation": get_invocation_id(),
             }
-            own = {str(k): str(v) for k, v in (node.config.get("tblproperties") or {}).items()}
             try:
                 done = publish.publish(
                     self._handle.session,
@@ -185,7 +194,7 @@ class Publishing(SessionAdapter):
                     target,
                     version.version,
                     note,
-                    own,
+                    _own_properties(node),
                     hides=keeps_tombstones(candidate),
                 )
             except (ValueError, RuntimeError) as error:
@@ -201,6 +210,48 @@ class Publishing(SessionAdapter):
             seconds=round(done.seconds, 3),
         )
         return PublishDone(response, done.line(node.name, candidate.name, len(tests)))
+
+    @available.parse(lambda *a, **k: "")
+    def publish_untested(
+        self, unique_id: str, existing: AlluviumRelation | None, dry_run: bool
+    ) -> str:
+        """Publish the newest version of a candidate by hand; the line that says so.
+
+        Args:
+            unique_id: The published model's.
+            existing: What is there under its name; None for nothing.
+            dry_run: Whether nothing is done.
+
+        Raises:
+            DbtRuntimeError: It cannot be published; nothing was changed.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
+        node = self.nodes[unique_id]
+        candidate = audit.candidate_of(node, self.nodes)
+        source, target = self._candidates[candidate.unique_id], self.table_of(node)
+        _refuse_others(existing, target)
+        note = {"candidate": candidate.unique_id, "invocation": get_invocation_id()}
+        with spark_errors():
+            if self._version(source) is None:
+                raise DbtRuntimeError(
+                    f"alluvium.publish: there is no Delta table {source} to publish; accepted: to"
+                    f" build {candidate.name} first"
+                )
+            try:
+                done = publish.publish(
+                    self._handle.session,
+                    source,
+                    target,
+                    None,
+                    {**note, "tests": 0, "untested": True},
+                    _own_properties(node),
+                    hides=keeps_tombstones(candidate),
+                    ends_hold=True,
+                    dry_run=dry_run,
+                )
+            except (ValueError, RuntimeError) as error:
+                raise DbtRuntimeError(f"alluvium.publish: {error}") from error
+        return done.line(node.name, candidate.name, tests=0)
 
     @available.parse(lambda *a, **k: "")
     def checkout(self, unique_id: str, version: int, hold: bool, dry_run: bool) -> str:
