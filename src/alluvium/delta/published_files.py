@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -300,10 +300,13 @@ class PublishedFiles(jvm.SessionCopy):
 
     def _labelled(self, paths: Sequence[str]) -> list[Any]:
         """AddFile actions of the source's files, with the tag that says what they are of."""
+        return self._actions("source", self._labelled_files, paths)
+
+    def _labelled_files(self, paths: Sequence[str]) -> DataFrame:
         vector = F.nullif(F.col("vector"), F.lit(""))
         tag = F.to_json(F.struct(vector.alias("vector"), "label"))
         mark = F.create_map(F.lit(marks.PUBLISHED_TAG), tag)
-        files = self._source_files(paths).withColumns(
+        return self._source_files(paths).withColumns(
             {
                 "dataChange": F.lit(True),
                 "tags": F.map_concat(_other_tags(), mark),
@@ -312,11 +315,13 @@ class PublishedFiles(jvm.SessionCopy):
                 "defaultRowCommitVersion": F.lit(None).cast("bigint"),
             }
         )
-        return self._actions("source", files, paths)
 
     def _published(self, paths: Sequence[str]) -> list[Any]:
         """AddFile actions of the published table."""
-        files = DataFrame(self._snapshot.allFiles().toDF(), self.session)
+
+        def files(_: Sequence[str]) -> DataFrame:
+            return DataFrame(self._snapshot.allFiles().toDF(), self.session)
+
         return self._actions("published", files, paths)
 
     def _hiding(self, file: Any, vector: Any) -> Any:
@@ -366,16 +371,21 @@ class PublishedFiles(jvm.SessionCopy):
         for one in jvm.items(touched):
             yield one.fileLogEntry().path(), one
 
-    def _actions(self, table: str, files: DataFrame, paths: Sequence[str]) -> list[Any]:
-        """The AddFile actions of those of these paths that a table has; each is read once."""
+    def _actions(
+        self, table: str, files: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]
+    ) -> list[Any]:
+        """The AddFile actions of those of these paths that a table has; each is read once.
+
+        files: gives those of some paths, and perhaps others.
+        """
         known = self._known[table]
         due = [path for path in paths if path not in known]
         if due:
             if len(due) <= _FEW:
-                kept = files.where(F.col("path").isin(due))
+                kept = files(due).where(F.col("path").isin(due))
             else:
                 chosen = self.session.createDataFrame([(path,) for path in due], "path string")
-                kept = files.join(chosen, "path", "left_semi")
+                kept = files(due).join(chosen, "path", "left_semi")
             encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
             whole = kept.select(*self._snapshot.allFiles().toDF().columns())
             known |= dict.fromkeys(due)
