@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import arrivals
 from alluvium.engine.causes import reason
+from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.events import Trigger
-from alluvium.ingest.files import Files
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.kafka_source import KafkaSource
 from alluvium.ingest.micro_batches import MicroBatches, not_alone

@@ -12,7 +12,7 @@ import uuid
 from dataclasses import asdict, dataclass, replace
 
 from alluvium.delta import marks
-from alluvium.ingest.files import Files
+from alluvium.engine.files import Files
 from alluvium.names import in_catalog
 
 POINTER = "current.json"

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, NoReturn
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.engine.files import Files
 from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
-from alluvium.ingest.files import Files
 from alluvium.ingest.headers import HeaderError
 from alluvium.ingest.landing import Landed, may_be_listed
 from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS

@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import arrivals, log
+from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers
 from alluvium.ingest import spark_log
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
 from alluvium.ingest.file_source import FileSource
-from alluvium.ingest.files import Files
 from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.spec import SpecError, StreamError

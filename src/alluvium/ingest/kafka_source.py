@@ -9,8 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.engine.files import Files
 from alluvium.ingest.events import HEADERS, PLACE, Trigger, event_columns, lacking
-from alluvium.ingest.files import Files
 from alluvium.ingest.spec import Feed
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JJavaError
 
-from alluvium.ingest.files import Files
+from alluvium.engine.files import Files
 from alluvium.ingest.landing import Landed, Stamp
 from alluvium.ingest.spec import StreamError
 

@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import arrivals, bucket_column, log
 from alluvium.delta.order import sorted_in_tasks
+from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import Trigger, register_view
-from alluvium.ingest.files import Files
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.ingest.stream_figures import StreamFigures

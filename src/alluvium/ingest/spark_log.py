@@ -7,10 +7,10 @@ import json
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.file_source import path_of
-from alluvium.ingest.files import Files
 
 # What Spark wrote into the checkpoint. A version that knows these alone must not go on with them.
 _OF_SPARK = ("sources", "offsets", "commits", "metadata")

@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
+from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest import ledger
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE
-from alluvium.ingest.files import Files
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.ingest.target import Target, highest_batch, id_of
 

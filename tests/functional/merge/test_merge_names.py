@@ -11,8 +11,8 @@ import pytest
 import yaml
 from functional.merge.conftest import merged
 
+from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint
-from alluvium.ingest.files import Files
 
 pytestmark = pytest.mark.spark
 

@@ -16,8 +16,8 @@ from functional.stream.bronze import VIEW, Bronze
 
 from alluvium import ingest as stream
 from alluvium.delta import arrivals
+from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint
-from alluvium.ingest.files import Files
 from alluvium.ingest.micro_batches import MicroBatches
 from alluvium.ingest.sources import open_source
 

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import unregistered
 from alluvium.delta.unregistered import Unregistered
+from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
-from alluvium.ingest.files import Files
 from alluvium.merge import progress
 from alluvium.names import in_catalog, literal, quoted
 from dbt.adapters.alluvium import streams

@@ -18,8 +18,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
+from alluvium.engine.files import Files
 from alluvium.ingest.checkpoint import root_of
-from alluvium.ingest.files import Files
 from alluvium.ingest.spec import KEYS
 from alluvium.names import quoted
 from alluvium.plan.layout.settings import Layout
