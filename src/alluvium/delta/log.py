@@ -81,6 +81,12 @@ def snapshot_of(session: SparkSession, table: str) -> Any:
     return delta_log(session, table).update(False, none, none)
 
 
+def qualified(table_log: Any) -> str:
+    """The folder of a table, with its file system."""
+    path = table_log.dataPath()
+    return str(path.getFileSystem(table_log.newDeltaHadoopConf()).makeQualified(path).toString())
+
+
 def table_id(session: SparkSession, table: str) -> str:
     """The id of the table's metadata: every CREATE OR REPLACE and every clone gets a new one."""
     return str(snapshot_of(session, table).metadata().id())

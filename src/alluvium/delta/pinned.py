@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
-from alluvium.delta.published_files import qualified
+from alluvium.delta.states import plain
 
 
 def inventory(session: SparkSession, table: str, dependents: Iterable[str]) -> DataFrame:
@@ -22,7 +22,7 @@ def inventory(session: SparkSession, table: str, dependents: Iterable[str]) -> D
         table: name of the table.
         dependents: names of the tables that show files of it.
     """
-    place = qualified(log.delta_log(session, table))
+    place = log.qualified(log.delta_log(session, table))
     files = (
         session.read.format("binaryFile")
         .options(recursiveFileLookup="true", __globPaths__="false")
@@ -37,7 +37,7 @@ def inventory(session: SparkSession, table: str, dependents: Iterable[str]) -> D
     )
     needed = (_needed(session, dependent) for dependent in dependents)
     pinned = reduce(DataFrame.union, needed).distinct()
-    return files.join(pinned, _plain(F.col("path")) == F.col("pinned"), "left_anti")
+    return files.join(pinned, plain(F.col("path")) == F.col("pinned"), "left_anti")
 
 
 def _needed(session: SparkSession, dependent: str) -> DataFrame:
@@ -52,9 +52,4 @@ def _needed(session: SparkSession, dependent: str) -> DataFrame:
     paths = both.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
     # In the log, a blank of a path is `%20`.
     decoded = F.url_decode(F.replace(F.col("path"), F.lit("+"), F.lit("%2B")))
-    return paths.select(_plain(decoded).alias("pinned"))
-
-
-def _plain(path: Column) -> Column:
-    """One spelling of `file:/a` and `file:///a`."""
-    return F.regexp_replace(path, "^file:/+", "file:/")
+    return paths.select(plain(decoded).alias("pinned"))

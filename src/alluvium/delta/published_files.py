@@ -18,20 +18,12 @@ from alluvium.delta import committing, footers, log, marks
 from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
+from alluvium.delta.states import TOMBSTONE, absolute_path, absolute_vector
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
 _DELTA = "org.apache.spark.sql.delta."
-_TOMBSTONE = "_deleted"
-# What Delta asks for in an action, beside what is read of it here.
-_ANY_FILE = {
-    "path": "-",
-    "partitionValues": {},
-    "size": 0,
-    "modificationTime": 0,
-    "dataChange": False,
-}
 # Commits that are read one by one, and paths that a filter names; of more, whole states are looked
 # at.
 _FEW = 64
@@ -92,12 +84,12 @@ class PublishedFiles(jvm.SessionCopy):
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
-        self._hides = hides and among(_TOMBSTONE, self._source.metadata().schema().fieldNames())
+        self._hides = hides and among(TOMBSTONE, self._source.metadata().schema().fieldNames())
         # Version of the published table of which what differs is known.
         self._compared = int(self._snapshot.version())
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
         self.is_held = is_held(self._snapshot)
-        self._root = qualified(self._source.deltaLog())
+        self._root = log.qualified(self._source.deltaLog())
 
     @property
     def version(self) -> int:
@@ -188,8 +180,7 @@ class PublishedFiles(jvm.SessionCopy):
         return found
 
     def _absolute(self, path: str) -> str:
-        absolute = self._object(_DELTA + "util.DeltaFileOperations$").absolutePath
-        return str(absolute(self._root, path).toUri().toString())
+        return absolute_path(self.session, self._root, path)
 
     def _vectors(self, files: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         """By path, the names of the vectors of actions of the source's log."""
@@ -197,10 +188,7 @@ class PublishedFiles(jvm.SessionCopy):
         for path, file in files.items():
             vector = file.get("deletionVector")
             if vector is not None:
-                whole = {**_ANY_FILE, "deletionVector": vector}
-                action = committing.action(self.session, "add", whole)
-                place = self._source.deltaLog().dataPath()
-                vector = action.deletionVector().copyWithAbsolutePath(place)
+                vector = absolute_vector(self.session, self._source.deltaLog(), vector)
             found[path] = self._name(vector)
         return found
 
@@ -353,9 +341,7 @@ class PublishedFiles(jvm.SessionCopy):
             self.spark, plan.queryExecution().analyzed(), index
         )
         condition = (
-            self.spark.sessionState()
-            .sqlParser()
-            .parseExpression(f"coalesce(`{_TOMBSTONE}`, false)")
+            self.spark.sessionState().sqlParser().parseExpression(f"coalesce(`{TOMBSTONE}`, false)")
         )
         with self.active():
             touched = helper.findTouchedFiles(
@@ -392,9 +378,3 @@ class PublishedFiles(jvm.SessionCopy):
             found = getattr(whole._jdf, "as")(encoder).collectAsList()
             known |= {file.path(): file for file in found}
         return [known[path] for path in paths if known[path] is not None]
-
-
-def qualified(table_log: Any) -> str:
-    """The folder of a table, with its file system."""
-    path = table_log.dataPath()
-    return str(path.getFileSystem(table_log.newDeltaHadoopConf()).makeQualified(path).toString())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -51,15 +51,36 @@ class Steps:
     relabelled: tuple[str, ...]
 
 
-def steps(before: Iterable[Entry], after: Iterable[Entry], moves: Iterable[Move] = ()) -> Steps:
+@dataclass(eq=False)
+class _Chain:
+    """Compactions of which one reads what another wrote, as one.
+
+    Attributes:
+        reads, wrote: by path, the names of vectors: of what no compaction of it wrote, and of what
+            none of it read.
+        is_whole: whether no file was read twice.
+    """
+
+    reads: dict[str, str]
+    wrote: dict[str, str]
+    is_whole: bool = True
+
+
+def steps(
+    before: Iterable[Entry],
+    after: Iterable[Entry],
+    moves: Iterable[Move] = (),
+    undone: Iterable[Move] = (),
+) -> Steps:
     """The steps from `before` to `after`.
 
     Files that both have in the same way may be left out of both.
 
     Args:
-        moves: compactions that lie between. One counts where it read files of `before` as they are
-            there, and `after` has what it wrote as it was written: then it changed no row, whatever
-            else happened.
+        moves: compactions that lie between, in their order. Some count as one where they read files
+            of `before` as they are there, and `after` has what they wrote as it was written: then
+            they changed no row, whatever else happened.
+        undone: compactions that lead the other way, in their order.
     """
     old = {entry.path: entry for entry in before}
     new = {entry.path: entry for entry in after}
@@ -67,25 +88,83 @@ def steps(before: Iterable[Entry], after: Iterable[Entry], moves: Iterable[Move]
     def differs(one: Entry, other: Entry | None) -> bool:
         return other is None or one.vector != other.vector
 
-    goes = {path for path, entry in old.items() if differs(entry, new.get(path))}
-    comes = {path for path, entry in new.items() if differs(entry, old.get(path))}
+    goes = {path: one.vector for path, one in old.items() if differs(one, new.get(path))}
+    comes = {path: one.vector for path, one in new.items() if differs(one, old.get(path))}
     relabelled = {
         path for path, entry in new.items() if path not in comes and entry.label != old[path].label
     }
     moved_out, moved_in = set[str](), set[str]()
-    for move in moves:
-        reads = all(
-            path in goes and old[path].vector == vector for path, vector in move.removed.items()
-        )
-        wrote = all(
-            path in comes and new[path].vector == vector for path, vector in move.added.items()
-        )
-        if reads and wrote:
-            moved_out |= move.removed.keys()
-            moved_in |= move.added.keys()
+    for reads, wrote in _moved(goes, comes, moves):
+        moved_out |= reads
+        moved_in |= wrote
+    rest, others = (
+        {path: vector for path, vector in files.items() if path not in moved}
+        for files, moved in ((goes, moved_out), (comes, moved_in))
+    )
+    for reads, wrote in _moved(others, rest, undone):
+        moved_out |= wrote
+        moved_in |= reads
     return Steps(
         *(
             tuple(sorted(paths))
-            for paths in (goes - moved_out, comes - moved_in, moved_out, moved_in, relabelled)
+            for paths in (
+                goes.keys() - moved_out,
+                comes.keys() - moved_in,
+                moved_out,
+                moved_in,
+                relabelled,
+            )
         )
     )
+
+
+def _moved(
+    goes: Mapping[str, str], comes: Mapping[str, str], moves: Iterable[Move]
+) -> Iterator[tuple[set[str], set[str]]]:
+    """Files that go and files that come in their place, with the same rows.
+
+    By path, the names of vectors.
+    """
+    found: list[_Chain] = []
+    # The chain that wrote a file of the end, or that reads one which another move may have written.
+    written, asked = dict[str, _Chain](), dict[str, _Chain]()
+    # The last ones first: what they read, earlier ones wrote.
+    for move in reversed(list(moves)):
+        later: list[_Chain] = []
+        ends: dict[str, str] = {}
+        for path, vector in move.added.items():
+            chain = asked.get(path)
+            # Where it began with this file, it is of no use who wrote it.
+            if chain is not None and chain.reads[path] == vector and goes.get(path) != vector:
+                later.append(chain)
+            elif comes.get(path) == vector and path not in written:
+                ends[path] = vector
+            else:
+                break
+        else:
+            joined = _joined(later, move, ends, asked)
+            found = [chain for chain in found if chain not in later] + [joined]
+            asked.update(dict.fromkeys(joined.reads, joined))
+            written.update(dict.fromkeys(joined.wrote, joined))
+    used = set[str]()
+    for chain in found:
+        begins = all(goes.get(path) == vector for path, vector in chain.reads.items())
+        if chain.is_whole and begins and not used & chain.reads.keys():
+            used |= chain.reads.keys()
+            yield set(chain.reads), set(chain.wrote)
+
+
+def _joined(
+    later: list[_Chain], move: Move, ends: Mapping[str, str], asked: dict[str, _Chain]
+) -> _Chain:
+    """A move with the chains that read what it wrote."""
+    reads, wrote, is_whole = dict[str, str](), dict(ends), True
+    for chain in later:
+        reads |= chain.reads
+        wrote |= chain.wrote
+        is_whole &= chain.is_whole
+    for path in move.added.keys() - ends.keys():
+        del reads[path]
+        del asked[path]
+    is_whole &= not reads.keys() & move.removed.keys()
+    return _Chain({**reads, **move.removed}, wrote, is_whole)

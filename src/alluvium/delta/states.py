@@ -1,0 +1,267 @@
+"""Versions of tables as files: by which name each table knows a file, and the rows that it holds.
+
+Two tables may have the same files, a clone those of its source: so files and deletion vectors have
+names here that do not depend on the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from alluvium.delta import committing, log, marks
+from alluvium.delta.heads import head_of
+from alluvium.engine import jvm
+from alluvium.names import among, quoted
+from alluvium.plan.versions.steps import Entry, Move
+
+_DELTA = "org.apache.spark.sql.delta."
+TOMBSTONE = "_deleted"
+# Paths that a filter names; more are joined.
+_FEW = 64
+_VECTOR = (
+    "struct<storageType:string, pathOrInlineDv:string, offset:int, sizeInBytes:int,"
+    " cardinality:bigint>"
+)
+_FILE = f"struct<path:string, dataChange:boolean, deletionVector:{_VECTOR}>"
+# What Delta asks for in an action, beside what is read of it here.
+_ANY_FILE = {
+    "path": "-",
+    "partitionValues": {},
+    "size": 0,
+    "modificationTime": 0,
+    "dataChange": False,
+}
+
+
+class State:
+    """A version of a table.
+
+    Args:
+        table: its name, as SQL writes it.
+        version: None for the newest one.
+        hides: whether rows that are marked `_deleted` are left out, as readers see it.
+
+    Attributes:
+        version: the number.
+        schema: of the table then, without the mark where it hides.
+
+    Raises:
+        ValueError: there is no such table or version, or the log tells it no more.
+    """
+
+    def __init__(
+        self, session: SparkSession, table: str, version: int | None = None, hides: bool = True
+    ) -> None:
+        self.session, self.table = session, table
+        self._log = log.delta_log(session, table)
+        none = jvm.of(session).scala.Option.empty()
+        snapshot = self._log.update(False, none, none)
+        newest = int(snapshot.version())
+        if newest < 0:
+            raise ValueError(f"{table} is no Delta table; accepted: a Delta table")
+        self.version = newest if version is None else version
+        if not 0 <= self.version <= newest:
+            raise ValueError(f"{table} has no version {self.version}; its newest one is {newest}")
+        if self.version != newest:
+            try:
+                snapshot = self._log.getSnapshotAt(self.version, none, none, False)
+            except (Py4JJavaError, PySparkException) as error:
+                raise ValueError(
+                    f"{table}: the log has version {self.version} no more; its newest one is"
+                    f" {newest}"
+                ) from error
+        self.snapshot = snapshot
+        whole = StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
+        self._hides = hides and among(TOMBSTONE, whole.names)
+        kept = (one for one in whole if not (self._hides and one.name.lower() == TOMBSTONE))
+        self.schema = StructType(list(kept))
+
+    @property
+    def root(self) -> str:
+        """The table's folder, with its file system."""
+        return log.qualified(self._log)
+
+    def largest_id(self) -> int | None:
+        """The largest id that a column ever had; None where columns have none."""
+        found = json.loads(self.snapshot.metadata().json())["metaData"]["configuration"]
+        number = found.get("delta.columnMapping.maxColumnId")
+        return None if number is None else int(number)
+
+    @cached_property
+    def files(self) -> DataFrame:
+        """The log's actions, paths and vectors absolute, with `name` and `vector` of each.
+
+        Of a published table, `vector` is that of its candidate's file where tombstones are hidden:
+        then both show the same rows.
+        """
+        actions = self.snapshot.allFiles()
+        if not (self._hides and head_of(self.snapshot) is not None):
+            return self._named(actions)
+        functions = jvm.functions(self.session)
+        tag = functions.col("tags").getItem(marks.PUBLISHED_TAG)
+        others = self._named(actions.filter(tag.isNull()))
+        tagged = DataFrame(actions.filter(tag.isNotNull()).toDF(), self.session)
+        noted = F.col("tags").getItem(marks.PUBLISHED_TAG)
+        source = F.coalesce(F.get_json_object(noted, "$.vector"), F.lit(""))
+        own = F.get_json_object(noted, "$.own")
+        vector = _vector_name(F.col("deletionVector"))
+        # Somebody else may have put another vector on the file.
+        is_ours = F.when(own.isNotNull(), unique_id(F.col("deletionVector")) == own).otherwise(
+            vector == _without_folder(source)
+        )
+        return others.union(
+            tagged.select(
+                "*",
+                plain(F.col("path")).alias("name"),
+                F.when(is_ours, _without_folder(source)).otherwise(vector).alias("vector"),
+            )
+        )
+
+    def _named(self, actions: Any) -> DataFrame:
+        absolute = jvm.scala_object(self.session, _DELTA + "util.DeltaFileOperations$")
+        files = DataFrame(absolute.makePathsAbsolute(self.root, actions).toDF(), self.session)
+        return files.select(
+            "*",
+            plain(F.col("path")).alias("name"),
+            _vector_name(F.col("deletionVector")).alias("vector"),
+        )
+
+    def entries(self, other: State) -> list[Entry]:
+        """The files that another version does not have in the same way."""
+        names = ["name", "vector"]
+        mine, theirs = (one.files.select(*names) for one in (self, other))
+        mine = mine.join(theirs, names, "left_anti")
+        return [Entry(name, vector, "") for name, vector in mine.collect()]
+
+    def rows(self, names: Sequence[str] | None = None) -> DataFrame:
+        """The rows of some of the files, columns as `schema`; names: None for all of them."""
+        actions = self._actions(names)
+        converters = jvm.of(self.session).scala.jdk.javaapi.CollectionConverters
+        none = jvm.of(self.session).scala.Option.empty()
+        log.delta_log(self.session, self.table)  # makes the session the thread's
+        frame = self._log.createDataFrame(
+            self.snapshot, converters.asScala(actions).toSeq(), False, none
+        )
+        rows = DataFrame(frame, self.session)
+        if self._hides:
+            rows = rows.where(f"not coalesce({quoted(TOMBSTONE)}, false)")
+        return rows.select(*map(quoted, self.schema.names))
+
+    def missing(self, names: Sequence[str]) -> list[str]:
+        """Those of the files that are gone, and deletion vectors of theirs."""
+        conf, found = self._log.newDeltaHadoopConf(), []
+        for action in self._actions(names):
+            paths = [action.absolutePath(self._log)]
+            vector = action.deletionVector()
+            if vector is not None and vector.isOnDisk():
+                paths.append(vector.absolutePath(self._log.dataPath()))
+            found += [str(one) for one in paths if not one.getFileSystem(conf).exists(one)]
+        return found
+
+    def _actions(self, names: Sequence[str] | None) -> Any:
+        """AddFile actions, a Java list."""
+        files = self.files
+        if names is not None and len(names) <= _FEW:
+            files = files.where(F.col("name").isin(list(names)))
+        elif names is not None:
+            chosen = self.session.createDataFrame([(name,) for name in names], "name string")
+            files = files.join(chosen, "name", "left_semi")
+        encoder = jvm.scala_object(self.session, _DELTA + "implicits.package$").addFileEncoder()
+        whole = files.select(*self.snapshot.allFiles().toDF().columns())
+        return getattr(whole._jdf, "as")(encoder).collectAsList()
+
+    def moves(self, after: int = -1) -> list[Move]:
+        """What compactions did after a version and up to this one, in their order.
+
+        Of commits that the log has no more nothing is told.
+        """
+        folder = str(self._log.logPath().toString())
+        ends = [f"{version:020}.json" for version in (after + 1, self.version)]
+        lines = (
+            self.session.read.schema(f"add {_FILE}, remove {_FILE}")
+            .options(pathGlobFilter="[0-9]" * 20 + ".json", __globPaths__="false")
+            .json(folder)
+            .where(F.col("_metadata.file_name").between(*ends))
+            .where("add is not null or remove is not null")
+        )
+        commits = (
+            lines.groupBy(F.expr("bigint(left(_metadata.file_name, 20))").alias("version"))
+            .agg(
+                F.expr("bool_or(coalesce(add.dataChange, remove.dataChange, true))").alias("rows"),
+                F.collect_list("add").alias("add"),
+                F.collect_list("remove").alias("remove"),
+            )
+            # Without a file that goes, those that come are the same ones again.
+            .where("not rows and size(remove) > 0")
+            .orderBy("version")
+        )
+        return [
+            Move(self._vectors(commit["remove"]), self._vectors(commit["add"]))
+            for commit in commits.collect()
+        ]
+
+    def _vectors(self, files: Sequence[Any]) -> dict[str, str]:
+        """By the name of each file, that of its vector."""
+        found = {}
+        for file in files:
+            written = None
+            if file.deletionVector is not None:
+                written = absolute_vector(
+                    self.session,
+                    self._log,
+                    {k: v for k, v in file.deletionVector.asDict().items() if v is not None},
+                )
+            path = _plain(absolute_path(self.session, self.root, file.path))
+            found[path] = "" if written is None else re.sub("^p.*/", "p", written.uniqueId())
+        return found
+
+
+def absolute_path(session: SparkSession, root: str, path: str) -> str:
+    """A data file's path as the log writes it of a table elsewhere; root: `log.qualified`."""
+    helper = jvm.scala_object(session, _DELTA + "util.DeltaFileOperations$")
+    return str(helper.absolutePath(root, path).toUri().toString())
+
+
+def absolute_vector(session: SparkSession, table_log: Any, written: Mapping[str, Any]) -> Any:
+    """Delta's descriptor of a deletion vector as a table elsewhere would have it.
+
+    written: as the table's log has it.
+    """
+    action = committing.action(session, "add", {**_ANY_FILE, "deletionVector": written})
+    return action.deletionVector().copyWithAbsolutePath(table_log.dataPath())
+
+
+def unique_id(vector: Column) -> Column:
+    """Delta's name of a deletion vector as this table writes it; NULL for none."""
+    at = F.coalesce(F.concat(F.lit("@"), vector["offset"]), F.lit(""))
+    return F.concat(vector["storageType"], vector["pathOrInlineDv"], at)
+
+
+def plain(path: Column) -> Column:
+    """One spelling of `file:/a` and `file:///a`."""
+    return F.regexp_replace(path, "^file:/+", "file:/")
+
+
+def _plain(path: str) -> str:
+    return re.sub("^file:/+", "file:/", path)
+
+
+def _vector_name(vector: Column) -> Column:
+    """Empty for none."""
+    return F.coalesce(_without_folder(unique_id(vector)), F.lit(""))
+
+
+def _without_folder(vector: Column) -> Column:
+    """The name of a vector whose path is absolute, whichever folder that is in: its file's name is
+    like no other."""
+    return F.regexp_replace(vector, "^p.*/", "p")

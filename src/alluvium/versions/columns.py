@@ -1,0 +1,207 @@
+"""The columns of two versions: which are the same, and how their values are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegralType,
+    LongType,
+    MapType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    VariantType,
+)
+
+from alluvium.names import bare, quoted
+
+_PHYSICAL, _ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
+_IN_FULL = {"timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+_INTEGERS = DecimalType(19, 0)
+_MOST_DIGITS = 38
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A column of the later version, and the earlier one's; None where it has no such column."""
+
+    after: StructField
+    before: StructField | None
+
+
+class Columns:
+    """The columns of two versions.
+
+    Args:
+        before, after: their schemas.
+        largest_id: the largest that a column of `before` ever had; None where they have none.
+
+    Attributes:
+        pairs: each column of `after`.
+        added, removed: names of the columns that only one version has.
+        in_shared_files: whether a file that both have may hold values of a column that only one of
+            them shows, or that is another one now.
+    """
+
+    def __init__(self, before: StructType, after: StructType, largest_id: int | None) -> None:
+        self.in_shared_files = False
+        self._largest = largest_id
+        self.pairs = self._paired(before, after)
+        self.added = [pair.after.name for pair in self.pairs if pair.before is None]
+        known = {pair.before.name for pair in self.pairs if pair.before is not None}
+        self.removed = [name for name in before.names if name not in known]
+        self._kinds = {pair.after.name: self._common(pair) for pair in self.pairs}
+
+    def of_key(self, key: Sequence[str]) -> list[str]:
+        """The key's columns as `after` spells them.
+
+        Raises ValueError for one that is not in both."""
+        both = {pair.after.name.lower(): pair.after.name for pair in self.pairs if pair.before}
+        names = [bare(name).lower() for name in key]
+        if missing := [name for name in names if name not in both]:
+            raise ValueError(
+                f"key: {', '.join(missing)} is not in both versions; accepted:"
+                f" {', '.join(both.values())}"
+            )
+        return [both[name] for name in names]
+
+    def values(self, name: str, is_after: bool) -> Column:
+        """The values of a column of `after` in one of the versions, in a type that both share."""
+        pair = next(one for one in self.pairs if one.after.name == name)
+        kind = self._kinds[name]
+        field = pair.after if is_after else pair.before
+        if field is None:
+            return F.lit(None).cast(kind)
+        return _aligned(F.col(quoted(field.name)), field.dataType, kind)
+
+    def comparable(self, name: str, is_after: bool) -> Column:
+        """`values`, of which two are equal only where they are the same."""
+        kind, values = self._kinds[name], self.values(name, is_after)
+        if _holds(kind, VariantType):
+            return F.to_json(F.struct(values), _IN_FULL)
+        plain = _without_collations(kind)
+        return values if plain == kind else values.cast(plain)
+
+    def _paired(self, before: StructType, after: StructType) -> list[Pair]:
+        """By the names that files have, which a renamed column keeps; else by name."""
+        physical = {one.metadata[_PHYSICAL]: one for one in before if _PHYSICAL in one.metadata}
+        same = {one.name: physical.get(one.metadata.get(_PHYSICAL, "")) for one in after}
+        taken = {one.name for one in same.values() if one is not None}
+        named = {one.name.lower(): one for one in before if one.name not in taken}
+        pairs = []
+        for field in after:
+            other = same[field.name]
+            if other is None:
+                other = named.get(field.name.lower())
+                mapped = other is not None and _PHYSICAL in other.metadata
+                self.in_shared_files |= mapped and _PHYSICAL in field.metadata
+                self._note_new(field, other)
+            pairs.append(Pair(field, other))
+        return pairs
+
+    def _note_new(self, field: StructField, other: StructField | None) -> None:
+        if other is None and self._largest is not None:
+            # An older column than the newest of `before` may be one that it dropped.
+            self.in_shared_files |= field.metadata.get(_ID, 0) <= self._largest
+
+    def _common(self, pair: Pair) -> DataType:
+        if pair.before is None:
+            return pair.after.dataType
+        return self._merged(pair.before.dataType, pair.after.dataType)
+
+    def _merged(self, old: DataType, new: DataType) -> DataType:
+        if old == new:
+            return new
+        if isinstance(old, StructType) and isinstance(new, StructType):
+            pairs = self._paired(old, new)
+            return StructType([StructField(one.after.name, self._common(one)) for one in pairs])
+        if isinstance(old, ArrayType) and isinstance(new, ArrayType):
+            return ArrayType(self._merged(old.elementType, new.elementType))
+        if isinstance(old, MapType) and isinstance(new, MapType):
+            return MapType(
+                self._merged(old.keyType, new.keyType), self._merged(old.valueType, new.valueType)
+            )
+        return _wider(old, new)
+
+
+def _wider(old: DataType, new: DataType) -> DataType:
+    """A type that holds the values of both; text where there is none."""
+    both = (old, new)
+    if all(isinstance(kind, IntegralType) for kind in both):
+        return LongType()
+    if all(isinstance(kind, IntegralType | DecimalType) for kind in both):
+        exact = [kind if isinstance(kind, DecimalType) else _INTEGERS for kind in both]
+        scale = max(kind.scale for kind in exact)
+        digits = max(kind.precision - kind.scale for kind in exact) + scale
+        return DecimalType(digits, scale) if digits <= _MOST_DIGITS else StringType()
+    if all(isinstance(kind, NumericType) for kind in both):
+        exact_too = any(isinstance(kind, DecimalType | LongType) for kind in both)
+        return StringType() if exact_too else DoubleType()
+    if {type(kind) for kind in both} == {DateType, TimestampNTZType}:
+        return TimestampNTZType()
+    return StringType()
+
+
+def _aligned(value: Column, kind: DataType, wanted: DataType) -> Column:
+    """A value in another type, whose fields it may have fewer or more of."""
+    if kind == wanted:
+        return value
+    if isinstance(kind, StructType) and isinstance(wanted, StructType):
+        known: Mapping[str, StructField] = {one.name.lower(): one for one in kind}
+        fields = []
+        for field in wanted:
+            other = known.get(field.name.lower())
+            part = (
+                F.lit(None).cast(field.dataType)
+                if other is None
+                else _aligned(value[quoted(other.name)], other.dataType, field.dataType)
+            )
+            fields.append(part.alias(field.name))
+        return F.when(value.isNotNull(), F.struct(*fields))
+    if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType):
+        inner, outer = kind.elementType, wanted.elementType
+        return F.transform(value, lambda one: _aligned(one, inner, outer))
+    if isinstance(kind, MapType) and isinstance(wanted, MapType):
+        keys, values = (kind.keyType, wanted.keyType), (kind.valueType, wanted.valueType)
+        renamed = F.transform_keys(value, lambda name, _: _aligned(name, *keys))
+        return F.transform_values(renamed, lambda _, one: _aligned(one, *values))
+    return value.cast(wanted)
+
+
+def _holds(kind: DataType, wanted: type[DataType]) -> bool:
+    if isinstance(kind, StructType):
+        return any(_holds(field.dataType, wanted) for field in kind)
+    if isinstance(kind, ArrayType):
+        return _holds(kind.elementType, wanted)
+    if isinstance(kind, MapType):
+        return _holds(kind.keyType, wanted) or _holds(kind.valueType, wanted)
+    return isinstance(kind, wanted)
+
+
+def _without_collations(kind: DataType) -> DataType:
+    """A type whose texts are equal only where all their letters are."""
+    if isinstance(kind, StructType):
+        return StructType(
+            [StructField(one.name, _without_collations(one.dataType)) for one in kind]
+        )
+    if isinstance(kind, ArrayType):
+        return ArrayType(_without_collations(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(
+            _without_collations(kind.keyType),
+            _without_collations(kind.valueType),
+            kind.valueContainsNull,
+        )
+    is_collated = isinstance(kind, StringType) and not kind.isUTF8BinaryCollation()
+    return StringType() if is_collated else kind
