@@ -10,6 +10,7 @@ from alluvium.wording import counted
 
 HINT = "_last_checkpoint"
 _DIGITS = 20
+_BACKUP = "a backup of the log"
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,11 @@ class LogHealth:
 
     @property
     def newest(self) -> int:
-        """The newest version that any file speaks of; -1 for none."""
-        return max([-1, *self.commits, *(one.version for one in self.checkpoints)])
+        """The newest version that any file speaks of; -1 for none.
+
+        A checksum is written behind its commit: it tells of one that is lost.
+        """
+        return max([-1, *(one for name in self.names for one in versions_of(name))])
 
     @property
     def sound(self) -> int | None:
@@ -80,7 +84,13 @@ class LogHealth:
 
     @property
     def _bases(self) -> list[int]:
-        return [one.version for one in self.checkpoints if one.damage is None]
+        """Versions of checkpoints to read from; Delta asks for a commit beside."""
+        return [
+            one.version
+            for one in self.checkpoints
+            if one.damage is None
+            and any(self.commits.get(one.version + more, "missing") is None for more in (0, 1))
+        ]
 
     def _reach(self, start: int) -> int:
         end = start
@@ -98,46 +108,46 @@ class LogHealth:
     def _gaps(self) -> dict[int, str]:
         """Commits before the newest one that are missing or damaged, with what is wrong."""
         # What a cleanup deleted, a checkpoint stands for.
-        first = min(self.commits, default=0) if self._bases else 0
+        first = min(self.commits) if self._bases else 0
         found = {}
         for version in range(first, self.newest + 1):
             if version not in self.commits:
-                # Other engines may keep a checkpoint without its commit.
-                if version != self.newest or version not in self._bases:
-                    found[version] = "is missing"
+                found[version] = "missing"
             elif (damage := self.commits[version]) is not None:
                 found[version] = damage
         return found
 
     def findings(self) -> list[Finding]:
         """What is wrong with the log."""
-        found = [*self._of_hint(), *self._of_checkpoints()]
+        found = [*self._of_hint(), *self._of_checkpoints(), *self._of_commits()]
+        if self.sound is None and not found:
+            what = "the log begins with no first commit and no checkpoint"
+            found.append(Finding(what, "no version can be read", _BACKUP))
+        return found
+
+    def _of_commits(self) -> list[Finding]:
         sound, base = self.sound, self._base
-        for version, damage in self._gaps.items():
-            name = commit_name(version)
-            if sound is None:
-                means, helps = "no version can be read", "a backup of the log"
-            elif version > base:
-                lost = _span(sound + 1, self.newest)
-                means = f"{lost} cannot be read, and what reads the table fails"
-                helps = f"a backup of the file, or {RECOVER}, which goes back to version {sound}"
-            else:
-                means = (
-                    f"the table is whole, for the checkpoint of version {base} is;"
-                    f" versions {version} to {base - 1} cannot be read"
-                )
-                helps = f"{RECOVER}, which moves the commits up to it aside"
-            found.append(Finding(f"a commit {damage}", means, helps, (name,)))
-        if sound is None and not self._gaps:
+        needed = {one: why for one, why in self._gaps.items() if sound is None or one > base}
+        older = {one: why for one, why in self._gaps.items() if one not in needed}
+        found = []
+        if older:
+            lost = _span(min(older), max(min(older), base - 1))
             found.append(
                 Finding(
-                    "the log begins with no checkpoint and no first commit"
-                    if self.names
-                    else "the log is empty",
-                    "no version can be read",
-                    "a backup of the log",
+                    _of_what(older),
+                    f"the table is whole, for the checkpoint of version {base} is, but"
+                    f" {lost} cannot all be read",
+                    f"{RECOVER}, which moves the commits up to them aside",
+                    tuple(map(commit_name, older)),
                 )
             )
+        if needed:
+            means, helps = "no version can be read", _BACKUP
+            if sound is not None:
+                means = f"{_span(sound + 1, self.newest)} cannot be read, nor the table"
+                helps = f"{_BACKUP}, or {RECOVER}, which goes back to version {sound}"
+            files = tuple(map(commit_name, needed))
+            found.append(Finding(_of_what(needed), means, helps, files))
         return found
 
     def _of_hint(self) -> list[Finding]:
@@ -167,10 +177,10 @@ class LogHealth:
                 means = "nothing is lost, for older files of the log tell the same"
                 helps = f"{RECOVER}, which moves it aside"
             elif others.sound is None:
-                means, helps = "no version can be read", "a backup of the file"
+                means, helps = "no version can be read", _BACKUP
             else:
                 means = f"{_span(others.sound + 1, self.newest)} cannot be read"
-                helps = f"a backup, or {RECOVER}, which goes back to version {others.sound}"
+                helps = f"{_BACKUP}, or {RECOVER}, which goes back to version {others.sound}"
             found.append(
                 Finding(
                     f"the checkpoint of version {one.version} {one.damage}", means, helps, one.files
@@ -215,6 +225,11 @@ def versions_of(name: str) -> tuple[int, ...]:
         if len(part) == _DIGITS and part.isdigit():
             found.append(int(part))
     return tuple(found)
+
+
+def _of_what(commits: Mapping[int, str]) -> str:
+    whys = " or ".join(sorted(set(commits.values())))
+    return f"{counted(len(commits), 'commit')} {whys}"
 
 
 def _span(first: int, last: int) -> str:

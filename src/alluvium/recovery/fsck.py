@@ -1,0 +1,183 @@
+"""Whether the files of tables are what their logs say; nothing is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta.log_folder import LogFolder
+from alluvium.delta.needed_files import NeededFiles, plain
+from alluvium.engine.files import Files
+from alluvium.plan.recovery import findings
+from alluvium.plan.recovery.findings import RECOVER, Finding
+from alluvium.recovery.tables import Table
+from alluvium.wording import counted
+
+# Files whose rows are read for a look at the statistics, unless all are asked for.
+SAMPLE = 20
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found.
+
+    Attributes:
+        found: name of a table, and what is to be known of it.
+        files: that were looked at.
+        sampled: those of them whose rows were read.
+    """
+
+    tables: int
+    found: tuple[tuple[str, Finding], ...]
+    files: int
+    sampled: int
+    seconds: float
+
+    @property
+    def damaged(self) -> list[str]:
+        """Names of the tables that are damaged."""
+        return list(dict.fromkeys(name for name, one in self.found if one.is_damage))
+
+    def lines(self) -> list[str]:
+        """Lines of the console, a finding each."""
+        return [one.line(name) for name, one in self.found]
+
+    def summary(self) -> str:
+        read = "of all" if self.sampled == self.files else f"of {self.sampled:,}"
+        number = sum(one.is_damage for _, one in self.found)
+        said = (
+            f"{counted(number, 'damage')} in {counted(len(self.damaged), 'table')}"
+            f" ({', '.join(self.damaged)})"
+            if number
+            else "no damage"
+        )
+        return (
+            f"{counted(self.tables, 'table')}, {counted(self.files, 'data file')}"
+            f" (statistics compared with the rows {read}): {said} in {self.seconds:.1f} s"
+        )
+
+
+class Fsck:
+    """Looks at tables one by one.
+
+    Args:
+        tables: all of the project.
+        homes: folders that the project's tables lie in; what leads out of them is told.
+        full: whether the rows of all files are read, and not of a sample.
+        say: tells a line while the work goes on.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        tables: Iterable[Table],
+        homes: Iterable[str],
+        *,
+        full: bool = False,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._session = session
+        self._tables = list(tables)
+        self._by_name: Mapping[str, Table] = {one.name: one for one in self._tables}
+        self._homes = [f"{plain(one).rstrip('/')}/" for one in homes]
+        self._full, self._say = full, say
+        self._files = self._sampled = 0
+
+    def run(self, names: Iterable[str] | None = None) -> Report:
+        """Look at these tables, or at all."""
+        started = time.monotonic()
+        chosen = [self._by_name[name] for name in names] if names is not None else self._tables
+        found = []
+        for number, table in enumerate(chosen, 1):
+            self._say(f"{table.name} ({number} of {len(chosen)})")
+            found += [(table.name, one) for one in self.of_table(table)]
+        return Report(
+            len(chosen), tuple(found), self._files, self._sampled, time.monotonic() - started
+        )
+
+    def of_table(self, table: Table) -> Iterator[Finding]:
+        """What is to be known of a table; nothing of one that was never built."""
+        log = LogFolder(self._session, table.place)
+        if not log.exists():
+            if table.is_registered:
+                yield Finding(
+                    "its folder holds no table",
+                    f"what reads the table fails; it was {table.place}",
+                    f"a backup of the folder, or `drop table {table.relation}` and a build",
+                )
+            return
+        if not table.is_registered:
+            yield Finding(
+                "the metastore does not know it",
+                f"SQL finds no such table, though {table.place} holds one",
+                RECOVER,
+            )
+        wrong = log.look().findings()
+        yield from wrong
+        try:
+            state = NeededFiles(self._session, table.place)
+            self._files += state.count
+        except (PySparkException, Py4JError) as error:
+            if not any(one.is_damage for one in wrong):
+                yield Finding(
+                    "Delta cannot read the log",
+                    _first_line(error),
+                    "a backup of the log",
+                )
+            return
+        yield from self._of_files(table, state)
+        yield from self._of_paths(table, state)
+
+    def _of_files(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
+        damaged = state.damaged()
+        yield from findings.of_files(damaged)
+        vectors = list(state.vectors())
+        yield from findings.of_vectors(vectors)
+        if not vectors and not any(one.damage in findings.UNUSABLE for one in damaged):
+            columns, looked = state.wrong_bounds(None if self._full else SAMPLE)
+            self._sampled += looked
+            yield from findings.of_bounds(columns, looked, state.count)
+        yield from findings.orphans(*state.orphans(self._dependents(table)))
+
+    def _dependents(self, table: Table) -> Iterator[NeededFiles]:
+        """The states of the tables that show files of this one."""
+        for one in self._tables:
+            if one.shows == table.name and LogFolder(self._session, one.place).exists():
+                try:
+                    yield NeededFiles(self._session, one.place)
+                except (PySparkException, Py4JError):
+                    continue  # its own line tells it
+
+    def _of_paths(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
+        away = [
+            folder
+            for folder in state.outside()
+            if not any(f"{folder}/".startswith(home) for home in self._homes)
+        ]
+        if not away:
+            return
+        if table.shows is not None:
+            yield Finding(
+                f"it shows files in {findings.named(away)}",
+                "they are those of another home, which may change or go at any time",
+                RECOVER,
+            )
+        else:
+            yield Finding(
+                f"it shows files in {findings.named(away)}",
+                "a clone of a table elsewhere, which reads that table's files; where this home was"
+                " copied from there it must not",
+                f"{RECOVER}, if the same files came along",
+                is_damage=False,
+            )
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(getattr(error, "java_exception", None) or error)
+    return text.strip().splitlines()[0].rstrip(".")
