@@ -12,6 +12,7 @@
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
+          'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),
           'log': alluvium._mapping_schema({
               'model': of.model,
               'limit': dict(of.positive, type=['integer', 'null']),

@@ -1,13 +1,11 @@
-"""The folder of a table's log, looked at file by file: Delta itself gives up at the first damage."""
+"""The folder of a table's log, file by file: Delta itself gives up at the first damage."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -110,14 +108,10 @@ class LogFolder:
 
     def _broken(self, sizes: dict[str, int]) -> set[str]:
         """Those of Parquet files that have no footer."""
-        if not sizes:
-            return set()
         uris = {self._files.uri(f"{self.place}/{name}"): name for name in sizes}
-        table = pa.table(
-            {"location": list(uris), "bytes": pa.array([sizes[n] for n in uris.values()])}
-        )
-        found = footers.of_many(self._session, table).to_pylist()
-        return {uris[row["location"]] for row in found if row["footer"] is None}
+        files = [(uri, sizes[name]) for uri, name in uris.items()]
+        found = footers.rows_of(self._session, files)
+        return {name for uri, name in uris.items() if found[uri] is None}
 
     def _gives_files(self, names: tuple[str, ...]) -> bool:
         """Whether a checkpoint whose files have footers gives the table's files when it is read."""

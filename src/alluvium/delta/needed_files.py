@@ -15,7 +15,6 @@ from pyspark.sql.types import DoubleType, FloatType, StringType, StructType
 
 from alluvium.delta import footers, log
 from alluvium.delta.log_folder import listed
-from alluvium.delta.published_files import qualified
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.plan.recovery.findings import NeededFile
@@ -42,7 +41,7 @@ class NeededFiles(jvm.SessionCopy):
             self.snapshot = self._log.update(False, self._none, self._none)
             if version is not None:
                 self.snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
-        self.root = qualified(self._log)
+        self.root = log.qualified(self._log)
         self._store = Files(session)
 
     @property
@@ -79,9 +78,11 @@ class NeededFiles(jvm.SessionCopy):
         )
         encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
         removed = getattr(whole._jdf, "as")(encoder)
-        return _with_vectors(self._absolute(actions)).union(
-            _with_vectors(self._absolute(removed))
-        ).distinct()
+        return (
+            _with_vectors(self._absolute(actions))
+            .union(_with_vectors(self._absolute(removed)))
+            .distinct()
+        )
 
     def outside(self) -> list[str]:
         """The folders, as plain URIs, of data files and vectors that lie outside of the table's."""
@@ -130,28 +131,14 @@ class NeededFiles(jvm.SessionCopy):
 
     def damaged(self) -> list[NeededFile]:
         """Those data files that are gone, do not open, or are not what the log says."""
-        files = self.files().join(self.there().distinct(), "plain", "left").cache()
-        try:
-            there = files.where("length is not null").select("location", F.col("length"))
-            read = footers.of_many(
-                self.session, there.withColumnRenamed("length", "bytes").toArrow()
-            )
-            rows = self.session.createDataFrame(
-                [(one["location"], (one["footer"] or {}).get("rows")) for one in read.to_pylist()],
-                "location string, found_rows bigint",
-            )
-            found = (
-                files.join(rows, "location", "left")
-                .where(
-                    "length is null or found_rows is null or length <> bytes or rows <> found_rows"
-                )
-                .collect()
-            )
-        finally:
-            files.unpersist()
-        return [
-            NeededFile(row.plain, row.bytes, row.rows, row.length, row.found_rows) for row in found
-        ]
+        found = self.files().join(self.there().distinct(), "plain", "left").collect()
+        there = [(row.location, row.length) for row in found if row.length is not None]
+        rows = footers.rows_of(self.session, there)
+        every = (
+            NeededFile(row.plain, row.bytes, row.rows, row.length, rows.get(row.location))
+            for row in found
+        )
+        return [one for one in every if one.damage is not None]
 
     def missing(self) -> list[str]:
         """Those data files and vectors that are not there; a quicker look than `damaged`."""
@@ -259,9 +246,7 @@ class NeededFiles(jvm.SessionCopy):
         """The plain URI of a data file's path in the log."""
         decoded = F.expr(_DECODED.replace("path", column))
         is_absolute = F.expr(f"{column} rlike '^([a-zA-Z][a-zA-Z0-9+.-]*:)?/'")
-        whole = F.when(is_absolute, decoded).otherwise(
-            F.concat(F.lit(f"{self.root}/"), decoded)
-        )
+        whole = F.when(is_absolute, decoded).otherwise(F.concat(F.lit(f"{self.root}/"), decoded))
         return F.regexp_replace(whole, "^(file:)?/+", "file:/")
 
 
@@ -289,9 +274,7 @@ def _with_vectors(files: DataFrame) -> DataFrame:
     """The plain URIs of files with absolute paths, and of their vectors."""
     vectors = files.where("deletionVector.storageType = 'p'")
     return files.selectExpr(f"{_PLAIN} as plain").union(
-        vectors.selectExpr(
-            f"{_PLAIN.replace('path', 'deletionVector.pathOrInlineDv')} as plain"
-        )
+        vectors.selectExpr(f"{_PLAIN.replace('path', 'deletionVector.pathOrInlineDv')} as plain")
     )
 
 

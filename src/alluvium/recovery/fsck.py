@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -13,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.needed_files import NeededFiles, plain
-from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery.tables import Table

@@ -23,6 +23,7 @@ REPLACED = {
     "condition_mistakes",
     "copy_progress",
     "explain_merge",
+    "fsck",
     "given_vars",
     "has_begun",
     "layout_mistakes",

@@ -179,8 +179,7 @@ def orphans(files: int, size: int) -> list[Finding]:
         return []
     return [
         Finding(
-            f"{counted(files, 'file')} of {size:,} bytes in the folder {'is' if files == 1 else 'are'}"
-            " needed by no version",
+            f"no version needs {counted(files, 'file')} of {size:,} bytes in the folder",
             "what killed writers left, or a writer that is about to commit",
             "alluvium.vacuum, when they are older than the table's retention",
             is_damage=False,

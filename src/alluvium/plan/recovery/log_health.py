@@ -204,8 +204,7 @@ class LogHealth:
         aside = {
             name
             for name in self.names
-            if name in damaged
-            or any(one > sound or one <= history for one in versions_of(name))
+            if name in damaged or any(one > sound or one <= history for one in versions_of(name))
         }
         kept = {one.version for one in self.checkpoints if not aside & set(one.files)}
         if self.hint is not None and self.hint.version not in kept:

@@ -16,6 +16,7 @@ from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
 from dbt.adapters.alluvium.verbs.preparing import Preparing
 from dbt.adapters.alluvium.verbs.quoting import Quoting
+from dbt.adapters.alluvium.verbs.recovering import Recovering
 from dbt.adapters.alluvium.verbs.reporting import Reporting
 from dbt.adapters.alluvium.verbs.running_python import RunningPython
 from dbt.adapters.alluvium.verbs.seeding import Seeding
@@ -36,6 +37,7 @@ class AlluviumAdapter(
     Overwriting,
     Compacting,
     Reporting,
+    Recovering,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
 
