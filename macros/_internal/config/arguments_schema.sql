@@ -21,6 +21,7 @@
           }, ['model']),
           'publish': alluvium._mapping_schema({'model': of.model, 'untested': of.flag, 'dry_run': of.flag}, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
+          'recover': alluvium._mapping_schema({'models': of.models, 'dry_run': of.flag}),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),
           'vacuum': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'validate': alluvium._mapping_schema({}),

@@ -17,7 +17,7 @@ from alluvium.delta import footers, log
 from alluvium.delta.log_folder import listed
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
-from alluvium.plan.recovery.findings import NeededFile
+from alluvium.plan.recovery.findings import UNUSABLE, NeededFile
 
 _DELTA = "org.apache.spark.sql.delta."
 _THREADS = 8
@@ -43,6 +43,7 @@ class NeededFiles(jvm.SessionCopy):
                 self.snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
         self.root = log.qualified(self._log)
         self._store = Files(session)
+        self._uri = self._store.uri(self.root)
 
     @property
     def version(self) -> int:
@@ -55,12 +56,16 @@ class NeededFiles(jvm.SessionCopy):
     # Data files --------------------------------------------------------------------------------
 
     def files(self) -> DataFrame:
-        """The data files: `location` (a URI), `plain` (one spelling of it), `bytes`, `rows`."""
-        return self._absolute(self.snapshot.allFiles()).selectExpr(
-            "path as location",
-            f"{_PLAIN} as plain",
-            "size as bytes",
-            "bigint(get_json_object(stats, '$.numRecords')) as rows",
+        """The data files: `path` (as the log has it), `location` (a URI), `plain` (one spelling of
+        it), `bytes`, `rows`."""
+        return DataFrame(self.snapshot.allFiles().toDF(), self.session).select(
+            "path",
+            F.when(F.expr(_IS_ABSOLUTE), F.col("path"))
+            .otherwise(F.concat(F.lit(f"{self._uri}/"), F.col("path")))
+            .alias("location"),
+            self._of_path("path").alias("plain"),
+            F.col("size").alias("bytes"),
+            F.expr("bigint(get_json_object(stats, '$.numRecords')) as rows"),
         )
 
     def needed(self) -> DataFrame:
@@ -135,21 +140,20 @@ class NeededFiles(jvm.SessionCopy):
         there = [(row.location, row.length) for row in found if row.length is not None]
         rows = footers.rows_of(self.session, there)
         every = (
-            NeededFile(row.plain, row.bytes, row.rows, row.length, rows.get(row.location))
+            NeededFile(row.path, row.bytes, row.rows, row.length, rows.get(row.location))
             for row in found
         )
         return [one for one in every if one.damage is not None]
 
-    def missing(self) -> list[str]:
-        """Those data files and vectors that are not there; a quicker look than `damaged`."""
-        there = self.there().distinct()
-        rows = self.files().join(there, "plain", "left_anti").collect()
-        return [row.plain for row in rows]
+    def unusable(self) -> set[str]:
+        """The data files that cannot be read, or not without their vectors, as the log has them."""
+        files = {one.path for one in self.damaged() if one.damage in UNUSABLE}
+        return files | {path for path, _, _ in self.vectors()}
 
     # Vectors -----------------------------------------------------------------------------------
 
-    def vectors(self) -> Iterator[tuple[str, str]]:
-        """Deletion vectors that cannot be used: the data file's path or the vector's, and why."""
+    def vectors(self) -> Iterator[tuple[str, str, str]]:
+        """Deletion vectors that cannot be used: the data file, the vector's file, and why."""
         chosen = self._functions.expr("deletionVector is not null")
         with self.active():
             files = list(self.snapshot.allFiles().filter(chosen).collectAsList())
@@ -159,20 +163,20 @@ class NeededFiles(jvm.SessionCopy):
         )
         place = self._log.dataPath()
 
-        def why(file: Any) -> tuple[str, str] | None:
+        def why(file: Any) -> tuple[str, str, str] | None:
             vector = file.deletionVector()
-            name = file.path()
+            path = name = str(file.path())
             try:
                 if vector.isOnDisk():
-                    path = vector.absolutePath(place)
-                    name = str(path)
+                    name = str(vector.absolutePath(place))
                     if not self._store.exists(name):
-                        return name, "missing"
+                        return path, name, "missing"
                 found = int(bitmaps.create(vector, place).load(store).cardinality())
             except (Py4JJavaError, PySparkException):
-                return name, "not readable"
+                return path, name, "not readable"
             if found != int(vector.cardinality()):
-                return name, f"it hides {found:,} rows, and the log says {vector.cardinality():,}"
+                hides = f"it hides {found:,} rows, and the log says {vector.cardinality():,}"
+                return path, name, hides
             return None
 
         with ThreadPoolExecutor(_THREADS) as threads:
@@ -245,11 +249,12 @@ class NeededFiles(jvm.SessionCopy):
     def _of_path(self, column: str) -> Column:
         """The plain URI of a data file's path in the log."""
         decoded = F.expr(_DECODED.replace("path", column))
-        is_absolute = F.expr(f"{column} rlike '^([a-zA-Z][a-zA-Z0-9+.-]*:)?/'")
+        is_absolute = F.expr(_IS_ABSOLUTE.replace("path", column))
         whole = F.when(is_absolute, decoded).otherwise(F.concat(F.lit(f"{self.root}/"), decoded))
         return F.regexp_replace(whole, "^(file:)?/+", "file:/")
 
 
+_IS_ABSOLUTE = "path rlike '^([a-zA-Z][a-zA-Z0-9+.-]*:)?/'"
 # In the log, a blank of a path is `%20`; a plus is a plus.
 _DECODED = "url_decode(replace(path, '+', '%2B'))"
 _PLAIN = f"regexp_replace({_DECODED}, '^file:/+', 'file:/')"

@@ -53,6 +53,7 @@ class Publisher(PublishedFiles):
         version: of the source; the newest if not given.
         own: properties that the published table has by its config.
         hides: whether rows that are marked `_deleted` are left out.
+        whole: whether whole states are compared, whatever the commits say.
     """
 
     def __init__(
@@ -63,8 +64,9 @@ class Publisher(PublishedFiles):
         version: int | None = None,
         own: Mapping[str, str] | None = None,
         hides: bool = True,
+        whole: bool = False,
     ) -> None:
-        super().__init__(session, source, target, version, hides)
+        super().__init__(session, source, target, version, hides, whole)
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._hold: bool | None = None
         self._app = marks.PUBLISHED + self.table_id
@@ -162,7 +164,7 @@ class Publisher(PublishedFiles):
         """Commit a step of a publish; the last one makes the source's version HEAD."""
         about = {**note, "base": self._compared}
         if is_last:
-            about["version"] = self.version
+            about |= {"version": self.version, "root": self._root}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.PUBLISH_NOTE: about}))
         first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place

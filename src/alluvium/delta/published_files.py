@@ -63,12 +63,19 @@ class PublishedFiles(jvm.SessionCopy):
         target: the published table's. It exists, and may be empty.
         version: of the source; the newest if not given.
         hides: whether rows that are marked `_deleted` are left out.
+        whole: whether whole states are compared, whatever the commits say.
 
     Its publishes are of the versions that it has read: one instance publishes once.
     """
 
     def __init__(
-        self, session: SparkSession, source: str, target: str, version: int | None, hides: bool
+        self,
+        session: SparkSession,
+        source: str,
+        target: str,
+        version: int | None,
+        hides: bool,
+        whole: bool = False,
     ) -> None:
         super().__init__(session)
         with self.active():
@@ -84,6 +91,7 @@ class PublishedFiles(jvm.SessionCopy):
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
+        self._whole = whole
         self._hides = hides and among(TOMBSTONE, self._source.metadata().schema().fieldNames())
         # Version of the published table of which what differs is known.
         self._compared = int(self._snapshot.version())
@@ -154,7 +162,7 @@ class PublishedFiles(jvm.SessionCopy):
         published one.
         """
         head = self.head
-        if head is None or head.table_id != self.table_id:
+        if self._whole or head is None or head.table_id != self.table_id:
             return None
         number = self.version - head.version
         if not 0 <= number <= _FEW or not self._is_ours():
@@ -217,7 +225,8 @@ class PublishedFiles(jvm.SessionCopy):
             if lines is None or (note is not None and note.get("base") != version - 1):
                 return False
             if note is not None and "version" in note:
-                return True
+                # Elsewhere since, the source has its files under other names.
+                return bool(note.get("root", self._root) == self._root)
             if note is None and any("add" in one or "remove" in one for one in actions):
                 return False
             version -= 1

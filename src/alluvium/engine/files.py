@@ -56,6 +56,11 @@ class Files:
         fs, where = self._open(path)
         return str(fs.makeQualified(where).toUri().toString())
 
+    def size(self, path: str) -> int | None:
+        """Of a file, in bytes; None where it is absent."""
+        fs, where = self._open(path)
+        return int(fs.getFileStatus(where).getLen()) if fs.exists(where) else None
+
     def read(self, path: str) -> str | None:
         """The text of a file; None where it is absent."""
         fs, where = self._open(path)

@@ -135,7 +135,7 @@ class Fsck:
     def _of_files(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
         damaged = state.damaged()
         yield from findings.of_files(damaged)
-        vectors = list(state.vectors())
+        vectors = [(file, why) for _, file, why in state.vectors()]
         yield from findings.of_vectors(vectors)
         if not vectors and not any(one.damage in findings.UNUSABLE for one in damaged):
             columns, looked = state.wrong_bounds(None if self._full else SAMPLE)

@@ -17,6 +17,7 @@ class Table:
         is_registered: whether the metastore has it.
         is_managed: whether dropping it deletes its files.
         shows: the name of the candidate that it publishes; None for a table of its own.
+        hides: whether what it publishes leaves out rows that are marked `_deleted`.
         checkpoint: folder of its stream's pointer; None for what reads no stream.
         events: names of the streaming tables whose events are merged into it.
     """
@@ -28,5 +29,6 @@ class Table:
     is_registered: bool
     is_managed: bool = True
     shows: str | None = None
+    hides: bool = True
     checkpoint: str | None = None
     events: tuple[str, ...] = ()

@@ -260,8 +260,9 @@ def test_the_commit_says_what_it_shows(spark: SparkSession) -> None:
         {"delta.logRetentionDuration": "interval 40 days"},
     )
     info = log.last_commit(spark, made.shown)
+    root = spark.sql(f"describe detail {made.name}").collect()[0].location
     assert json.loads(info["userMetadata"]) == {
-        "alluvium_published": {"tests": 3, "base": 0, "version": 1}
+        "alluvium_published": {"tests": 3, "base": 0, "version": 1, "root": root}
     }
     kept = dict(spark.sql(f"show tblproperties {made.shown}").collect())
     assert kept["delta.logRetentionDuration"] == "interval 40 days"

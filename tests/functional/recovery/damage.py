@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.recovery.fsck import Fsck, Report
+from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
 
 Rows = dict[int, str]
@@ -101,6 +102,13 @@ class Copy:
 
     def fsck(self, *, full: bool = False) -> Report:
         return Fsck(self.spark, [self.table], [str(self.place.parent)], full=full).run()
+
+    def content(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.place.rglob("*") if path.is_file()}
+
+    def recover(self, *, dry_run: bool) -> list[str]:
+        home = [str(self.place.parent)]
+        return Recovery(self.spark, [self.table], home, dry_run=dry_run).run()
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:

@@ -22,13 +22,13 @@ def copy(kept: Kept, tmp_path: Path) -> Copy:
 
 
 def test_a_sound_table(copy: Copy, kept: Kept) -> None:
-    before = {path: path.read_bytes() for path in copy.place.rglob("*") if path.is_file()}
+    before = copy.content()
     report = copy.fsck(full=True)
     assert report.damaged == []
     # What OPTIMIZE and DELETE replaced is within retention: no orphan.
     assert report.lines() == []
     assert (report.tables, report.files, report.sampled) == (1, 4, 4)
-    assert {path: path.read_bytes() for path in copy.place.rglob("*") if path.is_file()} == before
+    assert copy.content() == before
     assert copy.seen() == kept.rows[-1]
 
 

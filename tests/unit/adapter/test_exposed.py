@@ -39,6 +39,7 @@ REPLACED = {
     "publish",
     "publish_untested",
     "published_models",
+    "recover",
     "run_with_retries",
     "setting_mistakes",
     "storage",

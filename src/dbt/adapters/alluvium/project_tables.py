@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,12 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import unregistered
 from alluvium.delta.log_folder import LogFolder
+from alluvium.delta.needed_files import plain
+from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
 from alluvium.recovery.tables import Table
 from dbt.adapters.alluvium import audit, catalog, streams
+from dbt.adapters.alluvium.relation import keeps_tombstones
 
 _KINDS = ("model", "seed", "snapshot")
 _IN_FILES = ("incremental", "published", "seed", "snapshot", "streaming_table", "table")
@@ -45,6 +48,7 @@ def tables(
             is_known,
             is_managed=root is None,
             shows=None if candidate is None else _name(candidate, ours),
+            hides=candidate is not None and keeps_tombstones(candidate),
             checkpoint=checkpoint,
             events=tuple(_name(one, ours) for one in _streams_above(node, nodes)),
         )
@@ -57,6 +61,36 @@ def tables(
                 yield Table(
                     f"{_name(node, ours)}__rejected", whole, place, node.unique_id, is_known
                 )
+
+
+def others(session: SparkSession, known: Iterable[Table]) -> Iterator[Table]:
+    """The Delta tables in the warehouse's folders that neither the project nor the metastore has.
+
+    They are branches, and what hooks or other projects made.
+    """
+    files = Files(session)
+    warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
+    places = {plain(one.place) for one in known}
+    for folder in sorted(files.names(warehouse)):
+        schema = folder.removesuffix(".db")
+        if schema == folder:
+            continue
+        for name in sorted(files.names(f"{warehouse}/{folder}")):
+            place, is_known = _place(session, schema, name, None)
+            if not is_known and plain(place) not in places and LogFolder(session, place).exists():
+                whole = f"{quoted(schema)}.{quoted(name)}"
+                yield Table(f"{schema}.{name}", whole, place, "", False)
+
+
+def missing_views(session: SparkSession, nodes: Mapping[str, Any]) -> list[str]:
+    """The names of the project's views that the metastore does not know."""
+    return [
+        str(node.name)
+        for node in nodes.values()
+        if node.resource_type == "model"
+        and node.config.materialized == "view"
+        and catalog.table(session, str(node.schema), str(node.alias)) is None
+    ]
 
 
 def homes(session: SparkSession, home: Path, nodes: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from dbt.adapters.base import available
 
 from alluvium.recovery.fsck import Fsck, Report
+from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
 from dbt.adapters.alluvium import project_tables, told
 from dbt.adapters.alluvium.handle import spark_errors
@@ -47,6 +48,33 @@ class Recovering(SessionAdapter):
                 self._handle.session, tables, homes, full=full, say=_Progress("alluvium.fsck")
             )
             return look.run(names)
+
+    @available.parse_list
+    def recover(self, models: list[str] | None, dry_run: bool) -> list[str]:
+        """Put tables right, or say what would be done; a line for each thing.
+
+        models: unique ids; None for all tables of the project and of the warehouse, and its views.
+        """
+        self._handle.cursor()
+        session = self._handle.session
+        with spark_errors():
+            tables = self._tables_in_files()
+            if models is None:
+                tables += project_tables.others(session, tables)
+            recovery = Recovery(
+                session,
+                tables,
+                project_tables.homes(session, self._home, self.nodes),
+                dry_run=dry_run,
+                say=_Progress("alluvium.recover"),
+            )
+            lines = recovery.run(_chosen(tables, models))
+            if models is None and (views := project_tables.missing_views(session, self.nodes)):
+                lines.append(
+                    f"{', '.join(views)}: the metastore does not know these views, and views have"
+                    f" no files; accepted: `dbt run --select {' '.join(views)}`"
+                )
+        return lines
 
     @property
     def _home(self) -> Path:
