@@ -29,6 +29,7 @@ def test_names() -> None:
         "ACTIONS_SEEN": "alluvium_seen",
         "STREAM_NOTE": "alluvium_stream",
         "PUBLISH_NOTE": "alluvium_published",
+        "REF_NOTE": "alluvium_ref",
     }
 
 

@@ -53,3 +53,6 @@ STREAM_NOTE = "alluvium_stream"
 # What was published: the candidate, its version, who looked at it. Read by `delta.published` and
 # `report.batches`.
 PUBLISH_NOTE = "alluvium_published"
+# Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and the
+# table and version that it is of. Read by `delta.refs`.
+REF_NOTE = "alluvium_ref"

@@ -49,7 +49,7 @@ REPLACED = {
     "table_actions",
     "table_log",
     "unseen_actions",
-    "vacuum_statement",
+    "vacuum",
     "with_bucket_column",
     "write_window",
 }

@@ -15,9 +15,8 @@ from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from alluvium.delta import log, pinned
+from alluvium.delta import log
 from alluvium.delta.log import TableVersion
-from alluvium.names import quoted
 from alluvium.publish import publish
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
@@ -129,26 +128,6 @@ class Publishing(SessionAdapter):
             return log.table_version(self._handle.session, table)
         except (PySparkException, Py4JError):
             return None
-
-    @available.parse(lambda *a, **k: "")
-    def vacuum_statement(self, relation: AlluviumRelation) -> str:
-        """VACUUM of a table, which leaves alone what published tables show of it.
-
-        It reads a view of this session.
-        """
-        table = relation.stored.render()
-        shown = [
-            self.table_of(one)
-            for one, candidate in audit.candidates(self.nodes)
-            if self._candidates[candidate.unique_id].lower() == table.lower()
-        ]
-        with spark_errors():
-            there = [one for one in shown if self._version(one) is not None]
-            if not there:
-                return f"vacuum {table}"
-            view = f"{relation.identifier}__inventory"
-            pinned.inventory(self._handle.session, table, there).createOrReplaceTempView(view)
-        return f"vacuum {table} using inventory (select * from {quoted(view)})"
 
     @available.parse_none
     def publish(
