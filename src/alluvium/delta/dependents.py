@@ -23,6 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
+from alluvium.delta.states import plain
 from alluvium.engine import causes
 from alluvium.engine.files import Files
 from alluvium.names import quoted
@@ -45,7 +46,7 @@ class Dependent:
     Attributes:
         kind: `published`, `tag`, `clone` or `branch`.
         name: as a person names it.
-        location: its folder, as `log.folder` writes one.
+        location: its folder, as `log.qualified` writes one.
         noted_at: when it was noted, in UTC; None before.
     """
 
@@ -171,7 +172,7 @@ def vacuums(session: SparkSession, folders: Iterable[str]) -> list[str]:
 
 def roots(session: SparkSession, snapshot: Any) -> list[str]:
     """The folders of tables that files and vectors of a version lie in: its own, then others."""
-    own = log.folder(snapshot.deltaLog())
+    own = log.qualified(snapshot.deltaLog())
     folder = F.regexp_replace(decoded(F.col("path")), "/[^/]*$", "")
     distinct = _named(session, snapshot.allFiles()).select(folder.alias("folder")).distinct()
     return [own, *roots_of(session, (row.folder for row in distinct.collect()), own)]
@@ -229,8 +230,3 @@ def _named(session: SparkSession, actions: Any) -> DataFrame:
 def decoded(path: Column) -> Column:
     """In the log, a blank of a path is `%20`."""
     return F.url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))
-
-
-def plain(path: Column) -> Column:
-    """One spelling of `file:/a` and `file:///a`."""
-    return F.regexp_replace(path, _FILE.pattern, "file:/")

@@ -98,7 +98,7 @@ def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False
     Raises:
         ValueError: there is no such tag; which there are.
     """
-    folder = log.folder(log.delta_log(session, table))
+    folder = log.qualified(log.delta_log(session, table))
     found = {one.name: one for one in refs.tags(session, folder)}
     if name not in found:
         accepted = ", ".join(found) or "a tag; it has none"
@@ -183,7 +183,7 @@ class _Making(jvm.SessionCopy):
         self._snapshot = table_log.update(False, self._none, self._none)
         if point.version is not None and point.version != self._snapshot.version():
             self._snapshot = table_log.getSnapshotAt(point.version, self._none, self._none, False)
-        self.folder = log.folder(table_log)
+        self.folder = log.qualified(table_log)
         author = str(session.sparkContext.sparkUser())
         version = int(self._snapshot.version())
         self._point = replace(point, version=version)

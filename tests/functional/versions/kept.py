@@ -52,7 +52,7 @@ class Kept:
 
     @property
     def folder(self) -> Path:
-        place = log.folder(log.delta_log(self.spark, self.name))
+        place = log.qualified(log.delta_log(self.spark, self.name))
         return Path(place.removeprefix("file:"))
 
 

@@ -30,7 +30,7 @@ class Versioning(Publishing):
         table = relation.stored.render()
         session = self._handle.session
         with spark_errors():
-            folder = log.folder(log.delta_log(session, table))
+            folder = log.qualified(log.delta_log(session, table))
             tables = [
                 Dependent("clone", one.name, one.location)
                 for one in catalog.delta_tables(session)
@@ -50,6 +50,6 @@ class Versioning(Publishing):
             shown = self.table_of(node)
             is_shown = self._candidates[candidate.unique_id].lower() == table.lower()
             if is_shown and self._version(shown) is not None:
-                location = log.folder(log.delta_log(session, shown))
+                location = log.qualified(log.delta_log(session, shown))
                 found.append(Dependent("published", node.name, location))
         return found
