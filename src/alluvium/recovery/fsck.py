@@ -12,8 +12,10 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.needed_files import NeededFiles, plain
+from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
+from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table
 from alluvium.wording import counted
 
@@ -83,7 +85,8 @@ class Fsck:
         self._session = session
         self._tables = list(tables)
         self._by_name: Mapping[str, Table] = {one.name: one for one in self._tables}
-        self._homes = [f"{plain(one).rstrip('/')}/" for one in homes]
+        self._homes = [plain(one).rstrip("/") for one in homes]
+        self._store = Files(session)
         self._full, self._say = full, say
         self._files = self._sampled = 0
 
@@ -153,25 +156,20 @@ class Fsck:
                     continue  # its own line tells it
 
     def _of_paths(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
-        away = [
-            folder
-            for folder in state.outside()
-            if not any(f"{folder}/".startswith(home) for home in self._homes)
-        ]
-        if not away:
-            return
-        if table.shows is not None:
+        places = new_places(self._store, self._homes, state.outside())
+        elsewhere = sorted(old for old, new in places.items() if new is None)
+        ours = sorted(places.keys() - elsewhere)
+        if ours or (elsewhere and table.shows is not None):
             yield Finding(
-                f"it shows files in {findings.named(away)}",
-                "they are those of another home, which may change or go at any time",
+                f"it shows files in {findings.named(ours or elsewhere)}",
+                "they are those of the home that this one was copied from, and may change or go at"
+                " any time",
                 RECOVER,
             )
-        else:
+        elif elsewhere:
             yield Finding(
-                f"it shows files in {findings.named(away)}",
-                "a clone of a table elsewhere, which reads that table's files; where this home was"
-                " copied from there it must not",
-                f"{RECOVER}, if the same files came along",
+                f"it shows files in {findings.named(elsewhere)}",
+                "it is a clone of a table elsewhere, and reads that table's files",
                 is_damage=False,
             )
 

@@ -20,6 +20,7 @@ from alluvium.engine.files import Files
 from alluvium.names import quoted
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
+from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table
 from alluvium.wording import counted
 
@@ -228,25 +229,7 @@ class Recovery:
             move.commit("alluvium.recover: the files of this home")
 
     def _new_places(self, state: NeededFiles) -> dict[str, str | None]:
-        """By folder outside of the homes, the folder of the same table in them; None without."""
-        found: dict[str, str | None] = {}
-        for folder in state.outside():
-            if any(f"{folder}/".startswith(f"{home}/") for home in self._homes):
-                continue
-            root, new = self._same_table(folder)
-            found[root] = new
-        return found
-
-    def _same_table(self, folder: str) -> tuple[str, str | None]:
-        """A folder's table in its old place and in this home: the longest end that both share."""
-        parts = folder.split("/")
-        for first in range(1, len(parts)):
-            for last in range(len(parts), first, -1):
-                for home in self._homes:
-                    new = "/".join([home, *parts[first:last]])
-                    if self._files.exists(f"{new}/_delta_log"):
-                        return "/".join(parts[:last]), new
-        return folder, None
+        return new_places(self._files, self._homes, state.outside())
 
     # Published tables --------------------------------------------------------------------------
 
