@@ -1,6 +1,14 @@
 {#- The arguments of operations and of data tests, as `_settings_schema` has settings. -#}
 {% macro _arguments_schema() %}
   {%- set of = alluvium._value_schemas() -%}
+  {#- What says a version of a table. -#}
+  {%- set point = {
+      'version': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
+      'timestamp': dict(of.moment, type=['moment', 'null']),
+      'tag': dict(of.text, type=['string', 'null'], accepted='the name of a tag'),
+      'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
+  } -%}
+  {%- set message = dict(of.text, type=['string', 'null']) -%}
   {{ return({
       'operation': {
           'checkout': alluvium._mapping_schema({
@@ -9,6 +17,9 @@
               'hold': of.flag,
               'dry_run': of.flag,
           }, ['model', 'version']),
+          'clone': alluvium._mapping_schema(
+              dict(point, model=of.model, to=dict(of.text, type=['string', 'null'], accepted='a table, schema.name'), message=message,
+                   dry_run=of.flag), ['model', 'to']),
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
@@ -23,6 +34,12 @@
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
           'recover': alluvium._mapping_schema({'models': of.models, 'dry_run': of.flag}),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),
+          'tag': alluvium._mapping_schema(
+              dict(point, model=of.model, name=dict(of.text, type=['string', 'null'], accepted='a name'), message=message, dry_run=of.flag),
+              ['model', 'name']),
+          'untag': alluvium._mapping_schema(
+              {'model': of.model, 'name': dict(of.text, type=['string', 'null'], accepted='the name of a tag'), 'dry_run': of.flag},
+              ['model', 'name']),
           'vacuum': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'validate': alluvium._mapping_schema({}),
       },

@@ -108,6 +108,11 @@ class TableLog:
             raise ValueError(f"{table} is no Delta table; accepted: file_format delta")
         self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
 
+    @property
+    def folder(self) -> str:
+        """`root` as `log.qualified` writes it."""
+        return log.qualified(self._log)
+
     def table_id(self, version: int) -> str:
         """The id of the table's metadata in a version."""
         return str(self._at(version).metadata().id())

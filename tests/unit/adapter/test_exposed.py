@@ -11,6 +11,7 @@ AT_PARSE = {"bare", "identifiers", "is_retry", "literal", "stored_names"}
 # While dbt parses, something stands in their place.
 REPLACED = {
     "append_stream",
+    "at",
     "batch_query",
     "batch_window",
     "check_bucket_column",
@@ -19,6 +20,7 @@ REPLACED = {
     "check_named_columns",
     "check_no_stream",
     "checkout",
+    "clone",
     "compact",
     "condition_mistakes",
     "copy_progress",
@@ -48,7 +50,9 @@ REPLACED = {
     "sync_fields",
     "table_actions",
     "table_log",
+    "tag",
     "unseen_actions",
+    "untag",
     "vacuum",
     "with_bucket_column",
     "write_window",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.base import available
@@ -9,13 +11,166 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta import log, pinned
 from alluvium.delta.dependents import Dependent
-from dbt.adapters.alluvium import audit, catalog
+from alluvium.versions import refs
+from alluvium.versions.points import Point, Table, resolve
+from alluvium.wording import counted
+from dbt.adapters.alluvium import audit, catalog, live
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 
+@contextmanager
+def _mistakes(who: str) -> Iterator[None]:
+    """What was asked for cannot be done: as dbt tells it, with who says so."""
+    try:
+        with spark_errors():
+            yield
+    except ValueError as error:
+        raise DbtRuntimeError(f"{who}: {error}") from error
+
+
 class Versioning(Publishing):
+    @available.parse(lambda *a, **k: "")
+    def tag(
+        self,
+        unique_id: str,
+        name: str,
+        point: Mapping[str, Any],
+        message: str | None,
+        dry_run: bool,
+    ) -> str:
+        """Tag a version of a model's table; the line that says so. `refs.tag`.
+
+        point: what `point_of` takes.
+
+        Raises:
+            DbtRuntimeError: There is no such version, or there is such a tag; nothing was changed.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
+        with _mistakes("alluvium.tag"):
+            found = self.point_of(unique_id, point)
+            made = refs.tag(self._handle.session, found, name, message, dry_run=dry_run)
+        does = "would name" if dry_run else "names"
+        return (
+            f"{self.nodes[unique_id].name}: tag {name} {does} {_version(made)},"
+            f" {counted(made.files, 'file')}, none copied"
+        )
+
+    @available.parse(lambda *a, **k: "")
+    def untag(self, unique_id: str, name: str, dry_run: bool) -> str:
+        """Take a tag of a model's table away; the line that says so. `refs.untag`.
+
+        Raises:
+            DbtRuntimeError: There is no such tag.
+        """
+        self._handle.cursor()
+        node = self.nodes[unique_id]
+        with _mistakes("alluvium.untag"):
+            table = self.asked(unique_id).name
+            was = refs.untag(self._handle.session, table, name, dry_run=dry_run)
+        does = "would be" if dry_run else "is"
+        return f"{node.name}: tag {name}, of version {was.version:,}, {does} taken away"
+
+    @available.parse(lambda *a, **k: "")
+    def clone(
+        self,
+        unique_id: str,
+        to: str,
+        point: Mapping[str, Any],
+        message: str | None,
+        dry_run: bool,
+    ) -> str:
+        """Clone a version of a model's table; the line that says so. `refs.clone`.
+
+        Args:
+            to: the new table, `name` in the model's schema or `schema.name`.
+            point: what `point_of` takes.
+
+        Raises:
+            DbtRuntimeError: There is no such version, or there is such a table; nothing was made.
+        """
+        self._handle.cursor()
+        node = self.nodes[unique_id]
+        with _mistakes("alluvium.clone"):
+            found = self.point_of(unique_id, point)
+            made = refs.clone(
+                self._handle.session, found, to, message, schema=str(node.schema), dry_run=dry_run
+            )
+        does = "would show" if dry_run else "shows"
+        return (
+            f"{node.name}: clone {made.ref.name} {does} {_version(made)},"
+            f" {counted(made.files, 'file')}, none copied"
+        )
+
+    @available.parse(lambda *a, **k: "")
+    def at(
+        self,
+        relation: AlluviumRelation,
+        version: int | None,
+        timestamp: str | None,
+        tag: str | None,
+        batch: int | None,
+    ) -> str:
+        """A relation at an earlier version, as `from` has it.
+
+        Raises:
+            DbtRuntimeError: There is no such version, and which there are.
+        """
+        given: dict[str, Any] = {
+            "version": version,
+            "timestamp": timestamp,
+            "tag": tag,
+            "batch": batch,
+        }
+        rendered = relation.stored.render()
+        found = [
+            one.unique_id
+            for one in self.nodes.values()
+            if one.resource_type in ("model", "seed", "snapshot")
+            and self.table_of(one).lower() == rendered.lower()
+        ]
+        session = self._handle.session
+        with _mistakes("alluvium.at"):
+            table = self.asked(found[0]) if found else Table(rendered, str(relation.identifier))
+            point = resolve(session, table, **given)
+            if point.table == table.name:
+                return f"{relation} version as of {point.version}"
+            # A tag lies elsewhere.
+            if relation.live_only and live.marks(session)(point.table):
+                return relation.as_rows(live.subquery(point.table))
+        return relation.as_rows(point.table)
+
+    def point_of(self, unique_id: str, given: Mapping[str, Any]) -> Point:
+        """The version of a model's table that was asked for.
+
+        given: `version`, `timestamp`, `tag` or `batch`; without any it is the newest.
+
+        Raises:
+            ValueError: There is no such version, and which there are.
+        """
+        timestamp = given.get("timestamp")
+        values = {**given, "timestamp": None if timestamp is None else str(timestamp)}
+        return resolve(self._handle.session, self.asked(unique_id), **values)
+
+    def asked(self, unique_id: str) -> Table:
+        """A model's table, with its candidate where it is published.
+
+        Raises:
+            ValueError: The table is not there.
+        """
+        node = self.nodes[unique_id]
+        name = self.table_of(node)
+        if self._version(name) is None:
+            raise ValueError(
+                f"{node.name}: there is no Delta table {name}; accepted: a model whose Delta table"
+                " was built"
+            )
+        if not audit.is_published(node):
+            return Table(name, node.name)
+        candidate = audit.candidate_of(node, self.nodes)
+        return Table(name, node.name, Table(self.table_of(candidate), candidate.name))
+
     @available.parse_list
     def vacuum(self, relation: AlluviumRelation, dry_run: bool = False) -> list[str]:
         """VACUUM of a table, but for what other tables need of its files; `pinned.vacuum`.
@@ -29,7 +184,7 @@ class Versioning(Publishing):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the vacuum
         table = relation.stored.render()
         session = self._handle.session
-        with spark_errors():
+        with _mistakes(f"alluvium.vacuum of {table}"):
             folder = log.qualified(log.delta_log(session, table))
             tables = [
                 Dependent("clone", one.name, one.location)
@@ -37,10 +192,7 @@ class Versioning(Publishing):
                 if one.location and one.location != folder
             ]
             others = [*pinned.clones(session, folder, tables), *self._shows(table)]
-            try:
-                return pinned.vacuum(session, table, others, dry_run=dry_run)
-            except ValueError as error:
-                raise DbtRuntimeError(f"alluvium.vacuum of {table}: {error}") from error
+            return pinned.vacuum(session, table, others, dry_run=dry_run)
 
     def _shows(self, table: str) -> list[Dependent]:
         """The project's published models that show a table, and were built."""
@@ -53,3 +205,7 @@ class Versioning(Publishing):
                 location = log.qualified(log.delta_log(session, shown))
                 found.append(Dependent("published", node.name, location))
         return found
+
+
+def _version(made: refs.Made) -> str:
+    return f"version {made.ref.version:,} of {made.ref.table}"
