@@ -15,6 +15,7 @@ from alluvium.delta.needed_files import NeededFiles, plain
 from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
+from alluvium.recovery import streams
 from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table
 from alluvium.wording import counted
@@ -134,6 +135,16 @@ class Fsck:
             return
         yield from self._of_files(table, state)
         yield from self._of_paths(table, state)
+        yield from self._of_progress(table)
+
+    def _of_progress(self, table: Table) -> Iterator[Finding]:
+        found = []
+        if table.checkpoint is not None:
+            found.append(streams.of_checkpoint(self._session, table))
+        events = [self._by_name[name] for name in table.events]
+        if all(LogFolder(self._session, one.place).look().sound is not None for one in events):
+            found.append(streams.of_progress(self._session, table, events))
+        yield from (one for one in found if one is not None)
 
     def _of_files(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
         damaged = state.damaged()

@@ -20,6 +20,7 @@ from alluvium.engine.files import Files
 from alluvium.names import quoted
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
+from alluvium.recovery import streams
 from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table
 from alluvium.wording import counted
@@ -275,7 +276,11 @@ class Recovery:
     # Streams -----------------------------------------------------------------------------------
 
     def _of_stream(self, table: Table) -> Iterator[str]:
-        return iter(())
+        found = streams.of_checkpoint(self._session, table)
+        if found is not None and found.is_damage:
+            yield from self._begin_again(
+                table, f"{found.what}; the next run reads what the table lacks"
+            )
 
     def _begin_again(self, table: Table, then: str) -> Iterator[str]:
         """Let the stream begin with what its table holds, and not with what it noted."""
