@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import committing, log, marks
+from alluvium.delta.heads import is_undone
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.plan.versions import properties
@@ -75,6 +76,11 @@ class Publisher(PublishedFiles):
     def is_foreign(self) -> bool:
         """Whether the target has rows that no publish brought."""
         return self.head is None and int(self._snapshot.numOfFiles()) > 0
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the source was restored to a version before this one since."""
+        return is_undone(self.session, self._newest, self.version)
 
     def mistakes(self) -> list[str]:
         """What stops the source from being published; nothing was written."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -14,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import committing, footers, log, marks
+from alluvium.delta import committing, footers, log, marks, tombstones
 from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
@@ -79,7 +80,7 @@ class PublishedFiles(jvm.SessionCopy):
     ) -> None:
         super().__init__(session)
         with self.active():
-            self._source = log.snapshot_of(session, source)
+            self._newest = self._source = log.snapshot_of(session, source)
             if version is not None and version != self._source.version():
                 self._source = self._source.deltaLog().getSnapshotAt(
                     version, self._none, self._none, False
@@ -202,7 +203,14 @@ class PublishedFiles(jvm.SessionCopy):
 
     def _name(self, vector: Any) -> str:
         """The name of a vector, as `_vector` has it."""
-        return "" if vector is None else str(vector.uniqueId()).replace(f"{self._root}/", "")
+        if vector is None:
+            return ""
+        if vector.isInline():
+            return (
+                "i"
+                + hashlib.md5(vector.pathOrInlineDv().encode(), usedforsecurity=False).hexdigest()
+            )
+        return str(vector.uniqueId()).replace(f"{self._root}/", "")
 
     def _entry(self, file: Any) -> Entry:
         """A published file, or one that `_labelled` gives, by its tag."""
@@ -264,10 +272,16 @@ class PublishedFiles(jvm.SessionCopy):
         )
 
     def _vector(self) -> Column:
-        """The name of a file's deletion vector, without the source's path; empty for none."""
+        """The name of a file's deletion vector, without the source's path; empty for none.
+
+        A hash of one that the log itself holds.
+        """
+        kind, place = (F.col(f"deletionVector.{one}") for one in ("storageType", "pathOrInlineDv"))
         vector = F.concat(
-            F.col("deletionVector.storageType"),
-            F.replace(F.col("deletionVector.pathOrInlineDv"), F.lit(f"{self._root}/"), F.lit("")),
+            kind,
+            F.when(kind == "i", F.md5(place)).otherwise(
+                F.replace(place, F.lit(f"{self._root}/"), F.lit(""))
+            ),
             F.coalesce(F.concat(F.lit("@"), F.col("deletionVector.offset")), F.lit("")),
         )
         return F.coalesce(vector, F.lit(""))
@@ -280,10 +294,13 @@ class PublishedFiles(jvm.SessionCopy):
         if not actions or not self._hides:
             return actions
         found = {action.path(): self._counted(action) for action in actions}
-        for path, touched in self._tombstones(list(found.values())):
+        transaction = self._transaction(self._snapshot)
+        for path, vector in tombstones.hidden(
+            self, self._source, transaction, list(found.values())
+        ):
             file = found.pop(path)
-            if not touched.isFullyReplaced():
-                found[path] = self._hiding(file, touched.newDeletionVector())
+            if vector is not None:
+                found[path] = self._hiding(file, vector)
         return list(found.values())
 
     def _counted(self, file: Any) -> Any:
@@ -325,46 +342,9 @@ class PublishedFiles(jvm.SessionCopy):
         """The file with a vector of ours, which its tag names beside the source's."""
         wide = fields(file.removeRows(vector, True, True)._1())
         tag = json.loads(wide["tags"][marks.PUBLISHED_TAG])
-        tag["own"] = str(vector.uniqueId())
+        tag["own"] = self._name(vector)
         wide["tags"][marks.PUBLISHED_TAG] = json.dumps(tag)
         return committing.action(self.session, "add", wide)
-
-    def _tombstones(self, actions: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-        """Of the files that hold tombstones, the path and Delta's `TouchedFileWithDV`.
-
-        Its vectors hide what the source's hide too, and lie beside the published table.
-        """
-        helper = self._object(_DELTA + "commands.DMLWithDeletionVectorsHelper$")
-        files = self._seq(actions)
-        index = self._jvm.org.apache.spark.sql.delta.files.TahoeBatchFileIndex(
-            self.spark,
-            "publish",
-            files,
-            self._source.deltaLog(),
-            self._source.deltaLog().dataPath(),
-            self._source,
-            False,
-        )
-        plan = self._source.deltaLog().createDataFrame(self._source, files, False, self._none)
-        scanned = helper.createTargetDfForScanningForMatches(
-            self.spark, plan.queryExecution().analyzed(), index
-        )
-        condition = (
-            self.spark.sessionState().sqlParser().parseExpression(f"coalesce(`{TOMBSTONE}`, false)")
-        )
-        with self.active():
-            touched = helper.findTouchedFiles(
-                self.spark,
-                self._transaction(self._snapshot),
-                True,
-                self._log,
-                scanned,
-                index,
-                condition,
-                "DELETE",
-            )
-        for one in jvm.items(touched):
-            yield one.fileLogEntry().path(), one
 
     def _actions(
         self, table: str, files: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]

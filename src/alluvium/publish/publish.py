@@ -29,9 +29,8 @@ class Published:
         version: of the published table, that shows it.
         files_added, files_removed: of the published table; both 0 where it showed the same rows.
         seconds: from the look at both tables to the commit.
-        tested: the version of the candidate that was to be published: an older one, where another
-            run was faster, or where a checkout holds the table.
-        is_held: whether a checkout holds it.
+        tested: the version of the candidate that was to be published.
+        stays: why it was not, so that the table shows what it showed; empty where it was.
         ends_hold: whether a checkout held it until now.
         is_dry_run: whether it is only what would be done.
     """
@@ -42,7 +41,7 @@ class Published:
     files_removed: int
     seconds: float
     tested: int
-    is_held: bool = False
+    stays: str = ""
     ends_hold: bool = False
     is_dry_run: bool = False
 
@@ -54,16 +53,8 @@ class Published:
         passed = f"{counted(tests, 'test')} passed" if tests else "not audited"
         will = "would be published" if self.is_dry_run else "published"
         shown = f"version {self.tested:,} of {candidate} {will}, {did}"
-        if self.is_held:
-            shown = (
-                f"version {self.tested:,} of {candidate} is not published, for a checkout holds"
-                f" version {self.source_version:,}"
-            )
-        elif self.tested < self.source_version:
-            shown = (
-                f"version {self.tested:,} of {candidate} is not published,"
-                f" for version {self.source_version:,} is already"
-            )
+        if self.stays:
+            shown = f"version {self.tested:,} of {candidate} is not published, for {self.stays}"
         ends = "; what a checkout held is let go" if self.ends_hold else ""
         return f"{name}: {passed} → {shown} in {self.seconds:.1f} s{ends}"
 
@@ -77,6 +68,7 @@ def publish(
     own: Mapping[str, str],
     hides: bool = True,
     *,
+    table_id: str | None = None,
     ends_hold: bool = False,
     dry_run: bool = False,
 ) -> Published:
@@ -91,13 +83,16 @@ def publish(
         note: JSON for the commit.
         own: properties of the published table.
         hides: whether rows that are marked `_deleted` are left out.
+        table_id: of the candidate at that version, where it is known: a table that was dropped and
+            made again has other rows in a version of the same number.
         ends_hold: whether a version that a checkout holds is moved on; else it stays.
         dry_run: tells what would be done, and does nothing.
 
     Raises:
         ValueError: the candidate cannot be published, or the target has rows of another origin.
             Nothing was written.
-        RuntimeError: somebody else published meanwhile; what they published stays.
+        RuntimeError: somebody else published meanwhile, or changed the candidate so that this
+            version is not to be shown, and nothing was shown before; what is there stays.
     """
     started = time.monotonic()
     # Before the table is made.
@@ -109,7 +104,7 @@ def publish(
         return Published(shows, 0, files, 0, time.monotonic() - started, shows, is_dry_run=True)
     if not dry_run:
         make_empty(session, source, target)
-    publisher = Publisher(session, source, target, version, own, hides)
+    publisher = _publisher(session, source, target, version, own, hides)
     if publisher.is_foreign:
         raise ValueError(
             f"{target} is there with rows that no publish brought. Nothing was changed."
@@ -119,9 +114,13 @@ def publish(
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     before = publisher.head
     shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
-    is_newer = before is not None and before.version > shows and publisher.is_of_source(before)
-    is_held = publisher.is_held and not ends_hold
-    if before is not None and (is_held or is_newer):
+    stays = _stays(publisher, table_id, ends_hold)
+    if stays and before is None:
+        raise RuntimeError(
+            f"{source}: version {shows} is not published, for {stays};"
+            " the next build publishes what it is now"
+        )
+    if stays:
         shows = before.version
     elif dry_run:
         moved = publisher.planned()
@@ -135,10 +134,47 @@ def publish(
         moved.files_removed,
         time.monotonic() - started,
         publisher.version,
-        is_held,
+        stays,
         publisher.is_held and ends_hold,
         dry_run,
     )
+
+
+def _publisher(
+    session: SparkSession,
+    source: str,
+    target: str,
+    version: int | None,
+    own: Mapping[str, str] | None,
+    hides: bool,
+) -> Publisher:
+    """Raises ValueError where the candidate has no such version."""
+    newest = log.version(session, source)
+    if version is not None and version > newest:
+        raise ValueError(f"{source} has no version {version}; its newest one is {newest}")
+    try:
+        return Publisher(session, source, target, version, own, hides)
+    except (Py4JJavaError, PySparkException) as error:
+        raise ValueError(
+            f"{source}: the log has version {version} no more; its newest one is {newest}"
+        ) from error
+
+
+def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
+    """Why a version is not to be shown, whatever its tests said; empty where it may be.
+
+    A slow run comes with a version that others have left behind since. What was written over is
+    shown, for it passed its tests, and a writer that is faster than they may not stop that for
+    ever. What was undone is not, nor what is older than readers see.
+    """
+    before = publisher.head
+    if table_id not in (None, publisher.table_id):
+        return "the table was dropped and made again since"
+    if before is not None and publisher.is_held and not ends_hold:
+        return f"a checkout holds version {before.version:,}"
+    if before is not None and before.version > publisher.version and publisher.is_of_source(before):
+        return f"version {before.version:,} is already"
+    return "the table was restored to an earlier one since" if publisher.is_undone else ""
 
 
 @contextmanager
@@ -179,15 +215,7 @@ def checkout(
     """
     if head(session, target) is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
-    newest = log.version(session, source)
-    if version > newest:
-        raise ValueError(f"{source} has no version {version}; its newest one is {newest}")
-    try:
-        publisher = Publisher(session, source, target, version, hides=hides)
-    except (Py4JJavaError, PySparkException) as error:
-        raise ValueError(
-            f"{source}: the log has version {version} no more; its newest one is {newest}"
-        ) from error
+    publisher = _publisher(session, source, target, version, None, hides)
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if missing := publisher.missing():
