@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -41,6 +40,6 @@ def is_undone(session: SparkSession, newest: Any, version: int) -> bool:
         info = {"operation": "RESTORE"} if lines is None else log.commit_info(lines[0])
         if info.get("operation") == "RESTORE":
             # NULL of a restore that was asked for by a time.
-            to = info.get("operationParameters", {}).get("version", "null")
-            restores[number] = json.loads(str(to))
+            to = (info.get("operationParameters") or {}).get("version")
+            restores[number] = None if to in (None, "null") else int(to)
     return lineage.is_undone(version, last, restores)

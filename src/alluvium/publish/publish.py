@@ -149,15 +149,16 @@ def _publisher(
     hides: bool,
 ) -> Publisher:
     """Raises ValueError where the candidate has no such version."""
-    newest = log.version(session, source)
-    if version is not None and version > newest:
-        raise ValueError(f"{source} has no version {version}; its newest one is {newest}")
     try:
         return Publisher(session, source, target, version, own, hides)
     except (Py4JJavaError, PySparkException) as error:
-        raise ValueError(
-            f"{source}: the log has version {version} no more; its newest one is {newest}"
-        ) from error
+        newest = log.version(session, source)
+        if version is None or version == newest:
+            raise
+        lost = f"has no version {version}"
+        if version < newest:
+            lost = f"lost the log of version {version}"
+        raise ValueError(f"{source} {lost}; its newest one is {newest}") from error
 
 
 def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:

@@ -175,6 +175,7 @@ class Publishing(SessionAdapter):
                     note,
                     _own_properties(node),
                     hides=keeps_tombstones(candidate),
+                    table_id=version.table_id,
                 )
             except (ValueError, RuntimeError) as error:
                 raise DbtRuntimeError(f"{node.name}: {error}") from error
