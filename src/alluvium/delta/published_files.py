@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from alluvium.delta import committing, footers, log, marks, tombstones
 from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
-from alluvium.delta.states import TOMBSTONE, absolute_path, absolute_vector
+from alluvium.delta.states import TOMBSTONE, absolute_path, absolute_vector, id_of, unique_id
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
@@ -203,14 +202,7 @@ class PublishedFiles(jvm.SessionCopy):
 
     def _name(self, vector: Any) -> str:
         """The name of a vector, as `_vector` has it."""
-        if vector is None:
-            return ""
-        if vector.isInline():
-            return (
-                "i"
-                + hashlib.md5(vector.pathOrInlineDv().encode(), usedforsecurity=False).hexdigest()
-            )
-        return str(vector.uniqueId()).replace(f"{self._root}/", "")
+        return "" if vector is None else id_of(vector).replace(f"{self._root}/", "")
 
     def _entry(self, file: Any) -> Entry:
         """A published file, or one that `_labelled` gives, by its tag."""
@@ -272,19 +264,9 @@ class PublishedFiles(jvm.SessionCopy):
         )
 
     def _vector(self) -> Column:
-        """The name of a file's deletion vector, without the source's path; empty for none.
-
-        A hash of one that the log itself holds.
-        """
-        kind, place = (F.col(f"deletionVector.{one}") for one in ("storageType", "pathOrInlineDv"))
-        vector = F.concat(
-            kind,
-            F.when(kind == "i", F.md5(place)).otherwise(
-                F.replace(place, F.lit(f"{self._root}/"), F.lit(""))
-            ),
-            F.coalesce(F.concat(F.lit("@"), F.col("deletionVector.offset")), F.lit("")),
-        )
-        return F.coalesce(vector, F.lit(""))
+        """The name of a file's deletion vector, without the source's path; empty for none."""
+        vector = unique_id(F.col("deletionVector"))
+        return F.coalesce(F.replace(vector, F.lit(f"{self._root}/"), F.lit("")), F.lit(""))
 
     # What is written ------------------------------------------------------------------------
 
