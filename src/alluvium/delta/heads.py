@@ -37,9 +37,9 @@ def is_undone(session: SparkSession, newest: Any, version: int) -> bool:
     last = int(newest.version())
     commits = log.commits_of(session, newest, version)
     for number, lines in zip(range(last, version, -1), commits, strict=False):
-        info = {"operation": "RESTORE"} if lines is None else log.commit_info(lines[0])
-        if info.get("operation") == "RESTORE":
+        info = {} if lines is None else log.commit_info(lines[0])
+        if lines is None or info.get("operation") == "RESTORE":
             # NULL of a restore that was asked for by a time.
-            to = (info.get("operationParameters") or {}).get("version")
-            restores[number] = None if to in (None, "null") else int(to)
+            to = str((info.get("operationParameters") or {}).get("version"))
+            restores[number] = int(to) if to.isdecimal() else None
     return lineage.is_undone(version, last, restores)

@@ -115,12 +115,12 @@ def publish(
     before = publisher.head
     shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
     stays = _stays(publisher, table_id, ends_hold)
-    if stays and before is None:
-        raise RuntimeError(
-            f"{source}: version {shows} is not published, for {stays};"
-            " the next build publishes what it is now"
-        )
     if stays:
+        if before is None:
+            raise RuntimeError(
+                f"{source}: version {shows} is not published, for {stays};"
+                " the next build publishes what it is now"
+            )
         shows = before.version
     elif dry_run:
         moved = publisher.planned()
