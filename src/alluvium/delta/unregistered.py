@@ -76,8 +76,15 @@ def register(session: SparkSession, name: str, location: str, *, managed: bool) 
     managed: whether dropping the table is to delete its files, as for one without a location.
     """
     session.sql(f"create table {name} using delta location {literal(location)}")
-    if not managed:
-        return
+    if managed:
+        manage(session, name)
+
+
+def manage(session: SparkSession, name: str) -> None:
+    """Let the files of a table that was made with a location go with it when it is dropped.
+
+    name: quoted, with its schema.
+    """
     # Spark creates no managed table over files. The entry of the external one says it all but that.
     state = session._jsparkSession.sessionState()
     catalog = state.catalog()

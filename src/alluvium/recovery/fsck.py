@@ -10,6 +10,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium.delta import dependents
+from alluvium.delta.dependents import Dependent
 from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.needed_files import NeededFiles, plain
 from alluvium.engine.files import Files
@@ -17,7 +19,7 @@ from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery import streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table
+from alluvium.recovery.tables import Table, with_tags
 from alluvium.wording import counted
 
 # Files whose rows are read for a look at the statistics, unless all are asked for.
@@ -96,6 +98,7 @@ class Fsck:
         started = time.monotonic()
         chosen = [self._by_name[name] for name in names] if names is not None else self._tables
         found = []
+        chosen = list(with_tags(self._session, chosen))
         for number, table in enumerate(chosen, 1):
             self._say(f"{table.name} ({number} of {len(chosen)})")
             found += [(table.name, one) for one in self.of_table(table)]
@@ -155,16 +158,46 @@ class Fsck:
             columns, looked = state.wrong_bounds(None if self._full else SAMPLE)
             self._sampled += looked
             yield from findings.of_bounds(columns, looked, state.count)
-        yield from findings.orphans(*state.orphans(self._dependents(table)))
+        try:
+            entries = dependents.noted(self._session, state.root)
+        except ValueError as error:
+            yield Finding(
+                "the register of the tables that show its files cannot be read",
+                f"no vacuum deletes anything. {error}",
+                "to delete that file, if nothing needs these files",
+            )
+            return
+        yield from self._of_register(entries)
+        others = {plain(one.location) for one in entries}
+        others |= {plain(one.place) for one in self._tables if one.shows == table.name}
+        yield from findings.orphans(*state.orphans(self._states(others)))
 
-    def _dependents(self, table: Table) -> Iterator[NeededFiles]:
-        """The states of the tables that show files of this one."""
-        for one in self._tables:
-            if one.shows == table.name and LogFolder(self._session, one.place).exists():
+    def _of_register(self, entries: Iterable[Dependent]) -> Iterator[Finding]:
+        """What is to be known of tables that the register of a folder names."""
+        for one in entries:
+            place = plain(one.location)
+            [new] = new_places(self._store, self._homes, [place]).values() or [None]
+            if new is not None:
+                yield Finding(
+                    f"the register names {one} in {place}",
+                    "that is another home: a vacuum would delete what the one of this home needs",
+                    RECOVER,
+                )
+            elif not LogFolder(self._session, place).exists():
+                yield Finding(
+                    f"the register names {one}, which is gone",
+                    "a vacuum takes the entry away when it is older than a day",
+                    is_damage=False,
+                )
+
+    def _states(self, places: Iterable[str]) -> Iterator[NeededFiles]:
+        """The states of other tables; what cannot be read is told where it is looked at."""
+        for place in sorted(places):
+            if LogFolder(self._session, place).exists():
                 try:
-                    yield NeededFiles(self._session, one.place)
+                    yield NeededFiles(self._session, place)
                 except (PySparkException, Py4JError):
-                    continue  # its own line tells it
+                    continue
 
     def _of_paths(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
         places = new_places(self._store, self._homes, state.outside())

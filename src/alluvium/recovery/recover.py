@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import heads, log, unregistered
+from alluvium.delta import dependents, heads, log, unregistered
 from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.needed_files import NeededFiles, plain
 from alluvium.delta.published import Publisher
 from alluvium.delta.relocated import Relocation
 from alluvium.delta.setting_back import SettingBack, touched
 from alluvium.engine.files import Files
-from alluvium.names import quoted
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
 from alluvium.recovery import streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table
+from alluvium.recovery.tables import Table, with_tags
 from alluvium.wording import counted
 
 # Beside the log of a table: what was moved out of it.
@@ -38,6 +38,9 @@ class Recovery:
         dry_run: only says what would be done.
         say: tells a line while the work goes on.
         now: the time.
+
+    Attributes:
+        left: names of tables with which something could not be done.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Recovery:
         self._does, self._say = not dry_run, say
         self._files = Files(session)
         self._stamp = datetime.fromtimestamp(now(), UTC).strftime("%Y%m%dT%H%M%SZ")
+        self.left: list[str] = []
         # Candidates that are another version since, or going to be.
         self._moved: set[str] = set()
 
@@ -65,6 +69,7 @@ class Recovery:
         wanted = set(self._by_name if names is None else names)
         chosen = [one for one in self._tables if {one.name, one.shows} & wanted]
         lines = []
+        chosen = list(with_tags(self._session, chosen))
         for number, table in enumerate(chosen, 1):
             self._say(f"{table.name} ({number} of {len(chosen)})")
             try:
@@ -72,6 +77,7 @@ class Recovery:
             except (ValueError, PySparkException, Py4JError) as error:
                 text = str(getattr(error, "java_exception", None) or error).splitlines()[0]
                 lines.append(f"{table.name}: nothing could be done: {text}")
+                self.left.append(table.name)
         return lines
 
     def _of_table(self, table: Table) -> Iterator[str]:
@@ -93,9 +99,10 @@ class Recovery:
             yield self._told("registers", "it with the metastore again")
             if self._does:
                 self._register(table)
+        yield from self._of_register(table)
         if table.shows is None:
-            yield from self._of_files(table)
             yield from self._of_paths(table)
+            yield from self._of_files(table)
         else:
             yield from self._of_published(table, self._by_name[table.shows])
         if table.checkpoint is not None:
@@ -142,7 +149,7 @@ class Recovery:
     def _note(self, table: Table, message: str) -> None:
         """A commit that changes nothing, and says what happened."""
         SettingBack(
-            self._session, _by_path(table), NeededFiles(self._session, table.place).version
+            self._session, table.by_path, NeededFiles(self._session, table.place).version
         ).commit(message)
 
     def _register(self, table: Table) -> None:
@@ -158,6 +165,9 @@ class Recovery:
         if not bad:
             return
         number = counted(len(bad), "data file")
+        if table.is_tag:
+            yield f"{number} cannot be read, and a tag has no other version; accepted: a backup"
+            return
         version = self._without(table, state, bad)
         if version is None:
             yield (
@@ -175,7 +185,7 @@ class Recovery:
         self._moved.add(table.name)
         if self._does:
             message = f"alluvium.recover: back to version {version}; {number} cannot be read"
-            SettingBack(self._session, _by_path(table), version).commit(message)
+            SettingBack(self._session, table.by_path, version).commit(message)
         if table.checkpoint is not None:
             yield from self._begin_again(table, "what it read is read again")
 
@@ -213,9 +223,10 @@ class Recovery:
             )
         if not found:
             return
-        move = Relocation(self._session, _by_path(table), found)
+        move = Relocation(self._session, table.by_path, found)
         missing = move.missing()
         if missing:
+            self.left.append(table.name)
             yield (
                 f"it shows files in {findings.named(sorted(found))}, of which"
                 f" {counted(len(missing), 'file')} did not come along ({_name(missing[0])});"
@@ -228,6 +239,23 @@ class Recovery:
         )
         if self._does:
             move.commit("alluvium.recover: the files of this home")
+
+    def _of_register(self, table: Table) -> Iterator[str]:
+        """Let a vacuum know the tables of this home that show files of the table."""
+        root = NeededFiles(self._session, table.place).root
+        moved = []
+        for one in dependents.noted(self._session, root):
+            [new] = new_places(self._files, self._homes, [plain(one.location)]).values() or [None]
+            if new is not None:
+                moved.append((one, replace(one, location=new)))
+        if not moved:
+            return
+        names = findings.named([str(one) for one, _ in moved])
+        yield self._told("notes", f"where {names} lies now, which shows its files")
+        if self._does:
+            for old, now in moved:
+                dependents.note(self._session, now, [root])
+                dependents.forget(self._session, old, [root])
 
     def _new_places(self, state: NeededFiles) -> dict[str, str | None]:
         return new_places(self._files, self._homes, state.outside())
@@ -261,8 +289,8 @@ class Recovery:
         if self._does:
             publisher = Publisher(
                 self._session,
-                _by_path(candidate),
-                _by_path(table),
+                candidate.by_path,
+                table.by_path,
                 version,
                 hides=table.hides,
                 whole=True,
@@ -298,10 +326,6 @@ class Recovery:
             return f"{verb} {what}"
         plain_verb = {"goes back": "go back"}.get(verb, verb[:-1])
         return f"would {plain_verb} {what}"
-
-
-def _by_path(table: Table) -> str:
-    return f"delta.{quoted(table.place)}"
 
 
 def _name(path: str) -> str:

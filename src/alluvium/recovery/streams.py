@@ -12,7 +12,6 @@ from alluvium.ingest.checkpoint import POINTER, Checkpoint
 from alluvium.ingest.spec import StreamError
 from alluvium.ingest.target import highest_batch
 from alluvium.merge import progress
-from alluvium.names import quoted
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery.tables import Table
 
@@ -25,7 +24,7 @@ _HELPS = f"{RECOVER}, which moves the checkpoint away: the next run reads what t
 def of_checkpoint(session: SparkSession, table: Table) -> Finding | None:
     """What is to be known of the checkpoint of a streaming table; None where both agree."""
     files, root = Files(session), str(table.checkpoint)
-    relation = f"delta.{quoted(table.place)}"
+    relation = table.by_path
     if log.version(session, relation) == 0:
         return None
     place = checkpoints.load(files, root)
@@ -66,10 +65,12 @@ def _forgets(session: SparkSession, relation: str) -> bool:
 
 def of_progress(session: SparkSession, table: Table, events: list[Table]) -> Finding | None:
     """What is to be known of a merged table beside the streaming tables that it reads."""
-    merged = progress.read(session, f"delta.{quoted(table.place)}", table.model)
-    if merged is None or not events:
+    if not events:
         return None
-    newest = max(highest_batch(session, f"delta.{quoted(one.place)}") for one in events)
+    merged = progress.read(session, table.by_path, table.model)
+    if merged is None:
+        return None
+    newest = max(highest_batch(session, one.by_path) for one in events)
     if merged <= newest:
         return None
     names = ", ".join(one.name for one in events)

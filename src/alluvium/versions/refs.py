@@ -21,7 +21,7 @@ from alluvium.delta.dependents import Dependent
 from alluvium.delta.refs import Ref
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
-from alluvium.names import did_you_mean, quoted
+from alluvium.names import did_you_mean, literal, quoted
 from alluvium.versions.points import Point
 from alluvium.wording import counted
 
@@ -165,7 +165,12 @@ def clone(
         session.sql(f"drop table if exists {table}")
         Files(session).delete(location)
 
-    return made.make(location, lambda: made.clone(table), undo, dry_run)
+    def clone() -> None:
+        # Without a location Delta would take `%20` of a schema's for part of a folder's name.
+        made.clone(table, location)
+        unregistered.manage(session, table)
+
+    return made.make(location, clone, undo, dry_run)
 
 
 class _Making(jvm.SessionCopy):
@@ -189,14 +194,15 @@ class _Making(jvm.SessionCopy):
         self._point = replace(point, version=version)
         self._ref = Ref(kind, name, "", point.table, version, message, author, None)
 
-    def clone(self, target: str) -> None:
+    def clone(self, target: str, location: str | None = None) -> None:
         """Delta's own, with a note of what it is."""
         said = ("kind", "name", "message", "author", "table", "version")
         note = {name: getattr(self._ref, name) for name in said}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
         self.set(_ANY_AGE, "false")
         with self.active():
-            self.spark.sql(f"create table {target} shallow clone {self._point.sql()}")
+            where = "" if location is None else f" location {literal(location)}"
+            self.spark.sql(f"create table {target} shallow clone {self._point.sql()}{where}")
 
     def make(
         self, location: str, clone: Callable[[], None], undo: Callable[[], None], dry_run: bool

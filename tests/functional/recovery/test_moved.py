@@ -12,11 +12,14 @@ from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from pyspark.sql import SparkSession
 
+from alluvium.delta.dependents import noted
 from alluvium.delta.published import Publisher
 from alluvium.publish.publish import publish
 from alluvium.recovery.fsck import Fsck, Report
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
+from alluvium.versions import refs
+from alluvium.versions.points import Point
 
 pytestmark = pytest.mark.spark
 
@@ -41,8 +44,9 @@ class Home:
         sql("update moved.wap set _deleted = true where id = 11")
         sql("delete from moved.wap where id in (0, 12)")
         publish(self.spark, "moved.wap", "moved.shown", None, {}, {})
-        # Without a location Delta would take `an%20old%20home` for the folder.
-        sql(f"create table moved.clone shallow clone moved.wap location '{self.place('clone')}'")
+        point = Point("moved.wap", None)
+        refs.clone(self.spark, point, "moved.clone", schema="moved")
+        refs.tag(self.spark, point, "good")
         sql("delete from moved.clone where id in (20, 21)")
 
     def place(self, name: str) -> Path:
@@ -97,6 +101,7 @@ CLONE = [one for one in WAP if one not in (20, 21)]
 SHOWN = [one for one in WAP if one != 11]
 
 
+@pytest.mark.slow
 def test_a_home_in_another_place(old: Home, tmp_path: Path) -> None:
     report = old.fsck()
     assert report.damaged == [], report.lines()
@@ -106,14 +111,16 @@ def test_a_home_in_another_place(old: Home, tmp_path: Path) -> None:
     before = old.content()
 
     report = new.fsck()
-    assert report.damaged == ["clone", "shown"]
-    for name in ("clone", "shown"):
+    assert report.damaged == ["wap", "wap (tag good)", "clone", "shown"]
+    for kind in ("clone", "tag"):
+        assert any(f"wap: the register names {kind} " in line for line in report.lines())
+    for name in ("wap (tag good)", "clone", "shown"):
         assert any(
             line.startswith(f"{name}: it shows files in file:{old.place('wap')}")
             for line in report.lines()
         )
     kept = new.content()
-    assert all(": would show " in line for line in new.recover(dry_run=True))
+    assert all(": would " in line for line in new.recover(dry_run=True))
     assert new.content() == kept
     lines = new.recover()
     assert (
@@ -124,11 +131,16 @@ def test_a_home_in_another_place(old: Home, tmp_path: Path) -> None:
     assert new.fsck().damaged == []
     assert old.content() == before
 
+    locations = {one.location for one in noted(old.spark, f"file:{new.place('wap')}")}
+    assert locations == {f"file:{new.place(name)}" for name in ("clone", "wap/_alluvium/tags/good")}
+
     # The original may change, and go: the copy reads and writes its own.
     shutil.rmtree(old.root)
     old.spark.sql("select 1").collect()
     assert (new.rows("wap"), new.rows("clone"), new.rows("shown")) == (WAP, CLONE, SHOWN)
-    assert all(new.read_from(name) == {str(new.root)} for name in ("clone", "shown"))
+    assert new.rows("wap/_alluvium/tags/good") == WAP
+    for name in ("clone", "shown", "wap/_alluvium/tags/good"):
+        assert new.read_from(name) == {str(new.root)}
     wap, shown = (f"delta.`{new.place(name)}`" for name in ("wap", "shown"))
     old.spark.sql(f"insert into {wap} values (30, 'new', false, 'p 0+%')")
     Publisher(old.spark, wap, shown).publish({})
@@ -146,7 +158,7 @@ def test_a_publish_in_another_place(old: Home, tmp_path: Path) -> None:
     assert new.read_from("shown") == {str(new.root)}
     # The clone reads nothing, and fsck says so.
     report = new.fsck()
-    assert report.damaged == ["clone"]
+    assert report.damaged == ["wap", "wap (tag good)", "clone"]
     lines = report.lines()
     assert any("data files that the log needs are missing" in line for line in lines), lines
     new.recover()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dbt.adapters.base import available
 
+from alluvium.engine import session as engine
 from alluvium.recovery.fsck import Fsck, Report
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
@@ -69,6 +70,8 @@ class Recovering(SessionAdapter):
                 say=_Progress("alluvium.recover"),
             )
             lines = recovery.run(_chosen(tables, models))
+            if models is None and not dry_run and not recovery.left:
+                engine.arrived(self._home)
             if models is None and (views := project_tables.missing_views(session, self.nodes)):
                 lines.append(
                     f"{', '.join(views)}: the metastore does not know these views, and views have"
