@@ -110,14 +110,20 @@ class Publisher(PublishedFiles):
         with self.active():
             found, metadata = self._steps, self._metadata()
             removed, added = self._published(found.goes), self._added(found.comes)
+            same = self._same(removed, added)
+            removed, added = (
+                [file for file in files if file.path() not in same] if same else files
+                for files in (removed, added)
+            )
+            relabelled = [*found.relabelled, *sorted(same)]
             self._hold = hold
             new = metadata is not None or self.head is None or hold not in (None, self.is_held)
             changes = bool(removed or added or new)
             # What changes no row comes first: after a kill the table shows what it showed, in files
             # of which the source still has each, and the next publish finds the rest.
             due: list[Callable[[bool], None]] = []
-            if found.relabelled:
-                due.append(lambda last: self._relabel(found.relabelled, note, last))
+            if relabelled:
+                due.append(lambda last: self._relabel(relabelled, note, last))
             if found.moved_in:
                 due.append(lambda last: self._move(found, note, last))
             if changes:
@@ -127,6 +133,20 @@ class Publisher(PublishedFiles):
         return Moved(
             self.shown, len(added) + len(found.moved_in), len(removed) + len(found.moved_out)
         )
+
+    def _same(self, removed: Sequence[Any], added: Sequence[Any]) -> set[str]:
+        """Paths of files that hide the same rows as before, by a vector of the same name.
+
+        So does a file of which a row that was hidden as a tombstone is deleted. Delta takes one
+        name in one commit once.
+        """
+        if not removed:
+            return set()
+        before, after = (
+            {(file.path(), self._name(file.deletionVector())) for file in files}
+            for files in (removed, added)
+        )
+        return {path for path, _ in before & after}
 
     def _move(self, found: Steps, note: Mapping[str, Any], is_last: bool) -> None:
         """Put what compactions wrote in the place of what they read: no row changes."""
