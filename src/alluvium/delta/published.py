@@ -12,15 +12,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks
+from alluvium.delta import committing, dependents, log, marks
+from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_undone
 from alluvium.delta.layout_commits import fields
-from alluvium.delta.published_files import PublishedFiles
+from alluvium.delta.published_files import FEW, PublishedFiles
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
+from alluvium.wording import counted
 
 _DELTA = "org.apache.spark.sql.delta."
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
@@ -70,6 +73,7 @@ class Publisher(PublishedFiles):
         super().__init__(session, source, target, version, hides, whole)
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._hold: bool | None = None
+        self._target = target
         self._app = marks.PUBLISHED + self.table_id
 
     @property
@@ -93,6 +97,14 @@ class Publisher(PublishedFiles):
         paths = (file.absolutePath(self._log) for file in self._labelled(_coming(self._steps)))
         return [str(path) for path in paths if not path.getFileSystem(conf).exists(path)]
 
+    def endangered(self) -> str | None:
+        """After a publish of an old version: why its files may not stay; None where they do."""
+        if going_on := dependents.vacuums(self.session, [self._root]):
+            return f"a vacuum goes on that may delete what it needs ({going_on[0]})"
+        if missing := self.missing():
+            return f"VACUUM deleted {counted(len(missing), 'file')}, such as {missing[0]}"
+        return None
+
     def planned(self) -> Moved:
         """What a publish would do, at most: files full of tombstones do not come."""
         gone = len(self._steps.goes) + len(self._steps.moved_out)
@@ -110,6 +122,7 @@ class Publisher(PublishedFiles):
         with self.active():
             found, metadata = self._steps, self._metadata()
             removed, added = self._published(found.goes), self._added(found.comes)
+            self._note_dependent([*found.comes, *found.moved_in], added)
             same = self._same(removed, added)
             removed, added = (
                 [file for file in files if file.path() not in same] if same else files
@@ -147,6 +160,20 @@ class Publisher(PublishedFiles):
             for files in (removed, added)
         )
         return {path for path, _ in before & after}
+
+    def _note_dependent(self, paths: Sequence[str], added: Sequence[Any]) -> None:
+        """Note this table in each folder that its files lie in, before they are its own."""
+        this = Dependent("published", self._target, log.qualified(self._log))
+        if len(paths) > FEW or not dependents.is_noted(self.session, this, self._root):
+            # One that an earlier release made was noted nowhere.
+            folders = dependents.roots(self.session, self._source)
+        else:
+            vectors = (file.deletionVector() for file in added)
+            named = [one.pathOrInlineDv() for one in vectors if one and one.storageType() == "p"]
+            lie_in = (unquote(path).rpartition("/")[0] for path in (*paths, *named))
+            folders = dependents.roots_of(self.session, lie_in, self._root)
+        new = (one for one in folders if not dependents.is_noted(self.session, this, one))
+        dependents.note(self.session, this, new)
 
     def _move(self, found: Steps, note: Mapping[str, Any], is_last: bool) -> None:
         """Put what compactions wrote in the place of what they read: no row changes."""

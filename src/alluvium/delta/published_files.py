@@ -26,7 +26,7 @@ from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 _DELTA = "org.apache.spark.sql.delta."
 # Commits that are read one by one, and paths that a filter names; of more, whole states are looked
 # at.
-_FEW = 64
+FEW = 64
 
 
 def _other_tags() -> Column:
@@ -165,7 +165,7 @@ class PublishedFiles(jvm.SessionCopy):
         if self._whole or head is None or head.table_id != self.table_id:
             return None
         number = self.version - head.version
-        if not 0 <= number <= _FEW or not self._is_ours():
+        if not 0 <= number <= FEW or not self._is_ours():
             return None
         found = _Changed()
         commits = islice(log.commits_of(self.session, self._source), number)
@@ -218,7 +218,7 @@ class PublishedFiles(jvm.SessionCopy):
         Each of its commits says which version it was made beside: nobody came between.
         """
         version = self.shown
-        for lines in islice(log.commits_of(self.session, self._snapshot), _FEW):
+        for lines in islice(log.commits_of(self.session, self._snapshot), FEW):
             actions = list(map(json.loads, lines or ()))
             infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
             note = log.noted(next(infos, None), marks.PUBLISH_NOTE)
@@ -240,7 +240,7 @@ class PublishedFiles(jvm.SessionCopy):
         absolute = self._object(_DELTA + "util.DeltaFileOperations$")
         files = self._source.allFiles()
         changed = self._changed
-        if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= _FEW:
+        if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= FEW:
             written = (changed.written[path] for path in paths)
             files = files.filter(self._functions.col("path").isin(self._seq(written)))
         files = absolute.makePathsAbsolute(self._root, files).toDF()
@@ -338,7 +338,7 @@ class PublishedFiles(jvm.SessionCopy):
         known = self._known[table]
         due = [path for path in paths if path not in known]
         if due:
-            if len(due) <= _FEW:
+            if len(due) <= FEW:
                 kept = files(due).where(F.col("path").isin(due))
             else:
                 chosen = self.session.createDataFrame([(path,) for path in due], "path string")

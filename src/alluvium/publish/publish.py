@@ -214,7 +214,8 @@ def checkout(
         ValueError: nothing was published yet, or that version is not there. Nothing was changed.
         RuntimeError: somebody else published meanwhile; what they published stays.
     """
-    if head(session, target) is None:
+    before = head(session, target)
+    if before is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
     publisher = _publisher(session, source, target, version, None, hides)
     if mistakes := publisher.mistakes():
@@ -226,8 +227,19 @@ def checkout(
         )
     if dry_run:
         return publisher.planned()
+    newest, was_held = log.version(session, source), publisher.is_held
     with _alone(session, target):
-        return publisher.publish({"checkout": True}, hold)
+        moved = publisher.publish({"checkout": True}, hold)
+    # Of the newest version nobody deletes a file.
+    if version != newest and (why := publisher.endangered()):
+        with _alone(session, target):
+            back = Publisher(session, source, target, before.version, hides=hides)
+            back.publish({"checkout": True}, was_held)
+        raise ValueError(
+            f"{source}: version {version}: {why}. {target} shows version {before.version} again;"
+            " accepted: a newer version, or again when no vacuum goes on"
+        )
+    return moved
 
 
 def make_empty(session: SparkSession, source: str, target: str) -> None:

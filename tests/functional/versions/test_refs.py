@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from alluvium.delta import dependents, log, marks, pinned
 from alluvium.delta import refs as delta_refs
 from alluvium.delta.dependents import Dependent
+from alluvium.delta.heads import is_held
+from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
 
@@ -165,3 +167,39 @@ def test_points(spark: SparkSession) -> None:
     for batch in (2, 8):
         with pytest.raises(ValueError, match=rf"no batch {batch}; accepted: 3 to 7"):
             resolve(spark, table, batch=batch)
+
+
+def test_published_tables_are_noted(spark: SparkSession) -> None:
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    origin = Kept(spark, "origin", AT_ONCE)
+    origin.insert(1, 2)
+    origin.delete(2)
+    # The candidate is a clone: what is published lies in two folders.
+    refs.clone(spark, Point(origin.name), "candidate", schema="versions")
+    candidate, shown = "versions.candidate", "versions.candidate_shown"
+    publish(spark, candidate, shown, None, {}, {})
+    for table in (origin.name, candidate):
+        noted = dependents.noted(spark, location_of(spark, table))
+        assert shown in [one.name for one in noted if one.kind == "published"]
+    # One that an earlier release made is noted by the next publish, whatever that brings.
+    register = origin.folder.parent / "candidate/_alluvium/dependents"
+    for entry in register.iterdir():
+        entry.unlink()
+    publish(spark, candidate, shown, None, {}, {})
+    assert [one.name for one in dependents.noted(spark, f"file:{register.parents[1]}")] == [shown]
+    # Back to a version while a vacuum goes on: it may delete that one's files.
+    spark.sql(f"insert into {candidate} values (5, 'five', false)")
+    publish(spark, candidate, shown, None, {}, {})
+    with (
+        dependents.vacuuming(spark, f"file:{register.parents[1]}"),
+        pytest.raises(ValueError, match=r"a vacuum goes on .* shows version 1 again"),
+    ):
+        checkout(spark, candidate, shown, 0, hold=True)
+    assert rows_of(spark, shown) == {1: "n1", 5: "five"}
+    assert not is_held(log.snapshot_of(spark, shown))
+    checkout(spark, candidate, shown, 0, hold=True)
+    for table in (origin.name, candidate):
+        spark.sql(f"alter table {table} set tblproperties ({AT_ONCE})")
+        spark.sql(f"delete from {table}")
+        pinned.vacuum(spark, table)
+    assert rows_of(spark, shown) == {1: "n1"}

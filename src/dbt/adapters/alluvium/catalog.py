@@ -25,6 +25,7 @@ class Table:
     is_view: bool
     provider: str | None
     location: str | None = None
+    is_managed: bool = False
 
 
 def tables(session: SparkSession, schema: str) -> list[Table]:
@@ -84,6 +85,7 @@ def _table(table: Any) -> Table:
     return Table(
         name=table.identifier().table(),
         is_view=table.tableType().name() == "VIEW",
+        is_managed=table.tableType().name() == "MANAGED",
         provider=provider.get().lower() if provider.isDefined() else None,
     )
 

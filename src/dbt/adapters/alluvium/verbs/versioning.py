@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dbt.adapters.base import available
+from dbt.adapters.base import BaseRelation, available
 from dbt_common.exceptions import DbtRuntimeError
 
-from alluvium.delta import log, pinned
+from alluvium.delta import dependents, log, pinned
 from alluvium.delta.dependents import Dependent
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
@@ -18,6 +18,9 @@ from dbt.adapters.alluvium import audit, catalog, live
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
+
+# Dependents that a message names.
+_NAMED = 5
 
 
 @contextmanager
@@ -193,6 +196,37 @@ class Versioning(Publishing):
             ]
             others = [*pinned.clones(session, folder, tables), *self._shows(table)]
             return pinned.vacuum(session, table, others, dry_run=dry_run)
+
+    def drop_relation(self, relation: BaseRelation) -> None:
+        """Drop a table or view, unless other tables need files that would go with it.
+
+        Raises:
+            DbtRuntimeError: They do, or it is not known; nothing was dropped.
+        """
+        if relation.is_table and relation.schema:
+            self._check_droppable(relation)
+        super().drop_relation(relation)
+
+    def _check_droppable(self, relation: BaseRelation) -> None:
+        session = self._handle.session
+        who = f"{relation.render()} is not dropped"
+        with _mistakes(who):
+            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            # An external table leaves its files.
+            if found is None or not (found.is_managed and found.provider == "delta"):
+                return
+            folder = log.qualified(log.delta_log(session, relation.render()))
+            needing = [
+                one
+                for one in dependents.living(session, folder)
+                if one.kind == "tag" or not dependents.needed(session, one, folder).isEmpty()
+            ]
+        if needing:
+            names = ", ".join(map(str, needing[:_NAMED])) + (", …" if needing[_NAMED:] else "")
+            raise DbtRuntimeError(
+                f"{who}: its files are needed by {names}. Nothing was changed. Accepted: to drop"
+                " those tables first, and to untag tags; or another alias for the model"
+            )
 
     def _shows(self, table: str) -> list[Dependent]:
         """The project's published models that show a table, and were built."""
