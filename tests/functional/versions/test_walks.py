@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import pytest
 from functional.versions.kept import Rows, rows_of
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import dependents, log, pinned
-from alluvium.delta.heads import head_of
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
@@ -109,7 +109,6 @@ class Walk:
         publish(self.spark, live.name, shown, None, {}, {})
         made = self.tables.setdefault(shown, Live(shown, {}, True))
         made.rows = dict(live.rows)
-        made.versions = made.versions or {}
         made.versions[log.version(self.spark, shown)] = made.rows
 
     def checkout(self, live: Live) -> None:
@@ -120,9 +119,6 @@ class Walk:
         checkout(self.spark, live.name, shown.name, at, hold=False)
         shown.rows = live.versions[at]
         shown.versions[log.version(self.spark, shown.name)] = shown.rows
-        head = head_of(log.snapshot_of(self.spark, shown.name))
-        assert head is not None
-        assert head.version == at
 
     def drop(self, live: Live) -> None:
         """As a person may: what nobody needs."""
@@ -203,7 +199,7 @@ def test_a_walk(spark: SparkSession) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_long_walks(spark: SparkSession, seed: int) -> None:
-    assert walk(spark, seed, 60).took
+    assert walk(spark, seed, 40).took
 
 
 def test_without_the_register_it_would_break(spark: SparkSession) -> None:
@@ -215,6 +211,7 @@ def test_without_the_register_it_would_break(spark: SparkSession) -> None:
     made.delete(origin)
     made.compact(origin)
     spark.sql(f"vacuum {origin.name}")
-    with pytest.raises((AssertionError, Exception)) as error:
+    with pytest.raises(
+        (PySparkException, Py4JJavaError), match=r"(?i)file.*not.*exist|FILE_NOT_EX"
+    ):
         made.check()
-    assert not isinstance(error.value, Py4JJavaError) or "FileNotFound" in str(error.value)
