@@ -147,12 +147,17 @@ def old_files(session: SparkSession, snapshot: Any) -> list[str]:
     old = then.join(now.select("path", "_vector"), ["path", "_vector"], "left_anti")
     encoder = jvm.scala_object(session, _DELTA + "implicits.package$").addFileEncoder()
     whole = old.select(*snapshot.allFiles().toDF().columns())
+    return paths(table_log, getattr(whole._jdf, "as")(encoder).collectAsList())
+
+
+def paths(table_log: Any, actions: Iterable[Any]) -> list[str]:
+    """Absolute paths of files of a table, and of their deletion vectors."""
     found = []
-    for file in getattr(whole._jdf, "as")(encoder).collectAsList():
+    for file in actions:
         found.append(str(file.absolutePath(table_log).toString()))
-        vector_of = file.deletionVector()
-        if vector_of is not None and vector_of.isOnDisk():
-            found.append(str(vector_of.absolutePath(table_log.dataPath()).toString()))
+        vector = file.deletionVector()
+        if vector is not None and vector.isOnDisk():
+            found.append(str(vector.absolutePath(table_log.dataPath()).toString()))
     return found
 
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, dependents, log, marks
+from alluvium.delta import committing, dependents, log, marks, pinned
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_undone
 from alluvium.delta.layout_commits import fields
@@ -92,10 +92,9 @@ class Publisher(PublishedFiles):
         return list(properties.mistakes(source, target if self.head is not None else None))
 
     def missing(self) -> list[str]:
-        """Files that a publish would bring, and that are gone."""
-        conf = self._log.newDeltaHadoopConf()
-        paths = (file.absolutePath(self._log) for file in self._labelled(_coming(self._steps)))
-        return [str(path) for path in paths if not path.getFileSystem(conf).exists(path)]
+        """Files and vectors that a publish would bring, and that are gone."""
+        files = self._labelled(_coming(self._steps))
+        return pinned.gone(self.session, pinned.paths(self._log, files))
 
     def endangered(self) -> str | None:
         """After a publish of an old version: why its files may not stay; None where they do."""
