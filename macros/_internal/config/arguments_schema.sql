@@ -11,6 +11,7 @@
   {%- set message = dict(of.text, type=['string', 'null']) -%}
   {{ return({
       'operation': {
+          'adopt': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'checkout': alluvium._mapping_schema({
               'model': of.model,
               'version': dict(of.natural, type=['integer', 'null'], accepted='a version of the candidate, a whole number'),

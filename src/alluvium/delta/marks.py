@@ -9,7 +9,7 @@ from __future__ import annotations
 # Application ids of `txn` actions. Delta keeps the newest number of each.
 
 # Before `<model>/<id of the table>`: the newest batch that is merged. Read by `merge.progress`, by
-# the search for lost tables, and on stock targets by nobody.
+# the search for lost tables, by `publish.adopt`, and on stock targets by nobody.
 MERGED_THROUGH = "alluvium/"
 # Before the checkpoint's id: the newest epoch that is appended. Read by `ingest.start` and
 # `ingest.intake`.

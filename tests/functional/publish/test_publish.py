@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -51,6 +52,7 @@ models:
 def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(tmp_path_factory.mktemp("publish"), home, SCHEMA)
     target = {"type": "alluvium", "schema": SCHEMA, "home": str(home), "threads": 2}
+    outputs = {"t": target, "dev": {**target, "schema": f"{SCHEMA}_dev"}}
     project.write(
         {
             "dbt_project.yml": yaml.safe_dump(
@@ -61,7 +63,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
                     "vars": {"events": FIRST},
                 }
             ),
-            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": {"t": target}}}),
+            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}}),
             "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
             **MODELS,
         }
@@ -212,6 +214,42 @@ def test_head_goes_to_any_version(project: Project) -> None:
     assert project.said("has no version 999; its newest one is")
     assert not checkout(version="one")
     assert project.said('version is "one"; accepted: a version of the candidate, a whole number')
+
+
+def test_another_target(project: Project) -> None:
+    """It takes over what is shown elsewhere where it shows nothing, and moves it only if it may."""
+    meta = "{'alluvium_publish': {'targets': 't', 'retention': '40 days'}}"
+    project.write(
+        {
+            "models/animals.sql": "{{ config(materialized='published', meta=" + meta + ") }}"
+            " select * from {{ ref('animals_wap') }}"
+        }
+    )
+    project.dbt("parse")
+    state = project.root / "state"
+    state.mkdir()
+    shutil.copy(project.root / "target/manifest.json", state)
+    dev = ["--target", "dev", "--defer", "--state", str(state)]
+    project.dbt("build", "-s", "animals", *dev)
+    (line,) = project.said("--defer reads")
+    assert f"of {SCHEMA}.animals_wap, as {SCHEMA}.animals does; --defer reads" in line
+    shown = project.sql("select id, name from {s}_dev.animals order by id")
+    assert dict(zip(shown["id"], shown["name"], strict=True)) == seen(project)
+    kept_for = project.sql("show tblproperties {s}_dev.animals")
+    kept = dict(zip(kept_for["key"], kept_for["value"], strict=True))
+    assert kept["delta.logRetentionDuration"] == "interval 40 days"
+    assert kept["delta.deletedFileRetentionDuration"] == "interval 40 days"
+    project.dbt("build", "-s", "animals", *dev)
+    (line,) = project.said("animals: still shows version")
+    assert f"--defer reads {SCHEMA}.animals_wap, a table of another target" in line
+    # A candidate of its own, that passes its tests.
+    project.dbt("build", "-s", "animals_wap+", "--target", "dev", *events("(9, 'hen', 1, 'c')"))
+    (line,) = project.said("animals: still shows version")
+    assert "target dev publishes nothing, meta.alluvium_publish has targets: t" in line
+    assert len(project.sql("select * from {s}_dev.animals")) == len(shown)
+    args = ["--target", "dev", "--args", "{model: animals, untested: true}"]
+    assert not project.try_dbt("run-operation", "alluvium.publish", *args).success
+    assert project.said("alluvium.publish: animals: target dev publishes nothing")
 
 
 KINDS = {

@@ -10,6 +10,7 @@ from dbt.adapters.alluvium.impl import AlluviumAdapter
 AT_PARSE = {"bare", "identifiers", "is_retry", "literal", "stored_names"}
 # While dbt parses, something stands in their place.
 REPLACED = {
+    "adopt",
     "append_stream",
     "at",
     "batch_query",

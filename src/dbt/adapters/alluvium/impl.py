@@ -9,6 +9,7 @@ from typing import Any
 from dbt.adapters.contracts.relation import RelationConfig
 
 from dbt.adapters.alluvium import selection, streams, told
+from dbt.adapters.alluvium.verbs.adopting import Adopting
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.compacting import Compacting
 from dbt.adapters.alluvium.verbs.describing import Describing
@@ -38,6 +39,7 @@ class AlluviumAdapter(
     Compacting,
     Reporting,
     Recovering,
+    Adopting,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
 
