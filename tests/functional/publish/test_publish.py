@@ -330,3 +330,53 @@ def test_each_kind_of_candidate(project: Project) -> None:
     # Only the candidate is compacted.
     with pytest.raises(ValueError, match="the table is published"):
         Rewriter(project.session, f"{SCHEMA}.`plain_shown`")
+
+
+def run(project: Project, operation: str, args: str) -> None:
+    project.dbt("run-operation", f"alluvium.{operation}", "--args", args)
+
+
+def test_tags_and_clones(project: Project) -> None:
+    """After the others: the candidate `animals_wap` has tombstones, `plain_wap` is published."""
+    table = f"{SCHEMA}.animals_wap"
+    everything = project.session.table(table).count()
+    live = len(project.sql(f"select id from {table} where not coalesce(_deleted, false)"))
+    assert live < everything
+    run(project, "tag", "{model: animals_wap, name: accepted, message: as it was, dry_run: true}")
+    assert project.said("animals_wap: tag accepted would name version")
+    run(project, "tag", "{model: animals_wap, name: accepted, message: as it was}")
+    run(project, "clone", f"{{model: animals_wap, to: {SCHEMA}.animals_copy, tag: accepted}}")
+    assert project.said(f"clone {SCHEMA}.animals_copy shows what tag accepted names, ")
+    assert len(project.sql("select id from {s}.animals_copy")) == everything
+    project.session.sql(f"delete from {table}")
+    run(project, "log", "{model: animals_wap}")
+    assert project.said("tag accepted")
+
+    # Read at a tag, tombstones are hidden as ever.
+    inline = "select count(*) as n from {{ alluvium.at(ref('animals_wap'), %s) }}"
+    project.dbt("show", "--output", "json", "--inline", inline % "tag='accepted'")
+    assert project.said(f'"n": {live}')
+    for asked, said in (
+        ("tag='acepted'", "has no tag 'acepted'; accepted: accepted; did you mean accepted?"),
+        ("batch=3", "no commit that its log tells brought a batch"),
+    ):
+        failed = project.try_dbt("show", "--inline", inline % asked)
+        assert said in str(failed.exception)
+    failed = project.try_dbt(
+        "run-operation", "alluvium.tag", "--args", "{model: animals_wap, name: ../x}"
+    )
+    assert not failed.success
+    assert project.said("alluvium.tag: name is '../x'; accepted: letters, digits, ")
+    run(project, "untag", "{model: animals_wap, name: accepted}")
+    assert project.said("animals_wap: tag accepted, of version")
+
+    # No table goes while others need its files.
+    project.remove("models/plain.sql", "models/plain_again.sql")
+    project.write({"models/plain_wap.sql": "{{ config(materialized='view') }} select 1 as id"})
+    assert not project.try_dbt("run", "-s", "plain_wap").success
+    assert project.said(f"its files are needed by published {SCHEMA}.plain_again_shown, ")
+    assert len(project.sql("select id from {s}.plain_shown")) == 3
+    for name in ("plain_shown", "plain_again_shown"):
+        project.session.sql(f"drop table {SCHEMA}.{name}")
+    project.dbt("run", "-s", "plain_wap")
+    assert project.sql("select id from {s}.plain_wap")["id"].tolist() == [1]

@@ -56,7 +56,7 @@ class Versioning(Publishing):
             made = refs.tag(self._handle.session, found, name, message, dry_run=dry_run)
         does = "would name" if dry_run else "names"
         return (
-            f"{self.nodes[unique_id].name}: tag {name} {does} {_version(made)},"
+            f"{self.nodes[unique_id].name}: tag {name} {does} {_shown(made, point)},"
             f" {counted(made.files, 'file')}, none copied"
         )
 
@@ -102,7 +102,7 @@ class Versioning(Publishing):
             )
         does = "would show" if dry_run else "shows"
         return (
-            f"{node.name}: clone {made.ref.name} {does} {_version(made)},"
+            f"{node.name}: clone {made.ref.name} {does} {_shown(made, point)},"
             f" {counted(made.files, 'file')}, none copied"
         )
 
@@ -241,5 +241,6 @@ class Versioning(Publishing):
         return found
 
 
-def _version(made: refs.Made) -> str:
-    return f"version {made.ref.version:,} of {made.ref.table}"
+def _shown(made: refs.Made, point: Mapping[str, Any]) -> str:
+    tag = point.get("tag")
+    return f"version {made.ref.version:,}" if tag is None else f"what tag {tag} names"
