@@ -30,6 +30,9 @@ def test_names() -> None:
         "STREAM_NOTE": "alluvium_stream",
         "PUBLISH_NOTE": "alluvium_published",
         "REF_NOTE": "alluvium_ref",
+        "RESTORE_NOTE": "alluvium_restored",
+        "PURGE_NOTE": "alluvium_purge",
+        "SKIPPED": "alluvium/skip/",
     }
 
 

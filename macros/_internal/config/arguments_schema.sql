@@ -34,6 +34,15 @@
           'publish': alluvium._mapping_schema({'model': of.model, 'untested': of.flag, 'dry_run': of.flag}, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
           'recover': alluvium._mapping_schema({'models': of.models, 'dry_run': of.flag}),
+          'restore': alluvium._mapping_schema({
+              'model': of.model,
+              'version': dict(of.natural, type=['integer', 'null'], accepted='a version of the table, a whole number'),
+              'before_batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
+              'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
+              'including': {'type': 'array', 'items': {'enum': ['backfill', 'purge', 'write']}, 'accepted': 'a list of backfill, purge, write'},
+              'skip': dict(of.flag, type=['boolean', 'null']),
+              'dry_run': of.flag,
+          }, ['model']),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),
           'tag': alluvium._mapping_schema(
               dict(point, model=of.model, name=dict(of.text, type=['string', 'null'], accepted='a name'), message=message, dry_run=of.flag),

@@ -29,6 +29,10 @@ HOLD = "alluvium/hold"
 # appends. Read by Delta.
 ACTIONS_KEPT = "alluvium.actions"
 
+# Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
+# It names no table id, so that a full refresh and a clone heed it too. Read by `merge.skipped`.
+SKIPPED = "alluvium/skip/"
+
 # Tags of data files.
 
 # JSON: how a fragment is sorted, and what that cost. Read by `delta.table_files`; its text by
@@ -56,3 +60,8 @@ PUBLISH_NOTE = "alluvium_published"
 # Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and the
 # table and version that it is of. Read by `delta.refs`.
 REF_NOTE = "alluvium_ref"
+# Of a restore of ours: the version that it went back to, and what it left out. Read by
+# `versions.restore`.
+RESTORE_NOTE = "alluvium_restored"
+# Of a delete of what must not come back: the operation. Read by `versions.restore`.
+PURGE_NOTE = "alluvium_purge"

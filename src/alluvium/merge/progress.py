@@ -62,8 +62,13 @@ def copy(session: SparkSession, source: str, target: str) -> int:
         for app, version in versions.items()
         if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix)
     }
-    # The clone's fragments are sorted by the cuts of the source's Z-order.
-    cuts = {app: one for app, one in versions.items() if app.partition(":")[0] == marks.ZORDER_CUTS}
-    if carried or cuts:
-        log.commit_transactions(session, target, carried | cuts)
+    # The clone's fragments are sorted by the cuts of the source's Z-order. What the source leaves out
+    # for good, its clone does too.
+    kept = {
+        app: one
+        for app, one in versions.items()
+        if app.partition(":")[0] == marks.ZORDER_CUTS or app.startswith(marks.SKIPPED)
+    }
+    if carried or kept:
+        log.commit_transactions(session, target, carried | kept)
     return len(carried)

@@ -226,7 +226,7 @@ def checkout(
     target: str,
     version: int,
     *,
-    hold: bool,
+    hold: bool | None,
     hides: bool = True,
     dry_run: bool = False,
 ) -> Moved:
@@ -234,7 +234,7 @@ def checkout(
 
     Args:
         version: of the candidate.
-        hold: whether it stays there when later versions pass their tests.
+        hold: whether it stays there when later versions pass their tests; None leaves that.
         hides: whether rows that are marked `_deleted` are left out.
         dry_run: tells what would be done, and does nothing.
 

@@ -14,7 +14,7 @@ from alluvium.delta import log, refs
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.heads import head_of
 from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
-from alluvium.report.batches import batch_of, published_of
+from alluvium.report.batches import batch_of, published_of, skips_of
 from alluvium.wording import counted, moment
 
 # Versions that are read at a time, and the most that are shown where nobody says how many.
@@ -153,8 +153,11 @@ def _line(model: str, one: _Read, pointers: Mapping[int, list[str]]) -> str:
         commit.operation or "operation unknown",
     ]
     feed, batch = batch_of(model, commit)
-    if feed is not None:
+    if commit.restored is not None:
+        parts.append(f"back to version {commit.restored}")
+    elif feed is not None:
         parts.append(f"batch {batch} of {feed}")
+    parts += skips_of(commit)
     if (shown := published_of(commit)) is not None:
         candidate = str(shown.get("candidate")).split(".", 2)[-1]
         parts.append(f"shows version {shown['version']} of {candidate}")

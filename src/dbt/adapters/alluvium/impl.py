@@ -19,6 +19,7 @@ from dbt.adapters.alluvium.verbs.preparing import Preparing
 from dbt.adapters.alluvium.verbs.quoting import Quoting
 from dbt.adapters.alluvium.verbs.recovering import Recovering
 from dbt.adapters.alluvium.verbs.reporting import Reporting
+from dbt.adapters.alluvium.verbs.restoring import Restoring
 from dbt.adapters.alluvium.verbs.running_python import RunningPython
 from dbt.adapters.alluvium.verbs.seeding import Seeding
 from dbt.adapters.alluvium.verbs.streaming import Streaming
@@ -40,6 +41,7 @@ class AlluviumAdapter(
     Reporting,
     Recovering,
     Adopting,
+    Restoring,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
 
