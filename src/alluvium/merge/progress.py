@@ -62,8 +62,8 @@ def copy(session: SparkSession, source: str, target: str) -> int:
         for app, version in versions.items()
         if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix)
     }
-    # The clone's fragments are sorted by the cuts of the source's Z-order. What the source leaves out
-    # for good, its clone does too.
+    # The clone's fragments are sorted by the cuts of the source's Z-order. What the source leaves
+    # out for good, its clone does too.
     kept = {
         app: one
         for app, one in versions.items()

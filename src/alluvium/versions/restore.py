@@ -197,7 +197,7 @@ def _version_before(
     if found is None and batch in (one.before_batch for one in done):
         return done[-1].version
     raise ValueError(
-        f"{subject.table} holds no batch {batch:,} or later one, as its log tells; accepted: a"
+        f"{subject.table} holds no batch {batch} or later one, as its log tells; accepted: a"
         " merged batch, or version"
     )
 

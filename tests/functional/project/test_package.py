@@ -235,7 +235,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     # Left out for good: of a backfill and of a full refresh too.
     project.dbt("build", "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
     assert found() == mended
-    project.dbt("build", "--full-refresh", "-s", "orders_batch", "orders")
+    project.dbt("build", "--full-refresh", "-s", "orders")
     assert found() == mended
     project.dbt("run-operation", "alluvium.log", "--args", "{model: orders}")
     assert project.said(f"leaves out batch {batch} of orders")

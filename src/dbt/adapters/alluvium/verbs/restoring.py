@@ -112,7 +112,7 @@ def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
 
 def _marked(name: str, batch: int, skip: bool, changed: bool, dry_run: bool) -> str:
     if not changed:
-        return f"{name}: batch {batch:,} is {'' if skip else 'not '}left out already"
+        return f"{name}: batch {batch} is {'' if skip else 'not '}left out already"
     if skip:
-        return f"{name}: batch {batch:,} {'would be' if dry_run else 'is'} left out for good"
-    return f"{name}: batch {batch:,} {'would' if dry_run else 'does'} no longer stay out"
+        return f"{name}: batch {batch} {'would be' if dry_run else 'is'} left out for good"
+    return f"{name}: batch {batch} {'would' if dry_run else 'does'} no longer stay out"
