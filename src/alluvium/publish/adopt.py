@@ -67,8 +67,10 @@ def adopt(session: SparkSession, adoption: Adoption, *, dry_run: bool) -> list[s
     carried = _progress(session, adoption, table)
     said = []
     if carried:
-        batch = max(carried.values())
-        said.append(f"progress through batch {batch:,} to {adoption.candidate_model}")
+        mine = f"{marks.MERGED_THROUGH}{adoption.candidate_model}/"
+        through = [number for app, number in carried.items() if app.startswith(mine)]
+        what = f"progress through batch {max(through):,}" if through else "what is noted of batches"
+        said.append(f"{what} to {adoption.candidate_model}")
         if not dry_run:
             log.commit_transactions(session, _name(adoption.schema, table), carried)
     for old, new in due:
@@ -99,13 +101,14 @@ def _is_begun(session: SparkSession, adoption: Adoption) -> bool:
 
 
 def _progress(session: SparkSession, adoption: Adoption, table: str) -> dict[str, int]:
-    """What the new model's `txn` actions are to be, where they are not yet."""
+    """What the new model's `txn` actions are to be, where they are not yet: all of ours that name
+    the old one."""
     _, versions = log.state(session, _name(adoption.schema, table))
-    before = f"{marks.MERGED_THROUGH}{adoption.model}/"
+    old, new = (f"/{one}/" for one in (adoption.model, adoption.candidate_model))
     wanted = {
-        f"{marks.MERGED_THROUGH}{adoption.candidate_model}/{app.removeprefix(before)}": number
+        app.replace(old, new, 1): number
         for app, number in versions.items()
-        if app.startswith(before)
+        if app.startswith(marks.MERGED_THROUGH) and old in app
     }
     return {app: number for app, number in wanted.items() if versions.get(app, -1) < number}
 
