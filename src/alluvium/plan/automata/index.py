@@ -190,13 +190,13 @@ def _exact_text(texts: Texts, room: int) -> str | None:
     if len(texts) > _MOST_VALUES or len(texts.codes) > _MOST_CODES or texts.is_cut:
         return None
     values = texts.values.to_pylist()
-    shared, whole = (
-        expression(build(values, Register()), room) for build in (minimal, prefix_tree)
-    )
-    fitting = [text for text in (whole, shared) if text is not None and written_bytes(text) <= room]
-    if len(fitting) == 2 and 4 * written_bytes(fitting[1]) <= 3 * written_bytes(fitting[0]):
-        return fitting[1]
-    return fitting[0] if fitting else None
+    shared = expression(minimal(values, Register()), room)
+    if shared is None or written_bytes(shared) > room:
+        return None
+    whole = expression(prefix_tree(values, Register()), room)
+    if whole is None or written_bytes(whole) > room:
+        return shared
+    return shared if 4 * written_bytes(shared) <= 3 * written_bytes(whole) else whole
 
 
 def _of_numbers(numbers: np.ndarray, kind: str, has_null: bool, budget: int) -> Index | None:

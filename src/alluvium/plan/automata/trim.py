@@ -16,6 +16,7 @@ on its event store Husky.
 
 import heapq
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -101,49 +102,60 @@ def _longest(
     texts: Texts, shape: State, frequencies: _Frequencies, register: Register, budget: int
 ) -> _Trimmed | None:
     """As many prefixes told apart as fit, the likeliest first."""
-    order = _tell(texts, shape, frequencies, register, budget)
+    telling = _tell(texts, shape, frequencies, register)
+    order: list[_Prefix] = []
+    best: _Trimmed | None = None
 
-    def made(told: int) -> _Trimmed | None:
+    def fits(told: int) -> bool:
+        nonlocal best
         state = _automaton(order, told, register) if told else shape
         text = expression(state, budget)
         if text is None or written_bytes(text) > budget:
-            return None
-        return _Trimmed(state, text, weigh(state, frequencies.of_set, frequencies.end))
+            return False
+        loss = weigh(state, frequencies.of_set, frequencies.end)
+        # A prefix that ends inside of a run forgets the run's length, so more may be less.
+        if best is None or loss <= best.loss:
+            best = _Trimmed(state, text, loss)
+        return True
 
-    best = made(0)
-    low, high = 0, len(order)
+    # More prefixes at a time until they do not fit; then what fits between.
+    low, chunk = 0, 32
+    fits(0)
+    while len(order) <= budget:
+        more = list(itertools.islice(telling, chunk))
+        order += more
+        if not more or not fits(len(order)):
+            break
+        low, chunk = len(order), len(order)
+    high = len(order) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if fitting := made(middle):
+        if fits(middle):
             low = middle
-            # A prefix that ends inside of a run forgets the run's length, so more may be less.
-            if best is None or fitting.loss <= best.loss:
-                best = fitting
         else:
             high = middle - 1
     return best
 
 
 def _tell(
-    texts: Texts, shape: State, frequencies: _Frequencies, register: Register, budget: int
-) -> list[_Prefix]:
+    texts: Texts, shape: State, frequencies: _Frequencies, register: Register
+) -> Iterator[_Prefix]:
     """The prefixes whose followers are told, in the order in which they are."""
-    root = _Prefix(0, len(texts), 0, shape, 1.0)
-    waiting = [(-1.0, 0, root)]
-    number = 0
-    order: list[_Prefix] = []
-    while waiting and len(order) <= budget:
+    waiting = [(-1.0, 0, _Prefix(0, len(texts), 0, shape, 1.0))]
+    waited = 0
+    for told in itertools.count():
+        if not waiting:
+            return
         _, _, prefix = heapq.heappop(waiting)
         _expand(texts, prefix, frequencies, register)
-        prefix.told = len(order)
-        order.append(prefix)
+        prefix.told = told
+        yield prefix
         for _, follower in prefix.followers:
             if follower.depth < texts.limit and follower.state.steps:
-                number += 1
+                waited += 1
                 # Alone behind its prefix a character costs a byte, among others a group too.
                 cost = 1.0 if len(prefix.followers) == 1 else 3.0
-                heapq.heappush(waiting, (-follower.chance / cost, number, follower))
-    return order
+                heapq.heappush(waiting, (-follower.chance / cost, waited, follower))
 
 
 def _expand(texts: Texts, prefix: _Prefix, frequencies: _Frequencies, register: Register) -> None:
