@@ -263,6 +263,10 @@ class PublishedFiles(jvm.SessionCopy):
             F.coalesce(F.get_json_object(tag, "$.label"), F.lit("")).alias("label"),
         )
 
+    def touched(self) -> int:
+        """Number of published files that somebody else added, or put another vector on."""
+        return self._target_files().where("vector = '?'").count()
+
     def _vector(self) -> Column:
         """The name of a file's deletion vector, without the source's path; empty for none."""
         vector = unique_id(F.col("deletionVector"))

@@ -12,12 +12,13 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import dependents
 from alluvium.delta.dependents import Dependent
+from alluvium.delta.heads import head_of
 from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.needed_files import NeededFiles, plain
 from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
-from alluvium.recovery import streams
+from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table, with_tags
 from alluvium.wording import counted
@@ -137,8 +138,24 @@ class Fsck:
                 )
             return
         yield from self._of_files(table, state)
-        yield from self._of_paths(table, state)
+        away = list(self._of_paths(table, state))
+        yield from away
+        if table.shows is not None and not away:
+            yield from self._of_head(table, self._by_name[table.shows], state)
         yield from self._of_progress(table)
+
+    def _of_head(self, table: Table, candidate: Table, state: NeededFiles) -> Iterator[Finding]:
+        """Whether a published table shows what its log says that it shows."""
+        if head_of(state.snapshot) is None:
+            return
+        try:
+            found = shown.of_head(self._session, table, candidate)
+        except (PySparkException, Py4JError):
+            what = f"{candidate.name}, which it shows, cannot be read"
+            yield Finding(what, "no publish can move it", RECOVER)
+            return
+        if found is not None:
+            yield found
 
     def _of_progress(self, table: Table) -> Iterator[Finding]:
         found = []

@@ -20,7 +20,7 @@ from alluvium.delta.setting_back import SettingBack, touched
 from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
-from alluvium.recovery import streams
+from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table, with_tags
 from alluvium.wording import counted
@@ -269,7 +269,9 @@ class Recovery:
             return
         places = self._new_places(state)
         bad = state.unusable()
-        if not places and not bad and candidate.name not in self._moved:
+        is_wrong = bool(places or bad or candidate.name in self._moved)
+        found = None if is_wrong else shown.of_head(self._session, table, candidate)
+        if not is_wrong and found is None:
             return
         if not self._does and candidate.name in self._moved:
             yield self._told("shows", f"the version that {candidate.name} goes back to")
@@ -284,6 +286,8 @@ class Recovery:
             else f"{counted(len(bad), 'data file')} cannot be read"
             if bad
             else f"{candidate.name} went back"
+            if found is None
+            else found.what
         )
         yield self._told("shows", f"version {version} of {candidate.name}: {why}")
         if self._does:

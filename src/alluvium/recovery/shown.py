@@ -1,0 +1,38 @@
+"""Whether a published table shows a version of its candidate, and nothing else."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+from alluvium.delta.published import Publisher
+from alluvium.plan.recovery.findings import RECOVER, Finding
+from alluvium.recovery.tables import Table
+from alluvium.wording import counted
+
+
+def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | None:
+    """What is wrong with what a published table shows; None before its first publish.
+
+    Raises Spark's and Delta's exceptions where one of the two cannot be read.
+    """
+    publisher = Publisher(session, candidate.by_path, table.by_path, hides=table.hides)
+    head = publisher.head
+    if head is None:
+        return None
+    newest = log.table_version(session, candidate.by_path)
+    if head.table_id == newest.table_id and head.version > newest.version:
+        return Finding(
+            f"it shows version {head.version} of {candidate.name}, whose newest one is"
+            f" {newest.version}",
+            "no publish moves it before there are as many versions again",
+            f"{RECOVER}, which lets it show version {newest.version}",
+        )
+    touched = publisher.touched()
+    if touched:
+        return Finding(
+            f"somebody else wrote {counted(touched, 'file')} of it",
+            f"readers see rows that are not those of version {head.version} of {candidate.name}",
+            f"the next publish, or {RECOVER}",
+        )
+    return None
