@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, marks
 from alluvium.delta.published import Publisher
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery.tables import Table
-from alluvium.wording import counted
+
+_FILES = ("add", "remove")
 
 
 def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | None:
@@ -28,11 +31,23 @@ def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | 
             "no publish moves it before there are as many versions again",
             f"{RECOVER}, which lets it show version {newest.version}",
         )
-    touched = publisher.touched()
-    if touched:
+    if publisher.touched() or _others_wrote(session, table):
         return Finding(
-            f"somebody else wrote {counted(touched, 'file')} of it",
+            "somebody else wrote to it",
             f"readers see rows that are not those of version {head.version} of {candidate.name}",
             f"the next publish, or {RECOVER}",
         )
     return None
+
+
+def _others_wrote(session: SparkSession, table: Table) -> bool:
+    """Whether a commit that is no publish added or took files since the newest publish."""
+    for lines in log.commits_of(session, log.snapshot_of(session, table.by_path)):
+        if lines is None:
+            return False
+        note = log.noted(log.commit_info(lines[0]), marks.PUBLISH_NOTE)
+        if note is not None and "version" in note:
+            return False
+        if note is None and any(kind in json.loads(one) for one in lines for kind in _FILES):
+            return True
+    return False
