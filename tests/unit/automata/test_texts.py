@@ -101,7 +101,7 @@ def test_exact_means_just_the_values(
 
 @given(CLOSE, BUDGETS)
 def test_exact_against_all_words_of_an_alphabet(column: list[str], budget: int) -> None:
-    """Both ways: an index is exact if and only if it accepts no other word."""
+    """An oracle that reads no automaton: all words of up to six characters are tried."""
     index = summarize(column, budget)
     if index is None:
         return
@@ -128,6 +128,15 @@ def test_equal_columns_give_equal_tags(
     one = summarize(column, budget)
     for other in (again, arrow, arrow.combine_chunks().dictionary_encode()):
         assert summarize(other, budget) == one
+
+
+def test_words_that_end_inside_of_a_run_share_what_follows() -> None:
+    """`db5` and `db53` need not have the rest of a host name twice."""
+    column = [f"db{n}.eu.example.net" for n in range(1, 4000, 7)]
+    index = of(column, 300)
+    assert (index.text or "").count("example") == 1
+    assert "()" not in (index.text or "")
+    assert not index.may_contain("db.eu.example.net")
 
 
 def test_small_columns_are_exact_in_a_kib() -> None:

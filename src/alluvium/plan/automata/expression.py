@@ -116,7 +116,9 @@ def _between(
     bundles: dict[object, tuple[State | None, list[tuple[_Part, ...]]]] = {}
     for step in state.steps:
         last = _last_before(step.target, stop, follow)
-        way: tuple[_Part, ...] = (_Run(step.chars, step.least, step.most),)
+        way: tuple[_Part, ...] = ()
+        if step.most != 0:
+            way = (_Run(step.chars, step.least, step.most),)
         if last is not None:
             way = _join(way, _chain(step.target, last, follow, parts))
         bundles.setdefault(None if last is None else id(last), (last, []))[1].append(way)
@@ -168,6 +170,11 @@ def _extend(written: list[_Part], more: Sequence[_Part]) -> None:
 
 
 def _group(ways: list[tuple[_Part, ...]], optional: bool) -> tuple[_Part, ...]:
+    if () in ways:
+        ways = [way for way in ways if way]
+        optional = True
+    if not ways:
+        return ()
     if len(ways) == 1:
         (way,) = ways
         if not optional:

@@ -16,7 +16,8 @@ class State:
 
     Attributes:
         final: a word may end here.
-        steps: in the order of their characters. A step that may take none is the only one.
+        steps: in the order of their characters. At most one may take none, and then other steps
+            take no character that the words behind it begin with.
     """
 
     final: bool
@@ -148,5 +149,5 @@ def weigh(root: State, weight: Callable[[Chars], float], end: float) -> float:
 
 
 def _is_empty_run(state: State) -> bool:
-    """Whether the state is a run that may take nothing: its end is that of its target."""
+    """Whether a step may take nothing: the state's end is that of the step's target."""
     return any(step.least == 0 for step in state.steps)

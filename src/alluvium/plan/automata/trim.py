@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from alluvium.plan.automata.chars import Chars, make_chars
+from alluvium.plan.automata.chars import Chars, has, make_chars
 from alluvium.plan.automata.expression import expression
 from alluvium.plan.automata.shape import shapes
 from alluvium.plan.automata.states import Register, State, Step, weigh
@@ -193,8 +193,22 @@ def _automaton(order: list[_Prefix], told: int, register: Register) -> State:
             is_told = follower.told is not None and follower.told < told
             target = states[id(follower)] if is_told else follower.state
             steps.append(Step(make_chars([code]), target))
-        states[id(prefix)] = register.state(prefix.ends, steps)
+        states[id(prefix)] = _joined(prefix, steps, register)
     return states[id(order[0])]
+
+
+def _joined(prefix: _Prefix, steps: list[Step], register: Register) -> State:
+    """The state behind a prefix; what a run may be followed by stays the state that it was.
+
+    So `db7` and `db71`, each with `.net` behind it, share that: `7(1[0-9]*)?[.]net`.
+    """
+    (run, *others) = prefix.state.steps
+    if not others and run.least == 0:
+        inside = [step for step in steps if has(run.chars, step.chars[0][0])]
+        outside = [step for step in steps if not has(run.chars, step.chars[0][0])]
+        if inside and register.state(prefix.ends, outside) is run.target:
+            return register.state(prefix.ends, [*inside, Step((), run.target, 0, 0)])
+    return register.state(prefix.ends, steps)
 
 
 def written_bytes(text: str) -> int:
