@@ -8,6 +8,8 @@
       'tag': dict(of.text, type=['string', 'null'], accepted='the name of a tag'),
       'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
   } -%}
+  {%- set one_point = {'anyOf': [{'type': ['integer', 'null'], 'minimum': 0}, alluvium._mapping_schema(point)],
+                       'accepted': 'a version, or {tag: x}, {timestamp: 2024-01-31} or {batch: 17}'} -%}
   {%- set message = dict(of.text, type=['string', 'null']) -%}
   {{ return({
       'operation': {
@@ -22,6 +24,7 @@
               dict(point, model=of.model, to=dict(of.text, type=['string', 'null'], accepted='a table, schema.name'), message=message,
                    dry_run=of.flag), ['model', 'to']),
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
+          'diff': alluvium._mapping_schema({'model': of.model, 'from': one_point, 'to': one_point, 'limit': of.positive}, ['model', 'from']),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
           'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),

@@ -76,18 +76,22 @@ class Columns:
             )
         return [both[name] for name in names]
 
-    def values(self, name: str, is_after: bool) -> Column:
-        """The values of a column of `after` in one of the versions, in a type that both share."""
+    def values(self, name: str, is_after: bool, within: str | None = None) -> Column:
+        """The values of a column of `after` in one of the versions, in a type that both share.
+
+        within: a column of structs that has them.
+        """
         pair = next(one for one in self.pairs if one.after.name == name)
         kind = self._kinds[name]
         field = pair.after if is_after else pair.before
         if field is None:
             return F.lit(None).cast(kind)
-        return _aligned(F.col(quoted(field.name)), field.dataType, kind)
+        own = F.col(quoted(field.name)) if within is None else F.col(within)[field.name]
+        return _aligned(own, field.dataType, kind)
 
-    def comparable(self, name: str, is_after: bool) -> Column:
+    def comparable(self, name: str, is_after: bool, within: str | None = None) -> Column:
         """`values`, of which two are equal only where they are the same."""
-        kind, values = self._kinds[name], self.values(name, is_after)
+        kind, values = self._kinds[name], self.values(name, is_after, within)
         if _holds(kind, VariantType):
             return F.to_json(F.struct(values), _IN_FULL)
         return values

@@ -200,6 +200,19 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     events = project.sql("select _batch_id, _source_partition from {s}.orders_events")
     batch = int(events[events["_source_partition"] == "bad.json"]["_batch_id"].item())
     undo = [word.replace("<batch>", str(batch)) for word in steps[2]]
+    project.dbt(
+        "run-operation",
+        "alluvium.diff",
+        "--args",
+        f"{{model: orders, from: {{batch: {batch - 1}}}}}",
+    )
+    for line in (
+        "orders: 1 added, 0 removed, 1 changed; ",
+        "  rows changed by column: total 1, version 1",
+        "  + id: 1, version: 9000000, total: -1.00",
+        "  + id: 100, version: 9000000, created_at: 2024-02-02 01:00:00, total: 5.00",
+    ):
+        assert project.said(line), project.lines
     project.dbt(*steps[0])
     project.dbt(*(word.replace("<batch>", str(batch)) for word in steps[1]))
     assert project.said(f"undoes batch {batch} (version ")
@@ -232,6 +245,9 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     pd.testing.assert_frame_equal(others, good[good["id"] != 1].reset_index(drop=True))
     project.dbt("build")
     assert project.said("orders_events: up to date")
+    args = "{model: orders_events, version: 0}"
+    assert not project.try_dbt("run-operation", "alluvium.restore", "--args", args).success
+    assert project.said("orders_events is a streaming table. Its checkpoint does not go back")
     # Left out for good: of a backfill and of a full refresh too.
     project.dbt("build", "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
     assert found() == mended

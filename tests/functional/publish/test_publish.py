@@ -209,6 +209,19 @@ def test_head_goes_to_any_version(project: Project) -> None:
     assert seen(project) == {1: "wolf", 3: "cow", 4: "dog", 5: "eel"}
     project.dbt("build", "-s", "animals_wap+", *events("(1, 'ape', 9, 'u')"))
     assert seen(project) == {1: "ape", 3: "cow", 4: "dog", 5: "eel"}
+
+    def restore(**args: object) -> bool:
+        given = json.dumps({"model": "animals", "version": first, **args})
+        return project.try_dbt("run-operation", "alluvium.restore", "--args", given).success
+
+    # These merges record no progress, so nothing would bring their events again.
+    assert not restore()
+    assert project.said("Accepted: including: [backfill], or another version")
+    assert restore(including=["backfill"])
+    assert project.said("  animals: shows that too")
+    assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
+    project.dbt("build", "-s", "animals_wap+", *events("(1, 'fox', 10, 'u')"))
+    assert seen(project) == {1: "fox", 2: "bee", 3: "cow"}
     # What is not there.
     assert not checkout(version=999)
     assert project.said("has no version 999; its newest one is")

@@ -25,6 +25,7 @@ REPLACED = {
     "compact",
     "condition_mistakes",
     "copy_progress",
+    "diff",
     "explain_merge",
     "fsck",
     "given_vars",

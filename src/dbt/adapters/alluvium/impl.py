@@ -12,6 +12,7 @@ from dbt.adapters.alluvium import selection, streams, told
 from dbt.adapters.alluvium.verbs.adopting import Adopting
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.compacting import Compacting
+from dbt.adapters.alluvium.verbs.comparing import Comparing
 from dbt.adapters.alluvium.verbs.describing import Describing
 from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
@@ -42,6 +43,7 @@ class AlluviumAdapter(
     Recovering,
     Adopting,
     Restoring,
+    Comparing,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
 
