@@ -11,7 +11,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, FloatType, StringType, StructType
+from pyspark.sql.types import (
+    DateType,
+    NumericType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from alluvium.delta import footers, log
 from alluvium.delta.log_folder import listed
@@ -21,7 +28,6 @@ from alluvium.plan.recovery.findings import UNUSABLE, NeededFile
 
 _DELTA = "org.apache.spark.sql.delta."
 _THREADS = 8
-_LISTED = "path string, length bigint, modificationTime timestamp"
 
 
 class NeededFiles(jvm.SessionCopy):
@@ -268,11 +274,11 @@ _LEAVES_OUT = (
 
 
 def _is_plain(field: Any) -> bool:
-    """Whether the values of a column are compared as SQL compares them."""
+    """Whether the bounds of a column are those of its values as SQL compares them."""
     kind = field.dataType
     if isinstance(kind, StringType):
-        return kind == StringType()
-    return isinstance(kind, (FloatType, DoubleType)) or hasattr(kind, "simpleString")
+        return bool(kind == StringType())  # and not one with a collation
+    return isinstance(kind, (NumericType, DateType, TimestampType, TimestampNTZType))
 
 
 def _with_vectors(files: DataFrame) -> DataFrame:

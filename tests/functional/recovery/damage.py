@@ -42,7 +42,8 @@ class Kept:
         self.spark, self.place = spark, root / self.name
         self.rows: list[Rows] = []
         self.do(
-            f"create table {self.sql} (id bigint, name string, at timestamp, x double, part string)"
+            f"create table {self.sql} (id bigint, name string, at timestamp, x double,"
+            " s struct<a: int>, part string)"
             " using delta partitioned by (part) tblproperties ('delta.checkpointInterval' = '4',"
             " 'delta.enableDeletionVectors' = 'true', 'delta.columnMapping.mode' = 'name')",
             {},
@@ -51,7 +52,7 @@ class Kept:
             new = {100 * turn + place: f"n{turn}" for place in range(12)}
             values = ", ".join(
                 f"({number}, '{name}', timestamp'2024-01-01 00:00:00.123456', double('NaN'),"
-                f" 'a b+{number % 4}')"
+                f" named_struct('a', {number}), 'a b+{number % 4}')"
                 for number, name in new.items()
             )
             self.do(f"insert into {self.sql} values {values}", self.rows[-1] | new)

@@ -84,7 +84,7 @@ DAMAGES: dict[str, tuple[Damage, str, str, int]] = {
 
 
 # A few of each kind; the others take their time in the full run.
-QUICK = ("a checkpoint is cut", "a commit is cut", "a file is gone", "a vector is gone")
+QUICK = ("a checkpoint is cut", "a commit is cut", "a file is gone")
 
 
 @pytest.mark.parametrize(

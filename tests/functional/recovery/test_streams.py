@@ -15,7 +15,7 @@ from alluvium.recovery.fsck import Fsck
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_each_event_is_there_once(spark: SparkSession, tmp_path: Path) -> None:

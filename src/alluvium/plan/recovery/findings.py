@@ -77,11 +77,11 @@ def named(files: Sequence[str]) -> str:
 _OF_FILES = {
     "missing": (
         "{files} that the log needs {are} missing",
-        "what reads {them} fails, and {rows} are lost unless the {kind} come back",
+        "what reads {them} fails, and {rows} are lost unless the {kind} back",
     ),
     "unreadable": (
         "{files} that the log needs {are} no whole Parquet",
-        "what reads {them} fails, and {rows} are lost unless the {kind} come back",
+        "what reads {them} fails, and {rows} are lost unless the {kind} back",
     ),
     "size": (
         "{files} {have} another size than the log says",
@@ -126,7 +126,7 @@ def _worded(text: str, files: Sequence[NeededFile]) -> str:
         are="is" if one else "are",
         have="has" if one else "have",
         them="it" if one else "them",
-        kind="file" if one else "files",
+        kind="file comes" if one else "files come",
         rows="an unknown number of rows" if None in rows else counted(known, "row"),
     )
 
