@@ -71,6 +71,14 @@ def test_the_candidate(raw_code: str) -> None:
     assert audit.candidate_of(nodes[SHOWN], nodes) is nodes[WAP]
 
 
+def test_the_table_that_the_select_is_of() -> None:
+    for sql in ("select * from prod.wap", "select * from (select * from prod.wap where false) _x"):
+        assert audit.reads(sql, "prod.wap")
+        for other in ("od.wap", "prod.wa", "prod", "wap"):
+            assert not audit.reads(sql, other), other
+    assert audit.reads("select * from `my-prod`.`wap`", "`my-prod`.`wap`")
+
+
 def test_a_version_of_the_candidate() -> None:
     old, new = (node(f"{WAP}.v{number}", version=number) for number in (1, 2))
     one = shown("select * from {{ ref('wap', v=2) }}", (new.unique_id,))

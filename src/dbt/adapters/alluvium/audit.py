@@ -72,6 +72,11 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
     return candidates[0]
 
 
+def reads(sql: str, table: str) -> bool:
+    """Whether a published model's select, as dbt compiled it, is of the table of this name."""
+    return re.search(rf"(?<![\w.`]){re.escape(table)}(?![\w.`])", sql) is not None
+
+
 def _arguments(text: str) -> tuple[list[str], str | None]:
     """The names and the version that a `ref` is called with."""
     try:

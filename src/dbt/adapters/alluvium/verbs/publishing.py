@@ -281,7 +281,7 @@ class Publishing(SessionAdapter):
         defer = getattr(candidate, "defer_relation", None)
         table = None if defer is None else self.table_of(defer)
         other = table is not None and table != self._candidates[candidate.unique_id]
-        return table if other and str(table) in sql else None
+        return table if other and audit.reads(sql, str(table)) else None
 
     def _follow(self, node: Any, candidate: Any, deferred: str, target: str) -> PublishDone:
         """Of a candidate of another target: show what that target's readers see, where nothing is
