@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 from py4j.protocol import Py4JError
@@ -173,9 +174,8 @@ def vacuums(session: SparkSession, folders: Iterable[str]) -> list[str]:
 def roots(session: SparkSession, snapshot: Any) -> list[str]:
     """The folders of tables that files and vectors of a version lie in: its own, then others."""
     own = log.qualified(snapshot.deltaLog())
-    folder = F.regexp_replace(decoded(F.col("path")), "/[^/]*$", "")
-    distinct = _named(session, snapshot.allFiles()).select(folder.alias("folder")).distinct()
-    return [own, *roots_of(session, (row.folder for row in distinct.collect()), own)]
+    paths = _named(session, snapshot.allFiles()).toArrow()["path"].to_pylist()
+    return [own, *roots_of(session, (unquote(path).rpartition("/")[0] for path in paths), own)]
 
 
 def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[str]:

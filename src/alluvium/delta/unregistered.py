@@ -69,6 +69,14 @@ def default_location(session: SparkSession, schema: str, name: str) -> str:
     return f"{catalog.getDatabaseMetadata(schema).locationUri().getPath()}/{in_catalog(name)}"
 
 
+def default_folder(session: SparkSession, schema: str, name: str) -> str:
+    """`default_location` with its file system, as `log.qualified` writes a folder."""
+    java: Any = jvm.of(session)
+    path = java.org.apache.hadoop.fs.Path(default_location(session, schema, name))
+    conf = session._jsparkSession.sessionState().newHadoopConf()
+    return str(path.getFileSystem(conf).makeQualified(path).toString())
+
+
 def register(session: SparkSession, name: str, location: str, *, managed: bool) -> None:
     """Enter the Delta table at `location` into the catalog.
 

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -149,12 +148,7 @@ def clone(
     if session.catalog.tableExists(table):
         raise ValueError(f"{table} is there already; accepted: a name that nothing has")
     made = _Making(session, point, kind, name or f"{in_schema}.{table_name}", message)
-    java: Any = jvm.of(session)
-    path = java.org.apache.hadoop.fs.Path(
-        unregistered.default_location(session, in_schema, table_name)
-    )
-    conf = session._jsparkSession.sessionState().newHadoopConf()
-    location = str(path.getFileSystem(conf).makeQualified(path).toString())
+    location = unregistered.default_folder(session, in_schema, table_name)
     if Files(session).names(location):
         raise ValueError(
             f"{location}, where {table} would lie, is not empty; accepted: to move that folder, or"

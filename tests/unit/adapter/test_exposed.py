@@ -37,6 +37,7 @@ REPLACED = {
     "made_columns",
     "merge",
     "merge_progress",
+    "note_clone",
     "once_had_batch",
     "partition_columns",
     "predicate_mistakes",

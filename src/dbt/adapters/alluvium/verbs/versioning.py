@@ -9,7 +9,7 @@ from typing import Any
 from dbt.adapters.base import BaseRelation, available
 from dbt_common.exceptions import DbtRuntimeError
 
-from alluvium.delta import dependents, log, pinned
+from alluvium.delta import dependents, log, pinned, unregistered
 from alluvium.delta.dependents import Dependent
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
@@ -105,6 +105,18 @@ class Versioning(Publishing):
             f"{node.name}: clone {made.ref.name} {does} {_shown(made, point)},"
             f" {counted(made.files, 'file')}, none copied"
         )
+
+    @available.parse_none
+    def note_clone(self, source: AlluviumRelation, target: AlluviumRelation) -> None:
+        """Note a clone that `dbt clone` is about to make, so that vacuum of its source knows it."""
+        with spark_errors():
+            place = unregistered.default_folder(
+                self._handle.session, str(target.schema), str(target.identifier)
+            )
+            clone = Dependent("clone", f"{target.schema}.{target.identifier}", place)
+            snapshot = log.snapshot_of(self._handle.session, source.stored.render())
+            folders = dependents.roots(self._handle.session, snapshot)
+            dependents.note(self._handle.session, clone, folders)
 
     @available.parse(lambda *a, **k: "")
     def at(
