@@ -21,6 +21,7 @@ def test_names() -> None:
         "BACKOFF": "alluvium.pause",
         "PUBLISHED": "alluvium/published/",
         "HOLD": "alluvium/hold",
+        "BRANCH": "alluvium/branch/",
         "ACTIONS_KEPT": "alluvium.actions",
         "LAYOUT_TAG": "alluvium.layout",
         "PUBLISHED_TAG": "alluvium.published",
@@ -30,9 +31,7 @@ def test_names() -> None:
         "STREAM_NOTE": "alluvium_stream",
         "PUBLISH_NOTE": "alluvium_published",
         "REF_NOTE": "alluvium_ref",
-        "RESTORE_NOTE": "alluvium_restored",
-        "PURGE_NOTE": "alluvium_purge",
-        "SKIPPED": "alluvium/skip/",
+        "BRANCH_MERGE": "alluvium_branch_merge",
     }
 
 

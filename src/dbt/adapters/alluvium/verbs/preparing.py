@@ -12,12 +12,12 @@ from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
 from dbt.adapters.alluvium.handle import spark_errors
-from dbt.adapters.alluvium.verbs.versioning import Versioning
+from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 _VECTORS = "delta.enableDeletionVectors"
 
 
-class Preparing(Versioning):
+class Preparing(Publishing):
     def pre_model_hook(self, config: Any) -> None:
         """Make Delta the format of a node that names none, and let it evolve if it may.
 
