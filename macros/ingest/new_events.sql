@@ -8,7 +8,7 @@
   {%- if model.resource_type == 'unit_test' -%}
     {{ return('(select *, max(`_batch_id`) over () as `_batch_through`, -1L as `_batch_after` from ' ~ events ~ ')') }}
   {%- endif -%}
-  {%- set ns = namespace(after=-1, through=-1) -%}
+  {%- set ns = namespace(after=-1, through=-1, skipped='') -%}
   {%- set caller = alluvium._calling_model() -%}
   {%- set node = alluvium._find_model(merged, 'alluvium.new_events', caller) if execute else none -%}
   {%- set backfill = alluvium._backfill(node) if execute else none -%}
@@ -19,6 +19,7 @@
       {%- do exceptions.raise_compiler_error("alluvium.new_events: " ~ read.render() ~ " is filtered by event time (--sample, or a microbatch model). "
           ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
     {%- endfor -%}
+    {%- set ns.skipped = alluvium._skipped(node) -%}
     {%- if backfill -%}
       {%- if not flags.EMPTY -%}{%- do alluvium._check_backfill(node, events, bronze or events) -%}{%- endif -%}
     {%- else -%}
@@ -45,7 +46,7 @@
         cast(null as bigint) as `_batch_through`,
         cast(null as bigint) as `_batch_after`
     from {{ events }}
-    where {{ backfill }}
+    where {{ backfill }}{{ ns.skipped }}
 )
 {%- else %}
 (
@@ -54,7 +55,7 @@
         {{ ns.through }}L as `_batch_through`,
         {{ ns.after }}L as `_batch_after`
     from {{ events }}
-    where `_batch_id` > {{ ns.after }}L and `_batch_id` <= {{ ns.through }}L
+    where `_batch_id` > {{ ns.after }}L and `_batch_id` <= {{ ns.through }}L{{ ns.skipped }}
 )
 {%- endif %}
 {%- endmacro %}

@@ -40,7 +40,7 @@
   {%- else -%}
     {%- if old -%}
       {%- set where = alluvium._in_buckets(bucket, old | map(attribute='bucket') | list) -%}
-      {%- do alluvium.run_with_retries(relation.render(), 'delete from ' ~ relation.render() ~ ' where ' ~ where, 'delete') -%}
+      {%- do alluvium.run_with_retries(relation.render(), 'delete from ' ~ relation.render() ~ ' where ' ~ where, 'delete', is_purge=true) -%}
     {%- endif -%}
     {%- do log(model ~ ': dropped ' ~ said, info=true) -%}
   {%- endif -%}

@@ -37,7 +37,7 @@
     {%- do log(model ~ ': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)', info=true) -%}
   {%- else -%}
     {%- if found['old'] | int -%}
-      {%- do alluvium.run_with_retries(table, 'delete from ' ~ table ~ ' where ' ~ old, 'delete') -%}
+      {%- do alluvium.run_with_retries(table, 'delete from ' ~ table ~ ' where ' ~ old, 'delete', is_purge=true) -%}
     {%- endif -%}
     {%- do log(model ~ ': deleted ' ~ said, info=true) -%}
   {%- endif -%}

@@ -1,11 +1,11 @@
 {#- Post-hook `alluvium.vacuum(this)`, or an operation:
     dbt run-operation alluvium.vacuum --args '{model: logs, dry_run: false}'
 
-    VACUUM of the model's table, by the table's own retention. What a published model shows of it stays. -#}
+    VACUUM of the model's table, by the table's own retention. What published models, tags, clones and branches need of it stays. -#}
 {% macro vacuum(relation=none, model=none, dry_run=true) %}
   {%- do alluvium._check_arguments('vacuum', {'model': model, 'dry_run': dry_run}, kwargs, is_hook=relation is not none) -%}
   {%- if relation is not none -%}
-    {{ return(alluvium._vacuum_statement(relation) if alluvium._files_may_have_changed() else '') }}
+    {{ return(alluvium._vacuum(relation) if alluvium._files_may_have_changed() else '') }}
   {%- endif -%}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}
@@ -14,14 +14,15 @@
   {%- if table is none -%}
     {%- do log(model ~ ': no table yet', info=true) -%}
   {%- elif dry_run -%}
-    {%- set paths = run_query(alluvium._vacuum_statement(table) ~ ' dry run').columns[0].values() -%}
+    {%- set paths = alluvium._vacuum(table, dry_run=true) -%}
     {#- Delta lists a thousand at most. -#}
     {%- do log(model ~ ': would delete ' ~ ('at least ' if paths | length >= 1000 else '') ~ alluvium._counted(paths | length, 'file')
         ~ ' that no version within the retention needs (dry run; dry_run: false deletes them)', info=true) -%}
     {%- for path in paths[:20] -%}{%- do log('  ' ~ path, info=true) -%}{%- endfor -%}
     {%- if paths | length > 20 -%}{%- do log('  … ' ~ alluvium._thousands(paths | length - 20) ~ ' more', info=true) -%}{%- endif -%}
   {%- else -%}
-    {%- do run_query(alluvium._vacuum_statement(table)) -%}
+    {%- set statement = alluvium._vacuum(table) -%}
+    {%- if statement -%}{%- do run_query(statement) -%}{%- endif -%}
     {%- do log(model ~ ': vacuumed', info=true) -%}
   {%- endif -%}
 {% endmacro %}

@@ -1,26 +1,36 @@
-{#- `ref` of a model at an earlier version of its table: one that `alluvium.log` shows, or the newest one at a time. Tombstones
-    stay hidden where `ref` hides them. Delta tells which versions there are, where it is asked for another. -#}
-{% macro at(relation, version=none, timestamp=none) -%}
+{#- `ref` of a model at an earlier version of its table: one that `alluvium.log` shows, the newest one at a time, one with a tag, or the
+    newest one that holds nothing later than a batch. Tombstones stay hidden where `ref` hides them. -#}
+{% macro at(relation, version=none, timestamp=none, tag=none, batch=none) -%}
   {%- set mistakes = [] -%}
   {%- set of = alluvium._value_schemas() -%}
+  {%- set given = {'version': version, 'timestamp': timestamp, 'tag': tag, 'batch': batch} -%}
+  {%- set schemas = {'version': of.natural, 'timestamp': of.moment, 'tag': of.text, 'batch': of.natural} -%}
   {%- for name in kwargs -%}
-    {%- do mistakes.append('unknown argument ' ~ name ~ '; accepted: version, timestamp' ~ alluvium._did_you_mean(name, ['version', 'timestamp'])) -%}
+    {%- do mistakes.append('unknown argument ' ~ name ~ '; accepted: ' ~ given | join(', ') ~ alluvium._did_you_mean(name, given)) -%}
   {%- endfor -%}
-  {%- for name, value, schema in (('version', version, of.natural), ('timestamp', timestamp, of.moment)) if value is not none -%}
-    {%- if not alluvium._fits_schema(value, schema) -%}
-      {%- do mistakes.append(name ~ ' is ' ~ alluvium._shown_value(value) ~ '; accepted: ' ~ schema.accepted) -%}
+  {%- set named = [] -%}
+  {%- for name, value in given.items() if value is not none -%}
+    {%- do named.append(name) -%}
+    {%- if not alluvium._fits_schema(value, schemas[name]) -%}
+      {%- do mistakes.append(name ~ ' is ' ~ alluvium._shown_value(value) ~ '; accepted: ' ~ schemas[name].accepted) -%}
     {%- endif -%}
   {%- endfor -%}
-  {%- if not mistakes and (version is none) == (timestamp is none) -%}
-    {%- do mistakes.append('version and timestamp are ' ~ ('missing' if version is none else 'both given') ~ '; accepted: one of them') -%}
+  {%- if not mistakes and named | length != 1 -%}
+    {%- do mistakes.append((named | join(' and ') ~ ' are given' if named else 'no version is given') ~ '; accepted: one of '
+        ~ given | join(', ')) -%}
   {%- endif -%}
   {%- if mistakes -%}
     {%- do exceptions.raise_compiler_error('alluvium.at: ' ~ mistakes | join('\nalluvium.at: ')) -%}
   {%- endif -%}
-  {%- if version is not none -%}
+  {%- if target.type == 'alluvium' and execute -%}
+    {{ adapter.at(relation, version, timestamp and timestamp | string, tag, batch) }}
+  {%- elif version is not none -%}
     {{ relation }} version as of {{ version }}
-  {%- else -%}
+  {%- elif timestamp is not none -%}
     {#- A zone is named, for that of the session is the writer's. -#}
     {{ relation }} timestamp as of '{{ timestamp }}{{ ' 00:00' if timestamp | string | length == 10 }} UTC'
+  {%- else -%}
+    {%- if execute -%}{%- do alluvium._require_alluvium('alluvium.at', 'has no ' ~ ('tags' if tag is not none else 'batches')) -%}{%- endif -%}
+    {{ relation }}
   {%- endif -%}
 {%- endmacro %}

@@ -1,1 +1,2 @@
-{{ alluvium._segment_rows(ref('alluvium_actions')) }}
+{#- By name: a view of no row would outlive the run with `--empty`. -#}
+{{ alluvium._segment_rows(ref('alluvium_actions').render()) }}

@@ -1,1 +1,2 @@
-{{ alluvium._snapshot_rows(ref('alluvium_actions')) }}
+{#- By name: a view of no row would outlive the run with `--empty`. -#}
+{{ alluvium._snapshot_rows(ref('alluvium_actions').render()) }}

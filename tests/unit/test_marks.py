@@ -21,7 +21,6 @@ def test_names() -> None:
         "BACKOFF": "alluvium.pause",
         "PUBLISHED": "alluvium/published/",
         "HOLD": "alluvium/hold",
-        "BRANCH": "alluvium/branch/",
         "ACTIONS_KEPT": "alluvium.actions",
         "LAYOUT_TAG": "alluvium.layout",
         "PUBLISHED_TAG": "alluvium.published",
@@ -31,7 +30,9 @@ def test_names() -> None:
         "STREAM_NOTE": "alluvium_stream",
         "PUBLISH_NOTE": "alluvium_published",
         "REF_NOTE": "alluvium_ref",
-        "BRANCH_MERGE": "alluvium_branch_merge",
+        "RESTORE_NOTE": "alluvium_restored",
+        "PURGE_NOTE": "alluvium_purge",
+        "SKIPPED": "alluvium/skip/",
     }
 
 

@@ -1,17 +1,33 @@
 {#- The arguments of operations and of data tests, as `_settings_schema` has settings. -#}
 {% macro _arguments_schema() %}
   {%- set of = alluvium._value_schemas() -%}
+  {#- What says a version of a table. -#}
+  {%- set point = {
+      'version': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
+      'timestamp': dict(of.moment, type=['moment', 'null']),
+      'tag': dict(of.text, type=['string', 'null'], accepted='the name of a tag'),
+      'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
+  } -%}
+  {%- set one_point = {'anyOf': [{'type': ['integer', 'null'], 'minimum': 0}, alluvium._mapping_schema(point)],
+                       'accepted': 'a version, or {tag: x}, {timestamp: 2024-01-31} or {batch: 17}'} -%}
+  {%- set message = dict(of.text, type=['string', 'null']) -%}
   {{ return({
       'operation': {
+          'adopt': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'checkout': alluvium._mapping_schema({
               'model': of.model,
               'version': dict(of.natural, type=['integer', 'null'], accepted='a version of the candidate, a whole number'),
               'hold': of.flag,
               'dry_run': of.flag,
           }, ['model', 'version']),
+          'clone': alluvium._mapping_schema(
+              dict(point, model=of.model, to=dict(of.text, type=['string', 'null'], accepted='a table, schema.name'), message=message,
+                   dry_run=of.flag), ['model', 'to']),
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
+          'diff': alluvium._mapping_schema({'model': of.model, 'from': one_point, 'to': one_point, 'limit': of.positive}, ['model', 'from']),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
+          'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),
           'log': alluvium._mapping_schema({
               'model': of.model,
               'limit': dict(of.positive, type=['integer', 'null']),
@@ -20,7 +36,23 @@
           }, ['model']),
           'publish': alluvium._mapping_schema({'model': of.model, 'untested': of.flag, 'dry_run': of.flag}, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
+          'recover': alluvium._mapping_schema({'models': of.models, 'dry_run': of.flag}),
+          'restore': alluvium._mapping_schema({
+              'model': of.model,
+              'version': dict(of.natural, type=['integer', 'null'], accepted='a version of the table, a whole number'),
+              'before_batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
+              'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
+              'including': {'type': 'array', 'items': {'enum': ['backfill', 'purge', 'write']}, 'accepted': 'a list of backfill, purge, write'},
+              'skip': dict(of.flag, type=['boolean', 'null']),
+              'dry_run': of.flag,
+          }, ['model']),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),
+          'tag': alluvium._mapping_schema(
+              dict(point, model=of.model, name=dict(of.text, type=['string', 'null'], accepted='a name'), message=message, dry_run=of.flag),
+              ['model', 'name']),
+          'untag': alluvium._mapping_schema(
+              {'model': of.model, 'name': dict(of.text, type=['string', 'null'], accepted='the name of a tag'), 'dry_run': of.flag},
+              ['model', 'name']),
           'vacuum': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'validate': alluvium._mapping_schema({}),
       },

@@ -48,6 +48,8 @@
               'audit': alluvium._choice_schema(['tests', 'none']),
               'require': of.flag,
               'before_first': alluvium._choice_schema(['error', 'empty']),
+              'targets': dict(of.columns, accepted='a target of the profile, or a list of targets'),
+              'retention': of.duration,
           }),
           'alluvium_tier': dict(of.text, accepted='the name of a tier'),
       },

@@ -3,6 +3,8 @@
   {%- set text = {'type': 'string', 'pattern': '\\S', 'accepted': 'a text'} -%}
   {#- Of an operation: null is one that was not given. -#}
   {%- set model = dict(text, type=['string', 'null'], accepted='the name of a model') -%}
+  {%- set models = {'anyOf': [{'type': 'null'}, text, {'type': 'array', 'items': text, 'minItems': 1}],
+                    'accepted': 'the name of a model, or a list of names'} -%}
   {%- set tier = dict(text, type=['string', 'null'], accepted='the name of a tier') -%}
   {#- Of a data test, which says more of a number than its type. -#}
   {%- set relation = {'accepted': "a relation, such as ref('orders_events')"} -%}
@@ -30,7 +32,7 @@
   {%- set option = {'anyOf': [{'type': ['string', 'number', 'boolean']}, from_environment], 'secret': true,
                     'accepted': 'a text, a number, a boolean or {env: NAME}'} -%}
   {{ return({
-      'text': text, 'model': model, 'tier': tier, 'relation': relation, 'number': number, 'flag': flag,
+      'text': text, 'model': model, 'models': models, 'tier': tier, 'relation': relation, 'number': number, 'flag': flag,
       'count': count, 'natural': natural, 'positive': positive, 'factor': factor, 'moment': moment,
       'duration': duration, 'duration_or_auto': duration_or_auto, 'size': size, 'columns': columns,
       'some_columns': some_columns, 'conditions': conditions, 'from_environment': from_environment,

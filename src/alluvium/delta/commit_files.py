@@ -27,7 +27,7 @@ _FILE = (
 _LINES = (
     "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
     " userMetadata:string, userName:string, engineInfo:string, txnId:string,"
-    " operationMetrics:map<string, string>>,"
+    " operationMetrics:map<string, string>, operationParameters:map<string, string>>,"
     f" add {_FILE}, remove {_FILE},"
     " metaData struct<id:string>, txn struct<appId:string, version:bigint>"
 )
@@ -62,6 +62,7 @@ class Commit:
         table_id: the id of the table's metadata, where the commit sets it.
         transactions: newest number of each application, of `txn` actions.
         copied: rows that it wrote again as they were.
+        restored: of a restore, the version that it went back to.
     """
 
     version: int
@@ -73,6 +74,7 @@ class Commit:
     table_id: str | None
     transactions: Mapping[str, int]
     copied: int
+    restored: int | None = None
 
     def without_copies(self, rows: int | None) -> int | None:
         """Of the rows of the files that it brought, or took, those that it did not copy."""
@@ -107,6 +109,11 @@ class TableLog:
         if self.version < 0:
             raise ValueError(f"{table} is no Delta table; accepted: file_format delta")
         self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
+
+    @property
+    def folder(self) -> str:
+        """`root` as `log.qualified` writes it."""
+        return log.qualified(self._log)
 
     def table_id(self, version: int) -> str:
         """The id of the table's metadata in a version."""
@@ -236,7 +243,14 @@ def _commit(version: int, found: Mapping[str, Any]) -> Commit:
         table_id=found.get("table_id"),
         transactions=found.get("transactions") or {},
         copied=next((int(metrics[name]) for name in _COPIED if metrics.get(name)), 0),
+        restored=_restored(info),
     )
+
+
+def _restored(info: Mapping[str, Any]) -> int | None:
+    """None of another commit, and of a restore that was asked for by a time."""
+    to = str(dict(info.get("operationParameters") or {}).get("version"))
+    return int(to) if info.get("operation") == "RESTORE" and to.isdecimal() else None
 
 
 def _id(version: int, info: Mapping[str, Any]) -> str:

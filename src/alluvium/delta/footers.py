@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
@@ -75,6 +78,33 @@ def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.
     with ThreadPoolExecutor(_THREADS) as threads:
         while some := list(islice(left, _AHEAD)):
             yield from threads.map(one, some)
+
+
+def rows_of(session: SparkSession, files: Sequence[tuple[str, int]]) -> dict[str, int | None]:
+    """The rows of Parquet files by their URIs, as the footers say; None where there is no footer.
+
+    Args:
+        files: URI and size in bytes of each.
+    """
+    if len(files) > _AHEAD:
+        places, sizes = zip(*files, strict=True)
+        table = pa.table({"location": places, "bytes": pa.array(sizes, pa.int64())})
+        found = of_many(session, table)
+        rows = pc.struct_field(found["footer"], "rows")
+        return dict(zip(found["location"].to_pylist(), rows.to_pylist(), strict=True))
+    java: Any = jvm.of(session)
+    conf = session._jsparkSession.sessionState().newHadoopConf()
+
+    def one(file: tuple[str, int]) -> int | None:
+        path = java.org.apache.hadoop.fs.Path(java.java.net.URI(file[0]))
+        try:
+            (footer,) = read(java, conf, [(path, file[1])])
+        except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):
+            return None
+        return int(footer.num_rows)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return dict(zip((uri for uri, _ in files), threads.map(one, files), strict=True))
 
 
 def of_many(session: SparkSession, files: pa.Table) -> pa.Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 # Application ids of `txn` actions. Delta keeps the newest number of each.
 
 # Before `<model>/<id of the table>`: the newest batch that is merged. Read by `merge.progress`, by
-# the search for lost tables, and on stock targets by nobody.
+# the search for lost tables, by `publish.adopt`, and on stock targets by nobody.
 MERGED_THROUGH = "alluvium/"
 # Before the checkpoint's id: the newest epoch that is appended. Read by `ingest.start` and
 # `ingest.intake`.
@@ -25,12 +25,13 @@ PUBLISHED = "alluvium/published/"
 # 1 where a published table stays at the version that a person chose, 0 where publishes move it.
 # Read by `delta.heads`.
 HOLD = "alluvium/hold"
-# Before the id of a table: the version of it that a table of a branch began as. Read by
-# `versions.branches`.
-BRANCH = "alluvium/branch/"
 # The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
 # appends. Read by Delta.
 ACTIONS_KEPT = "alluvium.actions"
+
+# Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
+# It names no table id, so that a full refresh and a clone heed it too. Read by `merge.skipped`.
+SKIPPED = "alluvium/skip/"
 
 # Tags of data files.
 
@@ -59,5 +60,8 @@ PUBLISH_NOTE = "alluvium_published"
 # Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and the
 # table and version that it is of. Read by `delta.refs`.
 REF_NOTE = "alluvium_ref"
-# A merge of a branch: its name, and how many rows came of it. Read by people, in the log.
-BRANCH_MERGE = "alluvium_branch_merge"
+# Of a restore of ours: the version that it went back to, and what it left out. Read by
+# `versions.restore`.
+RESTORE_NOTE = "alluvium_restored"
+# Of a delete of what must not come back: the operation. Read by `versions.restore`.
+PURGE_NOTE = "alluvium_purge"

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.delta.refusal import Facts
-from alluvium.delta.vector_writer import VectorWriter
+from alluvium.delta.vector_writer import VectorWriter, bitmap_of
 from alluvium.engine import jvm
 from alluvium.names import quoted
 from alluvium.plan.ranges import Kept
@@ -211,9 +211,9 @@ class MergeCommand(jvm.SessionCopy):
                 functions.count(functions.lit(1)),
                 self._seq(
                     [
-                        self._bitmap(row).getField("cardinality"),
+                        bitmap_of(self.session, row).getField("cardinality"),
                         functions.count(updated),
-                        self._bitmap(functions.when(clause.isNotNull(), row)),
+                        bitmap_of(self.session, functions.when(clause.isNotNull(), row)),
                     ]
                 ),
             )
@@ -345,14 +345,6 @@ class MergeCommand(jvm.SessionCopy):
         context = self.session.sparkContext._jsc.sc()
         stored = [info for info in context.getRDDStorageInfo() if info.id() == kept.id()]
         return rows, sum(info.memSize() + info.diskSize() for info in stored)
-
-    def _bitmap(self, column: Any) -> Any:
-        aggregation = self._jvm.org.apache.spark.sql.catalyst.expressions.aggregation
-        formats = self._object(_DELTA + "deletionvectors.RoaringBitmapArrayFormat$")
-        bitmap = aggregation.BitmapAggregator(
-            self._expressions.expression(column), formats.Portable()
-        )
-        return self._column(bitmap.toAggregateExpression())
 
     def _updates(self) -> dict[int, Any]:
         """The matched clauses that write a row, by their place."""

@@ -1,32 +1,90 @@
-"""What VACUUM may delete of a table whose files other tables show."""
+"""What other tables need of a table's files: what VACUUM spares, and whether all of it is there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
-from alluvium.delta.states import plain
+from alluvium.delta import dependents, log
+from alluvium.delta.dependents import Dependent
+from alluvium.delta.states import absolute_path, absolute_vector, plain
+from alluvium.engine import jvm
+from alluvium.engine.files import Files
+from alluvium.names import quoted
+
+# Files that are asked for at once, of a file system that may be far away.
+_AT_ONCE = 16
 
 
-def inventory(session: SparkSession, table: str, dependents: Iterable[str]) -> DataFrame:
-    """The files in the folder of a table that no dependent needs, as VACUUM's inventory has them.
+def vacuum(
+    session: SparkSession, table: str, others: Iterable[Dependent] = (), *, dry_run: bool = False
+) -> list[str]:
+    """VACUUM of a table, which leaves alone what other tables need of its files.
 
-    A dependent needs the files and deletion vectors of its newest version, and those of the
-    versions that its own retention keeps.
+    Those are the ones that its register names, and `others`. Each version within a dependent's
+    own retention counts, with the files and vectors that it names.
 
     Args:
         table: name of the table.
-        dependents: names of the tables that show files of it.
+        others: more of them, such as clones that Delta alone has made.
+        dry_run: deletes nothing.
+
+    Returns:
+        Paths that would be deleted, a thousand at most; nothing if they were.
+
+    Raises:
+        ValueError: it is not known what a dependent needs. Nothing was deleted.
     """
-    place = log.qualified(log.delta_log(session, table))
-    files = (
+    folder = log.qualified(log.delta_log(session, table))
+    if dry_run:
+        return _vacuum(session, table, folder, others, " dry run")
+    with dependents.vacuuming(session, folder):
+        _vacuum(session, table, folder, others, "")
+    return []
+
+
+def _vacuum(
+    session: SparkSession, table: str, folder: str, others: Iterable[Dependent], how: str
+) -> list[str]:
+    known = {one.location: one for one in others}
+    found = known | {one.location: one for one in dependents.living(session, folder)}
+    if not found:
+        return [row.path for row in session.sql(f"vacuum {table}{how}").collect()]
+    listed = _listed(session, folder).persist()
+    view = f"alluvium_{uuid4().hex}"
+    try:
+        listed.count()
+        while True:  # the register is read after the listing, and again before files are deleted
+            before = {one.location: one for one in dependents.living(session, folder)}
+            needed = [dependents.needed(session, one, folder) for one in (known | before).values()]
+            pinned = reduce(DataFrame.union, needed).distinct()
+            spared = listed.join(pinned, plain(listed.path) == pinned.path, "left_anti")
+            spared.createOrReplaceTempView(view)
+            if before.keys() == {one.location for one in dependents.living(session, folder)}:
+                break
+        sql = f"vacuum {table} using inventory (select * from {quoted(view)}){how}"
+        return [row.path for row in session.sql(sql).collect()]
+    finally:
+        session.catalog.dropTempView(view)
+        listed.unpersist()
+
+
+def _listed(session: SparkSession, folder: str) -> DataFrame:
+    """The files in a folder, as VACUUM's inventory has them."""
+    changes = f"{folder}/_change_data"
+    places = [folder, *([changes] if Files(session).is_there(changes) else [])]
+    return (
         session.read.format("binaryFile")
         .options(recursiveFileLookup="true", __globPaths__="false")
-        .load(place)
+        .load(places)
         .select(
             "path",
             "length",
@@ -35,21 +93,89 @@ def inventory(session: SparkSession, table: str, dependents: Iterable[str]) -> D
             F.unix_millis("modificationTime").alias("modificationTime"),
         )
     )
-    needed = (_needed(session, dependent) for dependent in dependents)
-    pinned = reduce(DataFrame.union, needed).distinct()
-    return files.join(pinned, plain(F.col("path")) == F.col("pinned"), "left_anti")
 
 
-def _needed(session: SparkSession, dependent: str) -> DataFrame:
-    """Absolute paths of files and vectors, in a column `pinned`."""
-    snapshot = log.snapshot_of(session, dependent)
-    frames = (
-        DataFrame(actions.toDF(), session).select("path", "deletionVector")
-        for actions in (snapshot.allFiles(), snapshot.tombstones())
-    )
-    both = reduce(DataFrame.union, frames)
-    vectors = both.where("deletionVector.storageType = 'p'")
-    paths = both.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
-    # In the log, a blank of a path is `%20`.
-    decoded = F.url_decode(F.replace(F.col("path"), F.lit("+"), F.lit("%2B")))
-    return paths.select(plain(decoded).alias("pinned"))
+def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> list[Dependent]:
+    """Those of these tables whose first commit names files of a folder, as a clone's does.
+
+    Reads the first commits alone. Where a log has its first one no more, it is told as one that
+    may name some.
+    """
+    files = Files(session)
+
+    def first(one: Dependent) -> str | None:
+        path = f"{one.location}/{dependents.LOG}/{0:020}.json"
+        return path if files.is_there(path) else None
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        paths = list(pool.map(first, tables))
+    begun = {path: one for path, one in zip(paths, tables, strict=True) if path is not None}
+    found = [
+        one
+        for path, one in zip(paths, tables, strict=True)
+        if path is None and files.names(f"{one.location}/{dependents.LOG}")
+    ]
+    if begun:
+        java: Any = jvm.of(session)
+        # As logs write it.
+        inside = str(java.org.apache.hadoop.fs.Path(folder).toUri().getRawPath()) + "/"
+        lines = (
+            session.read.options(__globPaths__="false")
+            .text(list(begun))
+            .where(F.contains("value", F.lit(inside)))
+            .select(F.col("_metadata.file_path").alias("path"))
+            .distinct()
+        )
+        spelt = lines.select(plain(dependents.decoded(F.col("path"))).alias("path"))
+        found += [begun[row.path] for row in spelt.collect()]
+    return found
+
+
+def old_files(session: SparkSession, snapshot: Any) -> list[str]:
+    """Files and deletion vectors of a version that the newest one of its table does not name.
+
+    Those that it names are there, and nothing deletes them.
+    """
+    table_log = snapshot.deltaLog()
+    none = jvm.of(session).scala.Option.empty()
+    newest = table_log.update(False, none, none)
+    if newest.version() == snapshot.version():
+        return []
+    now = set(_files(session, newest))
+    found = []
+    for path, vector in _files(session, snapshot):
+        if (path, vector) in now:
+            continue
+        found.append(unquote(absolute_path(session, log.qualified(table_log), path)))
+        if vector is not None:
+            of_file = absolute_vector(session, table_log, json.loads(vector))
+            if of_file.isOnDisk():
+                found.append(str(of_file.absolutePath(table_log.dataPath()).toString()))
+    return found
+
+
+def _files(session: SparkSession, snapshot: Any) -> list[tuple[str, str | None]]:
+    """Path and deletion vector, as JSON, of each file of a version."""
+    # In one batch: a join of both states in Spark takes longer than the clone itself.
+    files = DataFrame(snapshot.allFiles().toDF(), session)
+    found = files.select("path", F.to_json("deletionVector").alias("vector")).toArrow()
+    return list(zip(found["path"].to_pylist(), found["vector"].to_pylist(), strict=True))
+
+
+def paths(table_log: Any, actions: Iterable[Any]) -> list[str]:
+    """Absolute paths of files of a table, and of their deletion vectors."""
+    found = []
+    for file in actions:
+        found.append(str(file.absolutePath(table_log).toString()))
+        vector = file.deletionVector()
+        if vector is not None and vector.isOnDisk():
+            found.append(str(vector.absolutePath(table_log.dataPath()).toString()))
+    return found
+
+
+def gone(session: SparkSession, paths: Sequence[str]) -> list[str]:
+    """Those of the files that are not there."""
+    files = Files(session)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        there = list(pool.map(files.is_there, paths))
+    return [path for path, is_there in zip(paths, there, strict=True) if not is_there]

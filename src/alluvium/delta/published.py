@@ -12,14 +12,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks
+from alluvium.delta import committing, dependents, log, marks, pinned
+from alluvium.delta.dependents import Dependent
+from alluvium.delta.heads import is_undone
 from alluvium.delta.layout_commits import fields
-from alluvium.delta.published_files import PublishedFiles
+from alluvium.delta.published_files import FEW, PublishedFiles
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
+from alluvium.wording import counted
 
 _DELTA = "org.apache.spark.sql.delta."
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
@@ -53,6 +57,7 @@ class Publisher(PublishedFiles):
         version: of the source; the newest if not given.
         own: properties that the published table has by its config.
         hides: whether rows that are marked `_deleted` are left out.
+        whole: whether whole states are compared, whatever the commits say.
     """
 
     def __init__(
@@ -63,10 +68,12 @@ class Publisher(PublishedFiles):
         version: int | None = None,
         own: Mapping[str, str] | None = None,
         hides: bool = True,
+        whole: bool = False,
     ) -> None:
-        super().__init__(session, source, target, version, hides)
+        super().__init__(session, source, target, version, hides, whole)
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._hold: bool | None = None
+        self._target = target
         self._app = marks.PUBLISHED + self.table_id
 
     @property
@@ -74,16 +81,28 @@ class Publisher(PublishedFiles):
         """Whether the target has rows that no publish brought."""
         return self.head is None and int(self._snapshot.numOfFiles()) > 0
 
+    @property
+    def is_undone(self) -> bool:
+        """Whether the source was restored to a version before this one since."""
+        return is_undone(self.session, self._newest, self.version)
+
     def mistakes(self) -> list[str]:
         """What stops the source from being published; nothing was written."""
         source, target = (_metadata(one)["configuration"] for one in (self._source, self._snapshot))
         return list(properties.mistakes(source, target if self.head is not None else None))
 
     def missing(self) -> list[str]:
-        """Files that a publish would bring, and that are gone."""
-        conf = self._log.newDeltaHadoopConf()
-        paths = (file.absolutePath(self._log) for file in self._labelled(_coming(self._steps)))
-        return [str(path) for path in paths if not path.getFileSystem(conf).exists(path)]
+        """Files and vectors that a publish would bring, and that are gone."""
+        files = self._labelled(_coming(self._steps))
+        return pinned.gone(self.session, pinned.paths(self._log, files))
+
+    def endangered(self) -> str | None:
+        """After a publish of an old version: why its files may not stay; None where they do."""
+        if going_on := dependents.vacuums(self.session, [self._root]):
+            return f"a vacuum goes on that may delete what it needs ({going_on[0]})"
+        if missing := self.missing():
+            return f"VACUUM deleted {counted(len(missing), 'file')}, such as {missing[0]}"
+        return None
 
     def planned(self) -> Moved:
         """What a publish would do, at most: files full of tombstones do not come."""
@@ -102,14 +121,21 @@ class Publisher(PublishedFiles):
         with self.active():
             found, metadata = self._steps, self._metadata()
             removed, added = self._published(found.goes), self._added(found.comes)
+            self._note_dependent([*found.comes, *found.moved_in], added)
+            same = self._same(removed, added)
+            removed, added = (
+                [file for file in files if file.path() not in same] if same else files
+                for files in (removed, added)
+            )
+            relabelled = [*found.relabelled, *sorted(same)]
             self._hold = hold
             new = metadata is not None or self.head is None or hold not in (None, self.is_held)
             changes = bool(removed or added or new)
             # What changes no row comes first: after a kill the table shows what it showed, in files
             # of which the source still has each, and the next publish finds the rest.
             due: list[Callable[[bool], None]] = []
-            if found.relabelled:
-                due.append(lambda last: self._relabel(found.relabelled, note, last))
+            if relabelled:
+                due.append(lambda last: self._relabel(relabelled, note, last))
             if found.moved_in:
                 due.append(lambda last: self._move(found, note, last))
             if changes:
@@ -119,6 +145,34 @@ class Publisher(PublishedFiles):
         return Moved(
             self.shown, len(added) + len(found.moved_in), len(removed) + len(found.moved_out)
         )
+
+    def _same(self, removed: Sequence[Any], added: Sequence[Any]) -> set[str]:
+        """Paths of files that hide the same rows as before, by a vector of the same name.
+
+        So does a file of which a row that was hidden as a tombstone is deleted. Delta takes one
+        name in one commit once.
+        """
+        if not removed:
+            return set()
+        before, after = (
+            {(file.path(), self._name(file.deletionVector())) for file in files}
+            for files in (removed, added)
+        )
+        return {path for path, _ in before & after}
+
+    def _note_dependent(self, paths: Sequence[str], added: Sequence[Any]) -> None:
+        """Note this table in each folder that its files lie in, before they are its own."""
+        this = Dependent("published", self._target, log.qualified(self._log))
+        if len(paths) > FEW or not dependents.is_noted(self.session, this, self._root):
+            # One that an earlier release made was noted nowhere.
+            folders = dependents.roots(self.session, self._source)
+        else:
+            vectors = (file.deletionVector() for file in added)
+            named = [one.pathOrInlineDv() for one in vectors if one and one.storageType() == "p"]
+            lie_in = (unquote(path).rpartition("/")[0] for path in (*paths, *named))
+            folders = dependents.roots_of(self.session, lie_in, self._root)
+        new = (one for one in folders if not dependents.is_noted(self.session, this, one))
+        dependents.note(self.session, this, new)
 
     def _move(self, found: Steps, note: Mapping[str, Any], is_last: bool) -> None:
         """Put what compactions wrote in the place of what they read: no row changes."""
@@ -162,7 +216,7 @@ class Publisher(PublishedFiles):
         """Commit a step of a publish; the last one makes the source's version HEAD."""
         about = {**note, "base": self._compared}
         if is_last:
-            about["version"] = self.version
+            about |= {"version": self.version, "root": self._root}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.PUBLISH_NOTE: about}))
         first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -14,11 +14,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import committing, footers, log, marks
+from alluvium.delta import committing, footers, log, marks, tombstones
 from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
-from alluvium.delta.states import TOMBSTONE, absolute_path, absolute_vector
+from alluvium.delta.states import TOMBSTONE, absolute_path, absolute_vector, id_of, unique_id
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
@@ -26,7 +26,7 @@ from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 _DELTA = "org.apache.spark.sql.delta."
 # Commits that are read one by one, and paths that a filter names; of more, whole states are looked
 # at.
-_FEW = 64
+FEW = 64
 
 
 def _other_tags() -> Column:
@@ -63,16 +63,23 @@ class PublishedFiles(jvm.SessionCopy):
         target: the published table's. It exists, and may be empty.
         version: of the source; the newest if not given.
         hides: whether rows that are marked `_deleted` are left out.
+        whole: whether whole states are compared, whatever the commits say.
 
     Its publishes are of the versions that it has read: one instance publishes once.
     """
 
     def __init__(
-        self, session: SparkSession, source: str, target: str, version: int | None, hides: bool
+        self,
+        session: SparkSession,
+        source: str,
+        target: str,
+        version: int | None,
+        hides: bool,
+        whole: bool = False,
     ) -> None:
         super().__init__(session)
         with self.active():
-            self._source = log.snapshot_of(session, source)
+            self._newest = self._source = log.snapshot_of(session, source)
             if version is not None and version != self._source.version():
                 self._source = self._source.deltaLog().getSnapshotAt(
                     version, self._none, self._none, False
@@ -84,6 +91,7 @@ class PublishedFiles(jvm.SessionCopy):
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
+        self._whole = whole
         self._hides = hides and among(TOMBSTONE, self._source.metadata().schema().fieldNames())
         # Version of the published table of which what differs is known.
         self._compared = int(self._snapshot.version())
@@ -154,10 +162,10 @@ class PublishedFiles(jvm.SessionCopy):
         published one.
         """
         head = self.head
-        if head is None or head.table_id != self.table_id:
+        if self._whole or head is None or head.table_id != self.table_id:
             return None
         number = self.version - head.version
-        if not 0 <= number <= _FEW or not self._is_ours():
+        if not 0 <= number <= FEW or not self._is_ours():
             return None
         found = _Changed()
         commits = islice(log.commits_of(self.session, self._source), number)
@@ -194,7 +202,7 @@ class PublishedFiles(jvm.SessionCopy):
 
     def _name(self, vector: Any) -> str:
         """The name of a vector, as `_vector` has it."""
-        return "" if vector is None else str(vector.uniqueId()).replace(f"{self._root}/", "")
+        return "" if vector is None else id_of(vector).replace(f"{self._root}/", "")
 
     def _entry(self, file: Any) -> Entry:
         """A published file, or one that `_labelled` gives, by its tag."""
@@ -210,14 +218,15 @@ class PublishedFiles(jvm.SessionCopy):
         Each of its commits says which version it was made beside: nobody came between.
         """
         version = self.shown
-        for lines in islice(log.commits_of(self.session, self._snapshot), _FEW):
+        for lines in islice(log.commits_of(self.session, self._snapshot), FEW):
             actions = list(map(json.loads, lines or ()))
             infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
             note = log.noted(next(infos, None), marks.PUBLISH_NOTE)
             if lines is None or (note is not None and note.get("base") != version - 1):
                 return False
             if note is not None and "version" in note:
-                return True
+                # Elsewhere since, the source has its files under other names.
+                return bool(note.get("root", self._root) == self._root)
             if note is None and any("add" in one or "remove" in one for one in actions):
                 return False
             version -= 1
@@ -231,7 +240,7 @@ class PublishedFiles(jvm.SessionCopy):
         absolute = self._object(_DELTA + "util.DeltaFileOperations$")
         files = self._source.allFiles()
         changed = self._changed
-        if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= _FEW:
+        if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= FEW:
             written = (changed.written[path] for path in paths)
             files = files.filter(self._functions.col("path").isin(self._seq(written)))
         files = absolute.makePathsAbsolute(self._root, files).toDF()
@@ -254,14 +263,14 @@ class PublishedFiles(jvm.SessionCopy):
             F.coalesce(F.get_json_object(tag, "$.label"), F.lit("")).alias("label"),
         )
 
+    def touched(self) -> int:
+        """Number of published files that somebody else added, or put another vector on."""
+        return self._target_files().where("vector = '?'").count()
+
     def _vector(self) -> Column:
         """The name of a file's deletion vector, without the source's path; empty for none."""
-        vector = F.concat(
-            F.col("deletionVector.storageType"),
-            F.replace(F.col("deletionVector.pathOrInlineDv"), F.lit(f"{self._root}/"), F.lit("")),
-            F.coalesce(F.concat(F.lit("@"), F.col("deletionVector.offset")), F.lit("")),
-        )
-        return F.coalesce(vector, F.lit(""))
+        vector = unique_id(F.col("deletionVector"))
+        return F.coalesce(F.replace(vector, F.lit(f"{self._root}/"), F.lit("")), F.lit(""))
 
     # What is written ------------------------------------------------------------------------
 
@@ -271,10 +280,13 @@ class PublishedFiles(jvm.SessionCopy):
         if not actions or not self._hides:
             return actions
         found = {action.path(): self._counted(action) for action in actions}
-        for path, touched in self._tombstones(list(found.values())):
+        transaction = self._transaction(self._snapshot)
+        for path, vector in tombstones.hidden(
+            self, self._source, transaction, list(found.values())
+        ):
             file = found.pop(path)
-            if not touched.isFullyReplaced():
-                found[path] = self._hiding(file, touched.newDeletionVector())
+            if vector is not None:
+                found[path] = self._hiding(file, vector)
         return list(found.values())
 
     def _counted(self, file: Any) -> Any:
@@ -316,46 +328,9 @@ class PublishedFiles(jvm.SessionCopy):
         """The file with a vector of ours, which its tag names beside the source's."""
         wide = fields(file.removeRows(vector, True, True)._1())
         tag = json.loads(wide["tags"][marks.PUBLISHED_TAG])
-        tag["own"] = str(vector.uniqueId())
+        tag["own"] = self._name(vector)
         wide["tags"][marks.PUBLISHED_TAG] = json.dumps(tag)
         return committing.action(self.session, "add", wide)
-
-    def _tombstones(self, actions: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-        """Of the files that hold tombstones, the path and Delta's `TouchedFileWithDV`.
-
-        Its vectors hide what the source's hide too, and lie beside the published table.
-        """
-        helper = self._object(_DELTA + "commands.DMLWithDeletionVectorsHelper$")
-        files = self._seq(actions)
-        index = self._jvm.org.apache.spark.sql.delta.files.TahoeBatchFileIndex(
-            self.spark,
-            "publish",
-            files,
-            self._source.deltaLog(),
-            self._source.deltaLog().dataPath(),
-            self._source,
-            False,
-        )
-        plan = self._source.deltaLog().createDataFrame(self._source, files, False, self._none)
-        scanned = helper.createTargetDfForScanningForMatches(
-            self.spark, plan.queryExecution().analyzed(), index
-        )
-        condition = (
-            self.spark.sessionState().sqlParser().parseExpression(f"coalesce(`{TOMBSTONE}`, false)")
-        )
-        with self.active():
-            touched = helper.findTouchedFiles(
-                self.spark,
-                self._transaction(self._snapshot),
-                True,
-                self._log,
-                scanned,
-                index,
-                condition,
-                "DELETE",
-            )
-        for one in jvm.items(touched):
-            yield one.fileLogEntry().path(), one
 
     def _actions(
         self, table: str, files: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]
@@ -367,7 +342,7 @@ class PublishedFiles(jvm.SessionCopy):
         known = self._known[table]
         due = [path for path in paths if path not in known]
         if due:
-            if len(due) <= _FEW:
+            if len(due) <= FEW:
                 kept = files(due).where(F.col("path").isin(due))
             else:
                 chosen = self.session.createDataFrame([(path,) for path in due], "path string")

@@ -6,6 +6,7 @@ names here that do not depend on the table.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -222,7 +223,7 @@ class State:
                     {k: v for k, v in file.deletionVector.asDict().items() if v is not None},
                 )
             path = _plain(absolute_path(self.session, self.root, file.path))
-            found[path] = "" if written is None else re.sub("^p.*/", "p", written.uniqueId())
+            found[path] = "" if written is None else re.sub("^p.*/", "p", id_of(written))
         return found
 
 
@@ -242,9 +243,20 @@ def absolute_vector(session: SparkSession, table_log: Any, written: Mapping[str,
 
 
 def unique_id(vector: Column) -> Column:
-    """Delta's name of a deletion vector as this table writes it; NULL for none."""
+    """Delta's name of a deletion vector as this table writes it; NULL for none.
+
+    Of one that the log itself holds, a hash: its name would be all of it.
+    """
+    kind, place = vector["storageType"], vector["pathOrInlineDv"]
     at = F.coalesce(F.concat(F.lit("@"), vector["offset"]), F.lit(""))
-    return F.concat(vector["storageType"], vector["pathOrInlineDv"], at)
+    return F.concat(kind, F.when(kind == "i", F.sha2(place, 256)).otherwise(place), at)
+
+
+def id_of(vector: Any) -> str:
+    """`unique_id` of Delta's descriptor of a deletion vector."""
+    if not vector.isInline():
+        return str(vector.uniqueId())
+    return "i" + hashlib.sha256(vector.pathOrInlineDv().encode()).hexdigest()
 
 
 def plain(path: Column) -> Column:

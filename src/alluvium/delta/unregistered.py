@@ -66,10 +66,15 @@ def look(session: SparkSession, location: str) -> Unregistered | None:
 def default_location(session: SparkSession, schema: str, name: str) -> str:
     """Where Spark puts a table that names no place."""
     catalog = session._jsparkSession.sessionState().catalog()
-    uri = catalog.getDatabaseMetadata(schema).locationUri()
-    # With its file system, and not as a URI writes it.
-    folder = jvm.java_class(jvm.of(session), "org.apache.hadoop.fs.Path")(uri)
-    return f"{folder.toString()}/{in_catalog(name)}"
+    return f"{catalog.getDatabaseMetadata(schema).locationUri().getPath()}/{in_catalog(name)}"
+
+
+def default_folder(session: SparkSession, schema: str, name: str) -> str:
+    """`default_location` with its file system, as `log.qualified` writes a folder."""
+    java: Any = jvm.of(session)
+    path = java.org.apache.hadoop.fs.Path(default_location(session, schema, name))
+    conf = session._jsparkSession.sessionState().newHadoopConf()
+    return str(path.getFileSystem(conf).makeQualified(path).toString())
 
 
 def register(session: SparkSession, name: str, location: str, *, managed: bool) -> None:
@@ -79,8 +84,15 @@ def register(session: SparkSession, name: str, location: str, *, managed: bool) 
     managed: whether dropping the table is to delete its files, as for one without a location.
     """
     session.sql(f"create table {name} using delta location {literal(location)}")
-    if not managed:
-        return
+    if managed:
+        manage(session, name)
+
+
+def manage(session: SparkSession, name: str) -> None:
+    """Let the files of a table that was made with a location go with it when it is dropped.
+
+    name: quoted, with its schema.
+    """
     # Spark creates no managed table over files. The entry of the external one says it all but that.
     state = session._jsparkSession.sessionState()
     catalog = state.catalog()

@@ -11,17 +11,38 @@ from alluvium.engine import jvm
 _DELTA = "org.apache.spark.sql.delta."
 
 
-class VectorWriter:
-    """Writes deletion vectors into one file of the table, merged with those that exist."""
+def bitmap_of(session: SparkSession, column: Any) -> Any:
+    """Aggregate, a column of Scala's: how many row numbers, the largest one, and their bitmap."""
+    expressions = jvm.scala_object(session, "org.apache.spark.sql.classic.ExpressionUtils$")
+    aggregation = jvm.of(session).org.apache.spark.sql.catalyst.expressions.aggregation
+    bitmap = aggregation.BitmapAggregator(expressions.expression(column), _portable(session))
+    return expressions.column(bitmap.toAggregateExpression())
 
-    def __init__(self, session: SparkSession, transaction: Any) -> None:
+
+def _portable(session: SparkSession) -> Any:
+    formats = _DELTA + "deletionvectors.RoaringBitmapArrayFormat$"
+    return jvm.scala_object(session, formats).Portable()
+
+
+class VectorWriter:
+    """Writes deletion vectors into one file of the table, merged with those that exist.
+
+    inline: bytes up to which a vector has its place in the log, and none in the file.
+    """
+
+    def __init__(self, session: SparkSession, transaction: Any, inline: int = 0) -> None:
         self.session = session
         self._transaction = transaction
+        self._inline = inline
         self._helper = jvm.scala_object(session, _DELTA + "commands.DeletionVectorWriter$")
         self._context: Any = None
 
     def write(self, file: str, before: Any, bitmap: bytes, rows: int) -> Any:
         """The descriptor of `before` (a descriptor or None) and `bitmap` (of `rows` rows)."""
+        size = max(len(bitmap), 0 if before is None else before.sizeInBytes())
+        small = self._in_log(before, bitmap, rows) if size <= self._inline else None
+        if small is not None:
+            return small
         if self._context is None:
             self._open()
         java = jvm.of(self.session)
@@ -37,11 +58,27 @@ class VectorWriter:
         if self._context is not None:
             self._context.writer().close()
 
+    def _in_log(self, before: Any, bitmap: bytes, rows: int) -> Any:
+        """A descriptor that holds the vector itself; None where that is too large."""
+        delta = jvm.of(self.session).org.apache.spark.sql.delta
+        inline = delta.actions.DeletionVectorDescriptor.inlineInLog
+        if before is None:
+            return inline(bitmap, rows)
+        bitmaps = jvm.scala_object(self.session, _DELTA + "deletionvectors.StoredBitmap$")
+        path = self._transaction.deltaLog().dataPath()
+        united = bitmaps.create(before, path).load(self._store())
+        united.merge(delta.deletionvectors.RoaringBitmapArray.readFrom(bitmap))
+        data = united.serializeAsByteArray(_portable(self.session))
+        return inline(data, united.cardinality()) if len(data) <= self._inline else None
+
+    def _store(self) -> Any:
+        stores = jvm.scala_object(self.session, _DELTA + "storage.dv.DeletionVectorStore$")
+        return stores.createInstance(self._transaction.deltaLog().newDeltaHadoopConf())
+
     def _open(self) -> None:
         log, metadata = self._transaction.deltaLog(), self._transaction.metadata()
-        stores = jvm.scala_object(self.session, _DELTA + "storage.dv.DeletionVectorStore$")
         utilities = jvm.scala_object(self.session, _DELTA + "util.Utils$")
-        store = stores.createInstance(log.newDeltaHadoopConf())
+        store = self._store()
         prefix = utilities.getRandomPrefix(utilities.getRandomPrefixLength(metadata))
         pair = self._helper.createWriter(store, store.pathWithFileSystem(log.dataPath()), prefix)
         commands = jvm.of(self.session).org.apache.spark.sql.delta.commands

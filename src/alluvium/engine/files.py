@@ -27,6 +27,20 @@ class Files:
         found = fs.globStatus(where)
         return found is not None and len(found) > 0
 
+    def is_there(self, path: str) -> bool:
+        """Whether exactly this path exists."""
+        fs, where = self._open(path)
+        return bool(fs.exists(where))
+
+    def parent(self, path: str) -> str | None:
+        """The folder that a path is in; None for the root of its file system."""
+        found = self._open(path)[1].getParent()
+        return None if found is None else str(found.toString())
+
+    def make_folder(self, path: str) -> None:
+        fs, where = self._open(path)
+        fs.mkdirs(where)
+
     def is_literal(self, path: str) -> bool:
         """Whether a path with a wildcard's characters is a name itself, and matches nothing else.
 
@@ -51,6 +65,16 @@ class Files:
         """The path without scheme and authority, as the file system writes it."""
         return str(self._jvm.org.apache.hadoop.fs.Path(path).toUri().getPath())
 
+    def uri(self, path: str) -> str:
+        """The path with its file system, and with what a URI asks for in place of blanks."""
+        fs, where = self._open(path)
+        return str(fs.makeQualified(where).toUri().toString())
+
+    def size(self, path: str) -> int | None:
+        """Of a file, in bytes; None where it is absent."""
+        fs, where = self._open(path)
+        return int(fs.getFileStatus(where).getLen()) if fs.exists(where) else None
+
     def read(self, path: str) -> str | None:
         """The text of a file; None where it is absent."""
         fs, where = self._open(path)
@@ -61,6 +85,19 @@ class Files:
             return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
             stream.close()
+
+    def first_line(self, path: str) -> str | None:
+        """The first line of a file; None where it is absent or empty."""
+        fs, where = self._open(path)
+        if not fs.exists(where):
+            return None
+        java = self._jvm.java.io
+        reader = java.BufferedReader(java.InputStreamReader(fs.open(where), "UTF-8"))
+        try:
+            line = reader.readLine()
+        finally:
+            reader.close()
+        return None if line is None else str(line)
 
     def replace(self, path: str, text: str) -> None:
         """Write a file so that a reader sees the old text or the new one, never a part."""

@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from alluvium.engine import EngineError
 
 _NOTE = "made_at"
+# Where the home was before, until its tables show nothing there any more.
+_MOVED_FROM = "moved_from"
 # What the metastore keeps of places: table, its key, the place, and which rows hold one.
 _PLACES = (
     ("DBS", "DB_ID", "DB_LOCATION_URI", ""),
@@ -95,6 +97,8 @@ def settle(session: SparkSession, home: Path, database: Path, *, own_warehouse: 
     metastore = _Metastore(session, database)
     try:
         made_at = made_at or metastore.warehouse().parent
+        if made_at != home:
+            _write(database.parent / _MOVED_FROM, made_at)
         said = None if made_at == home else metastore.move(Move(made_at, home))
     finally:
         metastore.close()
@@ -102,8 +106,22 @@ def settle(session: SparkSession, home: Path, database: Path, *, own_warehouse: 
     return said
 
 
+def moved_from(database: Path) -> Path | None:
+    """Where the home was before; None where nothing of it may show files there.
+
+    database: the folder of the embedded metastore.
+    """
+    note = database.parent / _MOVED_FROM
+    return Path(note.read_text()) if note.exists() else None
+
+
+def arrived(database: Path) -> None:
+    """Note that no table shows files of the old place any more."""
+    (database.parent / _MOVED_FROM).unlink(missing_ok=True)
+
+
 def _write(note: Path, home: Path) -> None:
-    draft = note.with_name(f"{_NOTE}.new")
+    draft = note.with_name(f"{note.name}.new")
     draft.write_text(str(home))
     draft.replace(note)
 

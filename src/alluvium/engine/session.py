@@ -204,6 +204,18 @@ def _settle(settings: Settings, session: SparkSession) -> None:
         raise
     if said is not None:
         _notices.append(said)
+    old = homes.moved_from(_database(home))
+    if old is not None:
+        _notices.append(
+            f"Clones and published tables of {home} may still show files of {old}, from where it"
+            " was moved or copied: `dbt run-operation alluvium.recover` says which, and with"
+            " `dry_run: false` they show those of this home."
+        )
+
+
+def arrived(home: Path) -> None:
+    """Note that no table of a home that was moved shows files of the old place any more."""
+    homes.arrived(_database(home))
 
 
 def notices() -> list[str]:

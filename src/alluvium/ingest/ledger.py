@@ -123,8 +123,11 @@ def exists(files: Files, checkpoint: str) -> bool:
     return any(kind == _ALL for _, kind in _entries(files, folder_of(checkpoint)))
 
 
-def load(files: Files, checkpoint: str) -> Ledger:
-    """The ledger as it was left."""
+def load(files: Files, checkpoint: str, *, tidy: bool = True) -> Ledger:
+    """The ledger as it was left.
+
+    tidy: whether many small files of it may be put together.
+    """
     ledger = Ledger(folder_of(checkpoint))
     entries = _entries(files, ledger.folder)
     ledger.epoch = whole = max((epoch for epoch, kind in entries if kind == _ALL), default=0)
@@ -137,7 +140,7 @@ def load(files: Files, checkpoint: str) -> Ledger:
         ledger.planned, _ = ledger._noted(files, _PLANNED)
     if any(epoch > ledger.epoch for epoch, _ in entries):
         raise ledger._damaged(ledger._path())
-    if ledger.epoch >= whole + _APART:
+    if tidy and ledger.epoch >= whole + _APART:
         ledger.save(files)
     return ledger
 

@@ -27,7 +27,6 @@ class Statement:
     at: version that the target must still have: what the batch was computed from, or what was
         verified; None for any.
     table_id: of the table that it was planned for; the present one's if not given.
-    key: of `marks`, under which the commit's metadata has the figures.
     """
 
     sql: str
@@ -36,7 +35,6 @@ class Statement:
     prune: str | None = None
     at: int | None = None
     table_id: str | None = None
-    key: str = marks.MERGE_FIGURES
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class DeltaTable:
             nonlocal kept
             kept = looked_at
             figures = {**statement.figures, **looked_at.figures(), "table": table_id}
-            return json.dumps({statement.key: figures}, sort_keys=True)
+            return json.dumps({marks.MERGE_FIGURES: figures}, sort_keys=True)
 
         recorded = None
         if statement.through is not None:

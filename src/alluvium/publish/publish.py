@@ -29,9 +29,8 @@ class Published:
         version: of the published table, that shows it.
         files_added, files_removed: of the published table; both 0 where it showed the same rows.
         seconds: from the look at both tables to the commit.
-        tested: the version of the candidate that was to be published: an older one, where another
-            run was faster, or where a checkout holds the table.
-        is_held: whether a checkout holds it.
+        tested: the version of the candidate that was to be published.
+        stays: why it was not, so that the table shows what it showed; empty where it was.
         ends_hold: whether a checkout held it until now.
         is_dry_run: whether it is only what would be done.
     """
@@ -42,7 +41,7 @@ class Published:
     files_removed: int
     seconds: float
     tested: int
-    is_held: bool = False
+    stays: str = ""
     ends_hold: bool = False
     is_dry_run: bool = False
 
@@ -54,16 +53,8 @@ class Published:
         passed = f"{counted(tests, 'test')} passed" if tests else "not audited"
         will = "would be published" if self.is_dry_run else "published"
         shown = f"version {self.tested:,} of {candidate} {will}, {did}"
-        if self.is_held:
-            shown = (
-                f"version {self.tested:,} of {candidate} is not published, for a checkout holds"
-                f" version {self.source_version:,}"
-            )
-        elif self.tested < self.source_version:
-            shown = (
-                f"version {self.tested:,} of {candidate} is not published,"
-                f" for version {self.source_version:,} is already"
-            )
+        if self.stays:
+            shown = f"version {self.tested:,} of {candidate} is not published, for {self.stays}"
         ends = "; what a checkout held is let go" if self.ends_hold else ""
         return f"{name}: {passed} → {shown} in {self.seconds:.1f} s{ends}"
 
@@ -77,6 +68,7 @@ def publish(
     own: Mapping[str, str],
     hides: bool = True,
     *,
+    table_id: str | None = None,
     ends_hold: bool = False,
     dry_run: bool = False,
 ) -> Published:
@@ -91,13 +83,16 @@ def publish(
         note: JSON for the commit.
         own: properties of the published table.
         hides: whether rows that are marked `_deleted` are left out.
+        table_id: of the candidate at that version, where it is known: a table that was dropped and
+            made again has other rows in a version of the same number.
         ends_hold: whether a version that a checkout holds is moved on; else it stays.
         dry_run: tells what would be done, and does nothing.
 
     Raises:
         ValueError: the candidate cannot be published, or the target has rows of another origin.
             Nothing was written.
-        RuntimeError: somebody else published meanwhile; what they published stays.
+        RuntimeError: somebody else published meanwhile, or changed the candidate so that this
+            version is not to be shown, and nothing was shown before; what is there stays.
     """
     started = time.monotonic()
     # Before the table is made.
@@ -109,7 +104,7 @@ def publish(
         return Published(shows, 0, files, 0, time.monotonic() - started, shows, is_dry_run=True)
     if not dry_run:
         make_empty(session, source, target)
-    publisher = Publisher(session, source, target, version, own, hides)
+    publisher = _publisher(session, source, target, version, own, hides)
     if publisher.is_foreign:
         raise ValueError(
             f"{target} is there with rows that no publish brought. Nothing was changed."
@@ -119,9 +114,13 @@ def publish(
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     before = publisher.head
     shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
-    is_newer = before is not None and before.version > shows and publisher.is_of_source(before)
-    is_held = publisher.is_held and not ends_hold
-    if before is not None and (is_held or is_newer):
+    stays = _stays(publisher, table_id, ends_hold)
+    if stays:
+        if before is None:
+            raise RuntimeError(
+                f"{source}: version {shows} is not published, for {stays};"
+                " the next build publishes what it is now"
+            )
         shows = before.version
     elif dry_run:
         moved = publisher.planned()
@@ -135,10 +134,76 @@ def publish(
         moved.files_removed,
         time.monotonic() - started,
         publisher.version,
-        is_held,
+        stays,
         publisher.is_held and ends_hold,
         dry_run,
     )
+
+
+def take_over(
+    session: SparkSession,
+    source: str,
+    published: str,
+    target: str,
+    note: Mapping[str, Any],
+    own: Mapping[str, str],
+    hides: bool = True,
+) -> Published:
+    """Make the table `target` show what another published table shows of the same candidate.
+
+    Args:
+        source: name of the candidate.
+        published: name of the table that shows it.
+        target, note, own, hides: as of `publish`.
+
+    Raises:
+        ValueError: nothing is published there either, or it cannot be published.
+        RuntimeError: the candidate was changed so that this version is not to be shown.
+    """
+    shown = head(session, published)
+    if shown is None:
+        raise ValueError(f"{published} shows nothing yet either")
+    return publish(
+        session, source, target, shown.version, note, own, hides, table_id=shown.table_id
+    )
+
+
+def _publisher(
+    session: SparkSession,
+    source: str,
+    target: str,
+    version: int | None,
+    own: Mapping[str, str] | None,
+    hides: bool,
+) -> Publisher:
+    """Raises ValueError where the candidate has no such version."""
+    try:
+        return Publisher(session, source, target, version, own, hides)
+    except (Py4JJavaError, PySparkException) as error:
+        newest = log.version(session, source)
+        if version is None or version == newest:
+            raise
+        lost = f"has no version {version}"
+        if version < newest:
+            lost = f"lost the log of version {version}"
+        raise ValueError(f"{source} {lost}; its newest one is {newest}") from error
+
+
+def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
+    """Why a version is not to be shown, whatever its tests said; empty where it may be.
+
+    A slow run comes with a version that others have left behind since. What was written over is
+    shown, for it passed its tests, and a writer that is faster than they may not stop that for
+    ever. What was undone is not, nor what is older than readers see.
+    """
+    before = publisher.head
+    if table_id not in (None, publisher.table_id):
+        return "the table was dropped and made again since"
+    if before is not None and publisher.is_held and not ends_hold:
+        return f"a checkout holds version {before.version:,}"
+    if before is not None and before.version > publisher.version and publisher.is_of_source(before):
+        return f"version {before.version:,} is already"
+    return "the table was restored to an earlier one since" if publisher.is_undone else ""
 
 
 @contextmanager
@@ -161,7 +226,7 @@ def checkout(
     target: str,
     version: int,
     *,
-    hold: bool,
+    hold: bool | None,
     hides: bool = True,
     dry_run: bool = False,
 ) -> Moved:
@@ -169,7 +234,7 @@ def checkout(
 
     Args:
         version: of the candidate.
-        hold: whether it stays there when later versions pass their tests.
+        hold: whether it stays there when later versions pass their tests; None leaves that.
         hides: whether rows that are marked `_deleted` are left out.
         dry_run: tells what would be done, and does nothing.
 
@@ -177,17 +242,10 @@ def checkout(
         ValueError: nothing was published yet, or that version is not there. Nothing was changed.
         RuntimeError: somebody else published meanwhile; what they published stays.
     """
-    if head(session, target) is None:
+    before = head(session, target)
+    if before is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
-    newest = log.version(session, source)
-    if version > newest:
-        raise ValueError(f"{source} has no version {version}; its newest one is {newest}")
-    try:
-        publisher = Publisher(session, source, target, version, hides=hides)
-    except (Py4JJavaError, PySparkException) as error:
-        raise ValueError(
-            f"{source}: the log has version {version} no more; its newest one is {newest}"
-        ) from error
+    publisher = _publisher(session, source, target, version, None, hides)
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if missing := publisher.missing():
@@ -197,8 +255,19 @@ def checkout(
         )
     if dry_run:
         return publisher.planned()
+    newest, was_held = log.version(session, source), publisher.is_held
     with _alone(session, target):
-        return publisher.publish({"checkout": True}, hold)
+        moved = publisher.publish({"checkout": True}, hold)
+    # Of the newest version nobody deletes a file.
+    if version != newest and (why := publisher.endangered()):
+        with _alone(session, target):
+            back = Publisher(session, source, target, before.version, hides=hides)
+            back.publish({"checkout": True}, was_held)
+        raise ValueError(
+            f"{source}: version {version}: {why}. {target} shows version {before.version} again;"
+            " accepted: a newer version, or again when no vacuum goes on"
+        )
+    return moved
 
 
 def make_empty(session: SparkSession, source: str, target: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from alluvium.delta import log
 from alluvium.delta.arrivals import stream_note
 from alluvium.delta.commit_files import Commit
-from alluvium.delta.marks import MERGED_THROUGH, PUBLISH_NOTE
+from alluvium.delta.marks import MERGED_THROUGH, PUBLISH_NOTE, SKIPPED
 
 
 def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
@@ -29,3 +29,14 @@ def published_of(commit: Commit) -> dict[str, Any] | None:
     """What a publish noted in its commit, `version` and `candidate`; None for another commit."""
     found = log.noted({"userMetadata": commit.message}, PUBLISH_NOTE)
     return found if found is not None and "version" in found else None
+
+
+def skips_of(commit: Commit) -> list[str]:
+    """What a commit says of batches that are left out for good."""
+    found = []
+    for app, number in commit.transactions.items():
+        if app.startswith(SKIPPED):
+            model, _, batch = app.removeprefix(SKIPPED).rpartition("/")
+            does = "leaves out" if number == 1 else "no longer leaves out"
+            found.append(f"{does} batch {batch} of {model.split('.', 2)[-1]}")
+    return found

@@ -10,11 +10,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, refs
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.heads import head_of
 from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
-from alluvium.report.batches import batch_of, published_of
+from alluvium.report.batches import batch_of, published_of, skips_of
 from alluvium.wording import counted, moment
 
 # Versions that are read at a time, and the most that are shown where nobody says how many.
@@ -94,9 +94,9 @@ def version_lines(
 def names(
     session: SparkSession, table_log: TableLog, published: Mapping[str, str]
 ) -> dict[int, list[str]]:
-    """What points to versions of a table: HEAD, which readers see.
+    """What points to versions of a table: HEAD, which readers see, then branches and tags.
 
-    Of a candidate that is what its published tables show.
+    HEAD of a candidate is what its published tables show.
 
     published: by the name of its model, tables that may show this one.
     """
@@ -105,7 +105,12 @@ def names(
         shown = head_of(log.snapshot_of(session, target))
         if shown is not None and shown.table_id == table_log.table_id(table_log.version):
             found.setdefault(shown.version, []).append(f"{_HEAD} of {name}")
-    return found or {table_log.version: [_HEAD]}
+    found = found or {table_log.version: [_HEAD]}
+    for branch in refs.branches(session, table_log.folder):
+        found.setdefault(branch.version, []).append(f"branch {branch.name}")
+    for tag in refs.tags(session, table_log.folder):
+        found.setdefault(tag.version, []).append(f"tag {tag.name}")
+    return found
 
 
 def _newest_first(table_log: TableLog, most: int | None) -> Iterator[_Read]:
@@ -148,8 +153,11 @@ def _line(model: str, one: _Read, pointers: Mapping[int, list[str]]) -> str:
         commit.operation or "operation unknown",
     ]
     feed, batch = batch_of(model, commit)
-    if feed is not None:
+    if commit.restored is not None:
+        parts.append(f"back to version {commit.restored}")
+    elif feed is not None:
         parts.append(f"batch {batch} of {feed}")
+    parts += skips_of(commit)
     if (shown := published_of(commit)) is not None:
         candidate = str(shown.get("candidate")).split(".", 2)[-1]
         parts.append(f"shows version {shown['version']} of {candidate}")

@@ -76,22 +76,25 @@ class Columns:
             )
         return [both[name] for name in names]
 
-    def values(self, name: str, is_after: bool) -> Column:
-        """The values of a column of `after` in one of the versions, in a type that both share."""
+    def values(self, name: str, is_after: bool, within: str | None = None) -> Column:
+        """The values of a column of `after` in one of the versions, in a type that both share.
+
+        within: a column of structs that has them.
+        """
         pair = next(one for one in self.pairs if one.after.name == name)
         kind = self._kinds[name]
         field = pair.after if is_after else pair.before
         if field is None:
             return F.lit(None).cast(kind)
-        return _aligned(F.col(quoted(field.name)), field.dataType, kind)
+        own = F.col(quoted(field.name)) if within is None else F.col(within)[field.name]
+        return _aligned(own, field.dataType, kind)
 
-    def comparable(self, name: str, is_after: bool) -> Column:
+    def comparable(self, name: str, is_after: bool, within: str | None = None) -> Column:
         """`values`, of which two are equal only where they are the same."""
-        kind, values = self._kinds[name], self.values(name, is_after)
+        kind, values = self._kinds[name], self.values(name, is_after, within)
         if _holds(kind, VariantType):
             return F.to_json(F.struct(values), _IN_FULL)
-        plain = _without_collations(kind)
-        return values if plain == kind else values.cast(plain)
+        return values
 
     def _paired(self, before: StructType, after: StructType) -> list[Pair]:
         """By the names that files have, which a renamed column keeps; else by name."""
@@ -165,7 +168,7 @@ def _aligned(value: Column, kind: DataType, wanted: DataType) -> Column:
             part = (
                 F.lit(None).cast(field.dataType)
                 if other is None
-                else _aligned(value[quoted(other.name)], other.dataType, field.dataType)
+                else _aligned(value[other.name], other.dataType, field.dataType)
             )
             fields.append(part.alias(field.name))
         return F.when(value.isNotNull(), F.struct(*fields))
@@ -187,21 +190,3 @@ def _holds(kind: DataType, wanted: type[DataType]) -> bool:
     if isinstance(kind, MapType):
         return _holds(kind.keyType, wanted) or _holds(kind.valueType, wanted)
     return isinstance(kind, wanted)
-
-
-def _without_collations(kind: DataType) -> DataType:
-    """A type whose texts are equal only where all their letters are."""
-    if isinstance(kind, StructType):
-        return StructType(
-            [StructField(one.name, _without_collations(one.dataType)) for one in kind]
-        )
-    if isinstance(kind, ArrayType):
-        return ArrayType(_without_collations(kind.elementType), kind.containsNull)
-    if isinstance(kind, MapType):
-        return MapType(
-            _without_collations(kind.keyType),
-            _without_collations(kind.valueType),
-            kind.valueContainsNull,
-        )
-    is_collated = isinstance(kind, StringType) and not kind.isUTF8BinaryCollation()
-    return StringType() if is_collated else kind

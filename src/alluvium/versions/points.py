@@ -1,8 +1,26 @@
-"""Versions of tables, by name."""
+"""A version of a table, by whatever a person names it: number, time, tag or batch."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log, refs
+from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.delta.dependents import relation
+from alluvium.engine import causes, jvm
+from alluvium.names import did_you_mean
+from alluvium.report.batches import batch_of, published_of
+from alluvium.report.log_lines import parsed_moment
+
+NAMES = ("version", "timestamp", "tag", "batch")
+# Commits that are read at a time.
+_STEP = 50
 
 
 @dataclass(frozen=True)
@@ -10,9 +28,177 @@ class Point:
     """A version of a table.
 
     Attributes:
-        table: its name, as SQL writes it.
-        version: None for the newest one.
+        table: its name as SQL writes it, which may be a path's: delta.`file:/…`.
+        version: None for the newest.
     """
 
     table: str
     version: int | None = None
+
+    def sql(self) -> str:
+        """The table at this version, as `from` has it."""
+        return self.table if self.version is None else f"{self.table} version as of {self.version}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that points are asked of.
+
+    Attributes:
+        name: as SQL writes it.
+        model: the name of its model, or of itself where it has none.
+        candidate: of a published table, the one that it shows.
+    """
+
+    name: str
+    model: str
+    candidate: Table | None = None
+
+
+def resolve(
+    session: SparkSession,
+    table: Table,
+    *,
+    version: int | None = None,
+    timestamp: str | None = None,
+    tag: str | None = None,
+    batch: int | None = None,
+) -> Point:
+    """The version of a table that one of these names; the newest where none is given.
+
+    Args:
+        timestamp: a date, or a date and time, in UTC: the newest version at that time.
+        tag: the name of one of this table's.
+        batch: the newest version that holds nothing of a later batch. Of a published table, the
+            newest that shows such a version of its candidate.
+
+    Raises:
+        ValueError: there is no such version, and which there are; or two are given.
+    """
+    values = (version, timestamp, tag, batch)
+    given = {name: one for name, one in zip(NAMES, values, strict=True) if one is not None}
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are given; accepted: one of {', '.join(NAMES)}")
+    table_log = TableLog(session, table.name)
+    if tag is not None:
+        return Point(relation(_tag(session, table, tag).location))
+    if version is not None:
+        return Point(table.name, _there(table, table_log, version))
+    if timestamp is not None:
+        return Point(table.name, _at(session, table, table_log, timestamp))
+    if batch is not None:
+        return Point(table.name, _of_batch(session, table, table_log, batch))
+    return Point(table.name, table_log.version)
+
+
+def _there(table: Table, table_log: TableLog, version: int) -> int:
+    first = table_log.earliest()
+    if not first <= version <= table_log.version:
+        raise ValueError(
+            f"{table.model} has no version {version:,}; accepted: {_span(first, table_log.version)}"
+        )
+    return version
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _tag(session: SparkSession, table: Table, name: str) -> refs.Ref:
+    folder = log.qualified(log.delta_log(session, table.name))
+    found = {one.name: one for one in refs.tags(session, folder)}
+    if name not in found:
+        accepted = ", ".join(sorted(found)) or "a tag; it has none yet"
+        raise ValueError(
+            f"{table.model} has no tag {name!r}; accepted: {accepted}{did_you_mean(name, found)}"
+        )
+    return found[name]
+
+
+def _at(session: SparkSession, table: Table, table_log: TableLog, timestamp: str) -> int:
+    java: Any = jvm.of(session)
+    at = parsed_moment(timestamp)
+    moment = java.java.sql.Timestamp(int(at.timestamp() * 1000))
+    history = log.delta_log(session, table.name).history()
+    none = java.scala.Option.empty()
+    try:
+        found = history.getActiveCommitAtTime(moment, none, True, True, False)
+    except (Py4JJavaError, PySparkException) as error:
+        raise ValueError(f"{table.model}: {causes.explain(error).text}") from error
+    return int(found.version())
+
+
+def _of_batch(session: SparkSession, table: Table, table_log: TableLog, batch: int) -> int:
+    if table.candidate is not None:
+        shown = _of_batch(session, table.candidate, TableLog(session, table.candidate.name), batch)
+        found = _newest(
+            table_log, lambda commit: (published_of(commit) or {}).get("version"), shown
+        )
+        if found.version is None:
+            raise ValueError(
+                f"{table.model} never showed version {shown:,} of {table.candidate.model}, nor an"
+                f" older one; accepted: a later batch than {batch:,}"
+            )
+        return found.version
+    feeds = set[str]()
+
+    def number(commit: Commit) -> int | None:
+        feed, one = batch_of(table.model, commit)
+        if feed is not None:
+            feeds.add(feed)
+        return one
+
+    found = _newest(table_log, number, batch)
+    if len(feeds) > 1:
+        raise ValueError(
+            f"{table.model} has batches of {', '.join(sorted(feeds))}, which count for themselves;"
+            " accepted: version, timestamp or tag"
+        )
+    if not found.numbers:
+        raise ValueError(
+            f"{table.model}: no commit that its log tells brought a batch;"
+            " accepted: version, timestamp or tag"
+        )
+    known = found.numbers
+    if batch > max(known):
+        # Progress may have been more once: a restore takes it back.
+        known = {one for commit in _newest_first(table_log) if (one := number(commit)) is not None}
+    if found.version is None or batch > max(known):
+        raise ValueError(
+            f"{table.model} has no batch {batch:,}; accepted: {_span(min(known), max(known))}, as"
+            " its log tells"
+        )
+    return found.version
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The newest version that was looked for, if any, and the numbers that were read on the way."""
+
+    version: int | None
+    numbers: set[int]
+
+
+def _newest(table_log: TableLog, number: Callable[[Commit], int | None], bound: int) -> _Found:
+    """The newest version up to which the last commit with a number has one up to `bound`.
+
+    A version before the first such commit is none: nothing is known of what it holds.
+    """
+    numbers, newest = set[int](), table_log.version
+    for commit in _newest_first(table_log):
+        found = number(commit)
+        if found is None:
+            continue
+        numbers.add(found)
+        if found <= bound:
+            return _Found(newest, numbers)
+        newest = commit.version - 1
+    return _Found(None, numbers)
+
+
+def _newest_first(table_log: TableLog) -> Iterator[Commit]:
+    first, last = table_log.first(), table_log.version
+    while last >= first:
+        begins = max(first, last - _STEP + 1)
+        yield from reversed(table_log.read(begins, last).commits)
+        last = begins - 1

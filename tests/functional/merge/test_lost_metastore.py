@@ -38,6 +38,9 @@ FILES = {
     "models/events.sql": "{{ config(materialized='streaming_table') }}"
     " select * from {{ source('landing', 'orders') }}",
     "models/orders.sql": merged({"order_by": "v"}, ORDERS),
+    "models/shown.sql": "{{ config(materialized='published', meta={'alluvium_publish':"
+    " {'audit': 'none'}}) }} select * from {{ ref('orders') }}",
+    "models/names.sql": "{{ config(materialized='view') }} select id from {{ ref('shown') }}",
     "models/history.sql": "{{ config(materialized='incremental') }} select {{ var('n', 1) }} as n",
     "models/totals.sql": "{{ config(materialized='table') }} select count(*) as n"
     " from {{ ref('orders') }}",
@@ -82,7 +85,7 @@ def test_what_is_provably_its_own_is_back(
 
     land(1, {"id": 1, "v": 1}, {"id": None, "v": 1})
     project.dbt("build")
-    tables = ("events", "orders", "orders__rejected", "history", "states", "totals")
+    tables = ("events", "orders", "orders__rejected", "shown", "history", "states", "totals")
     for table in tables:
         forget(project.session, f"{project.schema}.{table}")
 
@@ -90,7 +93,7 @@ def test_what_is_provably_its_own_is_back(
     failed = project.try_dbt("build", "--vars", "{n: 2}")
     assert not failed.success
     said = "\n".join(project.lines)
-    for table in ("events", "orders", "orders__rejected"):
+    for table in ("events", "orders", "orders__rejected", "shown"):
         assert f"{project.schema}.{table} was lost to the metastore, and is back" in said
     errors = {one.node.name: one.message for one in failed.result if one.status == "error"}
     assert set(errors) == {"history", "states"}
@@ -116,3 +119,34 @@ def test_what_is_provably_its_own_is_back(
     project.dbt("build", "--select", "history", "states", "--vars", "{n: 3}")
     assert sorted(project.sql("select n from {s}.history")["n"]) == [1, 3]
     assert len(project.sql("select * from {s}.states")) == 2
+
+    # What proves nothing, and what the project does not know, is back when it is asked for.
+    project.session.sql(f"create table {project.schema}.theirs using delta as select 7 as x")
+    for table in (*tables, "theirs"):
+        forget(project.session, f"{project.schema}.{table}")
+    project.session.sql(f"drop view {project.schema}.names")
+    hooks["on-run-start"] = []
+    (project.root / "dbt_project.yml").write_text(yaml.safe_dump(hooks))
+    assert not project.try_dbt("run-operation", "alluvium.fsck").success
+    for table in tables:
+        assert project.said(f"{table}: the metastore does not know it")
+    assert project.said("7 damages in 7 tables")
+    project.dbt("run-operation", "alluvium.recover")
+    assert project.said("history: would register it with the metastore again")
+    assert project.said("nothing was changed (dry run; dry_run: false does it)")
+    assert "history" not in project.sql("show tables in {s}")["tableName"].tolist()
+    project.dbt("run-operation", "alluvium.recover", "--args", "{dry_run: false}")
+    for table in (*tables, f"{project.schema}.theirs"):
+        assert project.said(f"{table}: registers it with the metastore again")
+    assert project.said("`dbt run --select names`")
+    assert project.sql("select x from {s}.theirs")["x"].tolist() == [7]
+    project.dbt("run-operation", "alluvium.fsck", "--args", "{full: true}")
+    assert project.said("7 tables, ")
+    assert project.said("no damage in ")
+    land(3, {"id": 3, "v": 1})
+    project.dbt("build", "--vars", "{n: 4}")
+    assert sorted(project.sql("select n from {s}.history")["n"]) == [1, 3, 4]
+    for table in ("orders", "shown", "names"):
+        assert sorted(project.sql(f"select id from {{s}}.{table}")["id"]) == [1, 2, 3]
+    project.dbt("run-operation", "alluvium.recover", "--args", "{models: shown}")
+    assert project.said("alluvium.recover: nothing to do")

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from functional.merge.conftest import BATCH, merged
 
+from alluvium.delta import dependents, log
+
 pytestmark = pytest.mark.spark
 
 DAY = "2024-01-0{}"
@@ -146,6 +148,9 @@ def test_clone_goes_on_where_its_source_stopped(project: Any) -> None:
         "{{ target.schema }}", project.schema)})  # fmt: skip
     project.dbt("clone", "--state", str(state))
     assert recorded(project, f"{branch}.items") == [5]
+    # Vacuum of the source knows it.
+    folder = log.qualified(log.delta_log(project.session, f"{project.schema}.items"))
+    assert [one.name for one in dependents.living(project.session, folder)] == [f"{branch}.items"]
     project.append_events(6, (8, "c", 9, DAY.format(8), "h"))
     project.dbt("run")
     assert project.figures("items")["events"] == 1

@@ -147,7 +147,12 @@ def test_a_copy_writes_its_own_tables(made_at: Path, tmp_path: Path) -> None:
     kept = {path: path.read_bytes() for path in made_at.rglob("*") if path.is_file()}
     land(copy, 5)
     dbt(copy, "deps")
-    assert f"was made in {made_at / '.alluvium'}" in dbt(copy, "run", "--vars", "{n: 5}")
+    said = dbt(copy, "run", "--vars", "{n: 5}")
+    assert f"was made in {made_at / '.alluvium'}" in said
+    assert f"may still show files of {made_at / '.alluvium'}" in said
+    recovered = dbt(copy, "run-operation", "alluvium.recover", "--args", "{dry_run: false}")
+    assert "may still show files" in recovered
+    assert not (copy / ".alluvium/metastore/moved_from").exists()
     check_bronze(copy)
     check_merged(copy, 5)
     assert {path: path.read_bytes() for path in made_at.rglob("*") if path.is_file()} == kept

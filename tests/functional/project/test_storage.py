@@ -483,6 +483,8 @@ def test_an_empty_run_reads_no_log(project: Project) -> None:
     # Of what is kept from run to run nothing goes.
     kept = project.sql("select * from {s}.alluvium_actions where model = 'logs'")
     assert kept["commit"].notna().sum() == project.versions("logs")
+    for view in ("alluvium_snapshots", "alluvium_segments", "alluvium_blocks"):
+        assert not project.sql(f"select * from {{s}}.{view} where model = 'logs'").empty
     assert list(after.columns) == list(before.columns)
     project.dbt("build", "--select", "alluvium.storage", *ON)
     assert len(project.sql("select * from {s}.alluvium_buckets")) == len(before)

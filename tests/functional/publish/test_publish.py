@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -51,6 +52,7 @@ models:
 def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(tmp_path_factory.mktemp("publish"), home, SCHEMA)
     target = {"type": "alluvium", "schema": SCHEMA, "home": str(home), "threads": 2}
+    outputs = {"t": target, "dev": {**target, "schema": f"{SCHEMA}_dev"}}
     project.write(
         {
             "dbt_project.yml": yaml.safe_dump(
@@ -61,7 +63,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
                     "vars": {"events": FIRST},
                 }
             ),
-            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": {"t": target}}}),
+            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}}),
             "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
             **MODELS,
         }
@@ -207,11 +209,60 @@ def test_head_goes_to_any_version(project: Project) -> None:
     assert seen(project) == {1: "wolf", 3: "cow", 4: "dog", 5: "eel"}
     project.dbt("build", "-s", "animals_wap+", *events("(1, 'ape', 9, 'u')"))
     assert seen(project) == {1: "ape", 3: "cow", 4: "dog", 5: "eel"}
+
+    def restore(**args: object) -> bool:
+        given = json.dumps({"model": "animals", "version": first, **args})
+        return project.try_dbt("run-operation", "alluvium.restore", "--args", given).success
+
+    # These merges record no progress, so nothing would bring their events again.
+    assert not restore()
+    assert project.said("Accepted: including: [backfill], or another version")
+    assert restore(including=["backfill"])
+    assert project.said("  animals: shows that too")
+    assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
+    project.dbt("build", "-s", "animals_wap+", *events("(1, 'fox', 10, 'u')"))
+    assert seen(project) == {1: "fox", 2: "bee", 3: "cow"}
     # What is not there.
     assert not checkout(version=999)
     assert project.said("has no version 999; its newest one is")
     assert not checkout(version="one")
     assert project.said('version is "one"; accepted: a version of the candidate, a whole number')
+
+
+def test_another_target(project: Project) -> None:
+    """It takes over what is shown elsewhere where it shows nothing, and moves it only if it may."""
+    meta = "{'alluvium_publish': {'targets': 't', 'retention': '40 days'}}"
+    project.write(
+        {
+            "models/animals.sql": "{{ config(materialized='published', meta=" + meta + ") }}"
+            " select * from {{ ref('animals_wap') }}"
+        }
+    )
+    project.dbt("parse")
+    state = project.root / "state"
+    state.mkdir()
+    shutil.copy(project.root / "target/manifest.json", state)
+    dev = ["--target", "dev", "--defer", "--state", str(state)]
+    project.dbt("build", "-s", "animals", *dev)
+    (line,) = project.said("--defer reads")
+    assert f"of {SCHEMA}.animals_wap, as {SCHEMA}.animals does; --defer reads" in line
+    shown = project.sql("select id, name from {s}_dev.animals order by id")
+    assert dict(zip(shown["id"], shown["name"], strict=True)) == seen(project)
+    kept_for = project.sql("show tblproperties {s}_dev.animals")
+    kept = dict(zip(kept_for["key"], kept_for["value"], strict=True))
+    assert kept["delta.logRetentionDuration"] == "interval 40 days"
+    assert kept["delta.deletedFileRetentionDuration"] == "interval 40 days"
+    project.dbt("build", "-s", "animals", *dev)
+    (line,) = project.said("animals: still shows version")
+    assert f"--defer reads {SCHEMA}.animals_wap, a table of another target" in line
+    # A candidate of its own, that passes its tests.
+    project.dbt("build", "-s", "animals_wap+", "--target", "dev", *events("(9, 'hen', 1, 'c')"))
+    (line,) = project.said("animals: still shows version")
+    assert "target dev publishes nothing, meta.alluvium_publish has targets: t" in line
+    assert len(project.sql("select * from {s}_dev.animals")) == len(shown)
+    args = ["--target", "dev", "--args", "{model: animals, untested: true}"]
+    assert not project.try_dbt("run-operation", "alluvium.publish", *args).success
+    assert project.said("alluvium.publish: animals: target dev publishes nothing")
 
 
 KINDS = {
@@ -274,7 +325,7 @@ def test_each_kind_of_candidate(project: Project) -> None:
     project.dbt("show", "--output", "json", "--inline", inline % first)
     assert project.said('"name": "ant"')
     failed = project.try_dbt("show", "--inline", inline % 999)
-    assert "Available versions: [0, " in str(failed.exception)
+    assert "animals_wap has no version 999; accepted: 0 to " in str(failed.exception)
 
     # `vacuum` leaves what a published table shows, though its candidate has other files now.
     table = f"{SCHEMA}.plain_wap"
@@ -292,3 +343,53 @@ def test_each_kind_of_candidate(project: Project) -> None:
     # Only the candidate is compacted.
     with pytest.raises(ValueError, match="the table is published"):
         Rewriter(project.session, f"{SCHEMA}.`plain_shown`")
+
+
+def run(project: Project, operation: str, args: str) -> None:
+    project.dbt("run-operation", f"alluvium.{operation}", "--args", args)
+
+
+def test_tags_and_clones(project: Project) -> None:
+    """After the others: the candidate `animals_wap` has tombstones, `plain_wap` is published."""
+    table = f"{SCHEMA}.animals_wap"
+    everything = project.session.table(table).count()
+    live = len(project.sql(f"select id from {table} where not coalesce(_deleted, false)"))
+    assert live < everything
+    run(project, "tag", "{model: animals_wap, name: accepted, message: as it was, dry_run: true}")
+    assert project.said("animals_wap: tag accepted would name version")
+    run(project, "tag", "{model: animals_wap, name: accepted, message: as it was}")
+    run(project, "clone", f"{{model: animals_wap, to: {SCHEMA}.animals_copy, tag: accepted}}")
+    assert project.said(f"clone {SCHEMA}.animals_copy shows what tag accepted names, ")
+    assert len(project.sql("select id from {s}.animals_copy")) == everything
+    project.session.sql(f"delete from {table}")
+    run(project, "log", "{model: animals_wap}")
+    assert project.said("tag accepted")
+
+    # Read at a tag, tombstones are hidden as ever.
+    inline = "select count(*) as n from {{ alluvium.at(ref('animals_wap'), %s) }}"
+    project.dbt("show", "--output", "json", "--inline", inline % "tag='accepted'")
+    assert project.said(f'"n": {live}')
+    for asked, said in (
+        ("tag='acepted'", "has no tag 'acepted'; accepted: accepted; did you mean accepted?"),
+        ("batch=3", "no commit that its log tells brought a batch"),
+    ):
+        failed = project.try_dbt("show", "--inline", inline % asked)
+        assert said in str(failed.exception)
+    failed = project.try_dbt(
+        "run-operation", "alluvium.tag", "--args", "{model: animals_wap, name: ../x}"
+    )
+    assert not failed.success
+    assert project.said("alluvium.tag: name is '../x'; accepted: letters, digits, ")
+    run(project, "untag", "{model: animals_wap, name: accepted}")
+    assert project.said("animals_wap: tag accepted, of version")
+
+    # No table goes while others need its files.
+    project.remove("models/plain.sql", "models/plain_again.sql")
+    project.write({"models/plain_wap.sql": "{{ config(materialized='view') }} select 1 as id"})
+    assert not project.try_dbt("run", "-s", "plain_wap").success
+    assert project.said(f"its files are needed by published {SCHEMA}.plain_again_shown, ")
+    assert len(project.sql("select id from {s}.plain_shown")) == 3
+    for name in ("plain_shown", "plain_again_shown"):
+        project.session.sql(f"drop table {SCHEMA}.{name}")
+    project.dbt("run", "-s", "plain_wap")
+    assert project.sql("select id from {s}.plain_wap")["id"].tolist() == [1]

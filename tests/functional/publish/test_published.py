@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 from collections.abc import Callable
@@ -142,6 +143,89 @@ def test_a_history(spark: SparkSession) -> None:
     assert spark.table(made.shown).columns == ["id", "name", "x"]
 
 
+def test_what_a_slow_run_brings(spark: SparkSession) -> None:
+    """It tested a version, and others went on with the candidate before it publishes."""
+    made = Candidate(spark, "slow")
+    insert(made, range(3))
+    first = log.table_version(spark, made.name)
+    insert(made, range(3, 6))
+    tested = log.table_version(spark, made.name)
+
+    def shown(version: log.TableVersion) -> str:
+        done = publish(
+            spark, made.name, made.shown, version.version, {}, {}, table_id=version.table_id
+        )
+        return done.line("shown", "slow", 1)
+
+    # What is undone is not shown, also where nothing was shown before.
+    made.do(f"restore table {{t}} to version as of {first.version}")
+    with pytest.raises(RuntimeError, match="for the table was restored to an earlier one since"):
+        shown(tested)
+    assert "version 1 of slow published" in shown(first)
+    restored = "version 2 of slow is not published, for the table was restored to an earlier one"
+    assert restored in shown(tested)
+    assert made.seen() == made.versions[first.version]
+    # Back again, it is no longer undone. A restore to a time may have been to any version.
+    made.do(f"restore table {{t}} to version as of {tested.version}")
+    assert "version 2 of slow published" in shown(tested)
+    insert(made, range(6, 9))
+    later = log.table_version(spark, made.name)
+    before = spark.sql(f"describe history {made.name}").collect()[1].timestamp.astimezone(dt.UTC)
+    made.do(f"restore table {{t}} to timestamp as of '{before:%Y-%m-%d %H:%M:%S.%f}'")
+    made.rows = dict(made.versions[tested.version])
+    assert "the table was restored to an earlier one since" in shown(later)
+    # What another run wrote over is shown: it passed, and the newer one is still to be tested.
+    insert(made, range(9, 12))
+    rows, over = dict(made.rows), log.table_version(spark, made.name)
+    made.do("create or replace table {t} using delta as select 5L as id, 'five' as name")
+    assert f"version {over.version} of slow published" in shown(over)
+    assert made.seen() == rows
+    # A table that was dropped has the same numbers for other rows; its files are gone.
+    shows = head(spark, made.shown)
+    spark.sql(f"drop table {made.name}")
+    spark.sql(f"create table {made.name} using delta as select 6L as id, 'six' as name")
+    for _ in range(tested.version):
+        made.do("insert into {t} values (7, 'untested')")
+    assert "for the table was dropped and made again since" in shown(tested)
+    with pytest.raises(ValueError, match=r"slow has no version 999; its newest one is"):
+        shown(log.TableVersion(over.table_id, 999))
+    assert head(spark, made.shown) == shows
+
+
+def test_where_vectors_lie(spark: SparkSession) -> None:
+    """Small ones in the log, others beside it, united with those of the candidate."""
+    made = Candidate(spark, "vectors", "tblproperties ('delta.enableDeletionVectors' = 'true')")
+    made.do("insert into {t} select id, 'n', id % 7 = 0 from range(0, 20, 1, 1)")
+    made.do("insert into {t} select id, 'n', id % 2 = 0 from range(100, 4100, 1, 1)")
+    made.do("delete from {t} where id in (2, 101)")
+    made.publish()
+
+    def kinds() -> list[tuple[str, int]]:
+        vectors = [file["deletionVector"] for file in files_of(spark, made.shown)]
+        return sorted((one["storageType"], one["cardinality"]) for one in vectors)
+
+    assert kinds() == [("i", 4), ("u", 2001)]
+    small = {number: "n" for number in range(20) if number % 7 and number != 2}
+    made.rows = small | dict.fromkeys(range(103, 4100, 2), "n")
+    assert made.seen() == made.rows
+    # One that is in the log already, and where nothing differs.
+    made.do("update {t} set _deleted = true where id = 3", drop(range(3, 4)))
+    made.publish()
+    before = made.history()
+    made.publish()
+    assert made.seen() == made.rows
+    assert made.history() == before
+    assert ("i", 5) in kinds()
+    # A tombstone that is deleted hides what it hid: the same vector again.
+    made.do("delete from {t} where id = 7")
+    made.publish()
+    assert made.history() == [*before, "COMPUTE STATS"]
+    assert made.seen() == made.rows
+    insert(made, range(5000, 5001))
+    made.publish()
+    assert made.seen() == made.rows
+
+
 def test_what_a_compaction_moved(spark: SparkSession) -> None:
     vectors = "tblproperties ('delta.enableDeletionVectors' = 'true')"
     made = Candidate(spark, "moved", vectors)
@@ -260,8 +344,9 @@ def test_the_commit_says_what_it_shows(spark: SparkSession) -> None:
         {"delta.logRetentionDuration": "interval 40 days"},
     )
     info = log.last_commit(spark, made.shown)
+    root = spark.sql(f"describe detail {made.name}").collect()[0].location
     assert json.loads(info["userMetadata"]) == {
-        "alluvium_published": {"tests": 3, "base": 0, "version": 1}
+        "alluvium_published": {"tests": 3, "base": 0, "version": 1, "root": root}
     }
     kept = dict(spark.sql(f"show tblproperties {made.shown}").collect())
     assert kept["delta.logRetentionDuration"] == "interval 40 days"

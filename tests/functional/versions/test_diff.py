@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from support.opens import counting
 
 from alluvium.delta import log
+from alluvium.publish.publish import publish
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 
@@ -149,3 +150,113 @@ def test_what_is_opened(spark: SparkSession) -> None:
         number, names = opened(spark, *(Point(table, one) for one in points))
         assert number == 6  # one came, four went, one changed
         assert names == differing
+
+
+def test_keys_that_are_null_or_several(spark: SparkSession) -> None:
+    table = make(spark, "keys", "id bigint, n string, m map<string, double>")
+    rows = "(1, 'a', map('x', 1d)), (1, 'b', null), (1, 'b', null), (null, 'n', null)"
+    spark.sql(f"insert into {table} values {rows}, (2, 'two', map('x', double('NaN'), 'y', -0d))")
+    # The same rows elsewhere, and in another order.
+    spark.sql(
+        f"insert overwrite {table} values (null, 'N', null), (1, 'b', null), (1, 'c', null),"
+        " (2, 'two', map('y', 0d, 'x', double('NaN'))), (1, 'b', null), (3, 'x', null)"
+    )
+    expected = [
+        ("added", None, "{3, x, null}"),
+        ("changed", "{1, a, {x -> 1.0}}", "{1, c, null}"),
+        ("changed", "{null, n, null}", "{null, N, null}"),
+    ]
+    assert sorted(found(spark, Point(table, 1), Point(table, 2)), key=str) == expected
+    # Of several that are left over nobody knows which was which.
+    spark.sql(f"insert overwrite {table} values (1, 'b', null), (1, 'd', null), (1, 'e', null)")
+    changes = found(spark, Point(table, 2), Point(table, 3))
+    assert changes["removed", "{1, b, null}", None] == 1
+    assert {after for kind, _, after in changes if kind == "added"} == {
+        "{1, d, null}",
+        "{1, e, null}",
+    }
+    # Rows of another key are not its copies.
+    spark.sql(f"insert overwrite {table} values (1, 'b', null), (1, 'b', null), (1, 'b', null)")
+    assert found(spark, Point(table, 3), Point(table, 4), key=()) == Counter(
+        {
+            ("added", None, "{1, b, null}"): 2,
+            ("removed", "{1, d, null}", None): 1,
+            ("removed", "{1, e, null}", None): 1,
+        }
+    )
+
+
+def test_columns_that_come_and_go(spark: SparkSession) -> None:
+    more = MAPPED.replace(")", ", 'delta.enableTypeWidening' = 'true')")
+    table = make(spark, "columns", "id int, gone string, old string, s struct<a: int>", more)
+    spark.sql(f"insert into {table} values (1, 'g', 'o', named_struct('a', 1))")
+    spark.sql(f"insert into {table} values (2, 'g', 'o', named_struct('a', 1))")
+    first = log.version(spark, table)
+    for change in (
+        "add columns (new string, s.b int)",
+        "drop column gone",
+        "rename column old to now",
+        "alter column id type bigint",
+    ):
+        spark.sql(f"alter table {table} {change}")
+    # Columns alone make no row another one.
+    for points in ((Point(table, first), Point(table)), (Point(table), Point(table))):
+        assert found(spark, *points) == Counter()
+    spark.sql(f"update {table} set new = 'x' where id = 2")
+    spark.sql(f"insert into {table} values (3, 'o', null, 'y')")
+    forward = diff(spark, Point(table, first), Point(table), ["ID"])
+    assert (forward.columns.added, forward.columns.removed) == (["new"], ["gone"])
+    assert found(spark, Point(table, first), Point(table)) == Counter(
+        [
+            ("added", None, "{3, o, null, y}"),
+            ("changed", "{2, g, o, {1}}", "{2, o, {1, null}, x}"),
+        ]
+    )
+    # The dropped column is in files that both have, which are read then.
+    assert found(spark, Point(table), Point(table, first)) == Counter(
+        [
+            ("removed", "{3, o, null, y}", None),
+            ("changed", "{2, o, {1, null}, x}", "{2, g, o, {1}}"),
+            ("changed", "{1, o, {1, null}, null}", "{1, g, o, {1}}"),
+        ]
+    )
+    spark.sql(f"alter table {table} drop column now")
+    spark.sql(f"alter table {table} add column now string")
+    again = found(spark, Point(table, log.version(spark, table) - 2), Point(table))
+    assert {kind for kind, *_ in again} == {"changed"}
+    assert sum(again.values()) == 3
+    with pytest.raises(ValueError, match=r"gone is not in both versions; accepted: id, s$"):
+        diff(spark, Point(table, first), Point(table), ["gone"])
+    with pytest.raises(ValueError, match="has no version 99; its newest one is"):
+        diff(spark, Point(table, 99), Point(table))
+
+
+def test_other_tables(spark: SparkSession) -> None:
+    """A clone, and a published table, have files of their source."""
+    table = make(spark, "source", "id bigint, n string, _deleted boolean")
+    for start in (0, 10):
+        rows = ", ".join(
+            f"({number}, 'n', {number % 4 == 0})" for number in range(start, start + 10)
+        )
+        spark.sql(f"insert into {table} select /*+ coalesce(1) */ * from values {rows}")
+    spark.sql(f"delete from {table} where id = 5")
+    clone, shown = "differences.branch", "differences.shown"
+    spark.sql(f"create table {clone} shallow clone {table}")
+    publish(spark, table, shown, None, {}, {})
+    for points in ((table, clone), (clone, table), (table, shown), (shown, clone)):
+        assert opened(spark, *map(Point, points)) == (0, set())
+    # Each goes on for itself, and both may be compacted.
+    spark.sql(f"optimize {table}")
+    assert opened(spark, Point(clone), Point(table)) == (0, set())
+    assert opened(spark, Point(table), Point(clone)) == (0, set())
+    spark.sql(f"update {clone} set n = 'm' where id = 1")
+    spark.sql(f"delete from {shown} where id = 11")
+    changed = ("changed", "{1, n}", "{1, m}")
+    assert found(spark, Point(table), Point(clone)) == Counter([changed])
+    assert found(spark, Point(table), Point(shown)) == Counter([("removed", "{11, n}", None)])
+    assert found(spark, Point(shown), Point(clone)) == Counter(
+        [("added", None, "{11, n}"), changed]
+    )
+    marked = found(spark, Point(table), Point(shown), hides=False)
+    assert {kind for kind, *_ in marked} == {"removed"}
+    assert sum(marked.values()) == 1 + 5

@@ -71,6 +71,14 @@ def test_the_candidate(raw_code: str) -> None:
     assert audit.candidate_of(nodes[SHOWN], nodes) is nodes[WAP]
 
 
+def test_the_table_that_the_select_is_of() -> None:
+    for sql in ("select * from prod.wap", "select * from (select * from prod.wap where false) _x"):
+        assert audit.reads(sql, "prod.wap")
+        for other in ("od.wap", "prod.wa", "prod", "wap"):
+            assert not audit.reads(sql, other), other
+    assert audit.reads("select * from `my-prod`.`wap`", "`my-prod`.`wap`")
+
+
 def test_a_version_of_the_candidate() -> None:
     old, new = (node(f"{WAP}.v{number}", version=number) for number in (1, 2))
     one = shown("select * from {{ ref('wap', v=2) }}", (new.unique_id,))
@@ -116,6 +124,25 @@ def test_an_audit_is_asked_for() -> None:
     assert len(said(node(WAP), node(OTHER), other, shown())) == 1
     singular = node("test.p.no_wolves", (WAP,))
     assert said(node(WAP), singular, shown()) == []
+
+
+def test_who_publishes_and_for_how_long_it_is_kept() -> None:
+    meta = {"alluvium_publish": {"targets": ["prod", "ci"], "retention": "40 days"}}
+    one = shown(config={"meta": meta})
+    assert [audit.may_publish(one, target) for target in ("prod", "dev")] == [True, False]
+    assert audit.elsewhere(one, "dev") == (
+        "target dev publishes nothing, meta.alluvium_publish has targets: prod, ci"
+    )
+    assert audit.may_publish(shown(), "dev")
+    both = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
+    assert audit.own_properties(one) == dict.fromkeys(both, "interval 40 days")
+    assert said(node(WAP), generic(), one) == []
+    properties = {"delta.logRetentionDuration": "interval 9 days", "mine": 1}
+    two = shown(config={"meta": meta, "tblproperties": properties})
+    (line,) = said(node(WAP), generic(), two)
+    assert "retention sets delta.logRetentionDuration, and so does tblproperties" in line
+    other = shown(config={"tblproperties": properties})
+    assert audit.own_properties(other) == {"mine": "1", both[1]: "interval 9 days"}
 
 
 def test_a_test_reads_only_what_comes_before() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,18 +18,36 @@ import pytest
     ],
 )
 def test_a_version_and_a_time(macros: Any, given: dict[str, Any], written: str) -> None:
+    macros.context["target"] = SimpleNamespace(type="databricks")
     assert macros.at("s.t", **given).strip() == written
+
+
+def test_the_adapter_knows_versions(macros: Any, stop: type[Exception]) -> None:
+    asked: list[Any] = []
+    macros.context["adapter"] = SimpleNamespace(at=lambda *given: asked.append(given) or "s.t v")
+    assert macros.at("s.t", tag="before").strip() == "s.t v"
+    assert macros.at("s.t", batch=7).strip() == "s.t v"
+    assert asked == [("s.t", None, None, "before", None), ("s.t", None, None, None, 7)]
+    macros.context["target"] = SimpleNamespace(type="databricks")
+    with pytest.raises(stop, match="which has no tags; accepted: alluvium"):
+        macros.at("s.t", tag="before")
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "version and timestamp are missing; accepted: one of them"),
-        ({"version": 1, "timestamp": "2025-01-31"}, "both given; accepted: one of them"),
+        ({}, "no version is given; accepted: one of version, timestamp, tag, batch"),
+        (
+            {"version": 1, "timestamp": "2025-01-31"},
+            "version and timestamp are given; accepted: one of version, t",
+        ),
         ({"version": -1}, "version is -1; accepted: a whole number"),
         ({"version": "1 union"}, 'version is "1 union"; accepted: a whole number'),
         ({"timestamp": "x' or '1"}, "accepted: a date, or a date and time in UTC"),
-        ({"verion": 1}, "unknown argument verion; accepted: version, timestamp; did you mean"),
+        (
+            {"verion": 1},
+            "unknown argument verion; accepted: version, timestamp, tag, batch; did you mean",
+        ),
     ],
 )
 def test_what_it_does_not_accept(

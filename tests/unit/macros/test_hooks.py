@@ -77,4 +77,6 @@ def test_a_merge_that_changed_nothing_leaves_nothing_to_do(
     for rows in (0, 1):
         merged = SimpleNamespace(response=SimpleNamespace(rows_affected=rows))
         macros.context["load_result"] = lambda name, merged=merged: merged
-        assert bool(run(hook, {"alluvium_merge": {}}, *args)) == bool(rows)
+        # A vacuum is run there and then, the others leave a statement.
+        done = run(hook, {"alluvium_merge": {}}, *args) or macros.vacuumed
+        assert bool(done) == bool(rows)

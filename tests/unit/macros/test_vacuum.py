@@ -13,31 +13,43 @@ LOGS = SimpleNamespace(render=lambda: "`s`.`logs`", identifier="logs")
 
 @pytest.fixture
 def sent(macros: Any, node: Any) -> list[str]:
-    """The statements sent; a dry run finds as many files as `files` of the context says."""
+    """The vacuums; a dry run finds as many files as `files` of the context says."""
     statements: list[str] = []
     said: list[str] = []
 
-    def query(sql: str) -> Any:
-        statements.append(sql)
-        paths = [f"part-{number}" for number in range(macros.context["files"])]
-        return SimpleNamespace(columns=[SimpleNamespace(values=lambda: paths)])
+    def vacuum(relation: Any, dry_run: bool) -> list[str]:
+        statements.append(f"vacuum {relation.render()}" + (" dry run" if dry_run else ""))
+        return [f"part-{number}" for number in range(macros.context["files"])]
 
     logs = node() | {"name": "logs", "database": None, "schema": "s", "alias": "logs"}
-    macros.context |= {"run_query": query, "files": 2, "said": said, "config": {}}
+    macros.context |= {"files": 2, "said": said, "config": {}}
     macros.context["graph"] = {"nodes": {"a": logs}, "sources": {}}
     macros.context["log"] = lambda line, info=False: said.append(line)
     macros.context["adapter"] = SimpleNamespace(
         get_relation=lambda database, **names: LOGS,
-        vacuum_statement=lambda relation: f"vacuum {relation.render()}",
+        vacuum=vacuum,
     )
     macros.context["alluvium"]["validate"] = lambda: ""
     return statements
 
 
 def test_the_hook_deletes(macros: Any, sent: list[str]) -> None:
-    assert macros.vacuum(LOGS) == "vacuum `s`.`logs`"
+    assert macros.vacuum(LOGS) == ""
+    assert sent == ["vacuum `s`.`logs`"]
     macros.context["flags"] = SimpleNamespace(EMPTY=True)
     assert macros.vacuum(LOGS) == ""
+    assert len(sent) == 1
+
+
+def test_other_targets_get_a_statement(macros: Any, sent: list[str]) -> None:
+    macros.context["target"] = SimpleNamespace(type="databricks")
+    assert macros.vacuum(LOGS) == "vacuum `s`.`logs`"
+    run: list[str] = []
+    paths = [SimpleNamespace(values=lambda: ["part-0"])]
+    macros.context["run_query"] = lambda sql: run.append(sql) or SimpleNamespace(columns=paths)
+    macros.vacuum(model="logs")
+    macros.vacuum(model="logs", dry_run=False)
+    assert run == ["vacuum `s`.`logs` dry run", "vacuum `s`.`logs`"]
     assert not sent
 
 

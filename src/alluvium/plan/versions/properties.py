@@ -63,6 +63,8 @@ REFUSED = {
     "delta.writePartitionColumnsToParquet": "partition columns in the files",
 }
 _MODE = "delta.columnMapping.mode"
+_LARGEST = "delta.columnMapping.maxColumnId"
+_VECTORS = "delta.enableDeletionVectors"
 
 
 def carried(name: str) -> bool:
@@ -114,6 +116,20 @@ def published(source: Mapping[str, str], own: Mapping[str, str]) -> dict[str, st
     # Files come with vectors and go again.
     kept.pop("delta.appendOnly", None)
     return {**kept, **taken, "delta.enableDeletionVectors": "true"}
+
+
+def restored(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """The properties of a table that goes back to an earlier version: those of then, but for what
+    says how it is written or kept, and for the ids of columns, which are never given twice."""
+    found = {name: value for name, value in then.items() if name not in OWN}
+    found |= {name: value for name, value in now.items() if name in OWN}
+    ids = [int(one[_LARGEST]) for one in (then, now) if _LARGEST in one]
+    if ids and _LARGEST in found:
+        found[_LARGEST] = str(max(ids))
+    # Files of then may have vectors.
+    if "true" in (one.get(_VECTORS) for one in (then, now)):
+        found[_VECTORS] = "true"
+    return found
 
 
 def schema(source: str, own: str) -> str:

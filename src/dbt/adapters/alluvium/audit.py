@@ -17,6 +17,7 @@ from dbt.artifacts.schemas.results import TestStatus
 from dbt.flags import get_flags
 
 from alluvium.delta.log import TableVersion
+from alluvium.delta.published import RETENTION
 
 MATERIALIZED = "published"
 META = "alluvium_publish"
@@ -71,6 +72,11 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
     return candidates[0]
 
 
+def reads(sql: str, table: str) -> bool:
+    """Whether a published model's select, as dbt compiled it, is of the table of this name."""
+    return re.search(rf"(?<![\w.`]){re.escape(table)}(?![\w.`])", sql) is not None
+
+
 def _arguments(text: str) -> tuple[list[str], str | None]:
     """The names and the version that a `ref` is called with."""
     try:
@@ -111,6 +117,30 @@ def _parents_of_singular(test: Any) -> Iterable[str]:
 def settings_of(node: Any) -> dict[str, Any]:
     """`meta.alluvium_publish` of a published model."""
     return dict((node.config.meta or {}).get(META) or {})
+
+
+def may_publish(node: Any, target: str) -> bool:
+    """Whether builds of a target move what readers see of a published model."""
+    return target in _targets(node) or not _targets(node)
+
+
+def elsewhere(node: Any, target: str) -> str:
+    """Why a target publishes nothing, where it may not."""
+    return (
+        f"target {target} publishes nothing, meta.{META} has targets: {', '.join(_targets(node))}"
+    )
+
+
+def _targets(node: Any) -> list[str]:
+    named = settings_of(node).get("targets") or []
+    return [named] if isinstance(named, str) else list(named)
+
+
+def own_properties(node: Any) -> dict[str, str]:
+    """Properties that a published model has by its config."""
+    kept = settings_of(node).get("retention")
+    own = {} if kept is None else dict.fromkeys(RETENTION, f"interval {kept}")
+    return own | {str(k): str(v) for k, v in (node.config.get("tblproperties") or {}).items()}
 
 
 def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
@@ -155,6 +185,13 @@ def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
                 f"{node.name}: {key} says how files are written, and a publish writes none;"
                 f" accepted: {key} on {candidate.name}"
             )
+    properties = node.config.get("tblproperties") or {}
+    if settings_of(node).get("retention") is not None and RETENTION.keys() & properties.keys():
+        names = ", ".join(sorted(RETENTION.keys() & properties.keys()))
+        yield (
+            f"{node.name}: meta.{META}.retention sets {names}, and so does tblproperties;"
+            " accepted: one of the two"
+        )
     for key in sorted({"alluvium_layout", "alluvium_merge"} & set(node.config.meta or {})):
         yield (
             f"{node.name}: meta.{key} says how files are written, and a publish writes none;"

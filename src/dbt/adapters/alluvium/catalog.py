@@ -25,6 +25,7 @@ class Table:
     is_view: bool
     provider: str | None
     location: str | None = None
+    is_managed: bool = False
 
 
 def tables(session: SparkSession, schema: str) -> list[Table]:
@@ -53,11 +54,38 @@ def table(session: SparkSession, schema: str, name: str) -> Table | None:
     return replace(_table(found), location=folder)
 
 
+def delta_tables(session: SparkSession) -> list[Table]:
+    """The Delta tables of every schema that the metastore knows, by their whole names."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    schemas = catalog.listDatabases()
+    found = []
+    for place in range(schemas.size()):
+        schema = str(schemas.apply(place))
+        entries = catalog.getTablesByName(catalog.listTables(schema, "*", False))
+        for entry in map(entries.apply, range(entries.size())):
+            one = _table(entry)
+            if one.provider == "delta" and not one.is_view:
+                location = _location(session, entry)
+                found.append(replace(one, name=f"{schema}.{one.name}", location=location))
+    return found
+
+
+def _location(session: SparkSession, table: Any) -> str | None:
+    jvm: Any = session._jvm
+    uri = table.storage().locationUri()
+    if not uri.isDefined():
+        return None
+    path = jvm.org.apache.hadoop.fs.Path(uri.get())
+    conf = session._jsparkSession.sessionState().newHadoopConf()
+    return str(path.getFileSystem(conf).makeQualified(path).toString())
+
+
 def _table(table: Any) -> Table:
     provider = table.provider()
     return Table(
         name=table.identifier().table(),
         is_view=table.tableType().name() == "VIEW",
+        is_managed=table.tableType().name() == "MANAGED",
         provider=provider.get().lower() if provider.isDefined() else None,
     )
 

@@ -9,14 +9,18 @@ from typing import Any
 from dbt.adapters.contracts.relation import RelationConfig
 
 from dbt.adapters.alluvium import selection, streams, told
+from dbt.adapters.alluvium.verbs.adopting import Adopting
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.compacting import Compacting
+from dbt.adapters.alluvium.verbs.comparing import Comparing
 from dbt.adapters.alluvium.verbs.describing import Describing
 from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
 from dbt.adapters.alluvium.verbs.preparing import Preparing
 from dbt.adapters.alluvium.verbs.quoting import Quoting
+from dbt.adapters.alluvium.verbs.recovering import Recovering
 from dbt.adapters.alluvium.verbs.reporting import Reporting
+from dbt.adapters.alluvium.verbs.restoring import Restoring
 from dbt.adapters.alluvium.verbs.running_python import RunningPython
 from dbt.adapters.alluvium.verbs.seeding import Seeding
 from dbt.adapters.alluvium.verbs.streaming import Streaming
@@ -36,6 +40,10 @@ class AlluviumAdapter(
     Overwriting,
     Compacting,
     Reporting,
+    Recovering,
+    Adopting,
+    Restoring,
+    Comparing,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
 

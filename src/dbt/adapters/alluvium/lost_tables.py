@@ -13,16 +13,17 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
-from alluvium.delta import unregistered
+from alluvium.delta import marks, unregistered
 from alluvium.delta.unregistered import Unregistered
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.merge import progress
 from alluvium.names import in_catalog, literal, quoted
-from dbt.adapters.alluvium import streams
+from dbt.adapters.alluvium import audit, streams
 
-# Materializations that go on with the rows of before; the others make them all again.
-_KEEP_ROWS = ("incremental", "snapshot", "streaming_table")
+# Materializations that go on with the rows of before, or with what readers saw; the others make
+# them all again.
+_KEEP_ROWS = ("incremental", "published", "snapshot", "streaming_table")
 
 
 def keeps_rows(node: Any) -> bool:
@@ -50,6 +51,7 @@ def register_own(
     """Register again those of missing tables that are provably what their nodes wrote.
 
     A merged table's log names the model and the table's id; a streaming table's checkpoint does.
+    Nothing but a publish notes in a log which version is shown.
 
     Yields a sentence for each.
     """
@@ -105,4 +107,6 @@ def _is_own(session: SparkSession, home: Path, node: Any, found: Unregistered) -
         )
         place = checkpoints.load(Files(session), root)
         return place is not None and place.table_id == found.table_id
+    if audit.is_published(node):
+        return any(app.startswith(marks.PUBLISHED) for app in found.transactions)
     return progress.app_id(node.unique_id, found.table_id) in found.transactions

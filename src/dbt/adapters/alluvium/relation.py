@@ -66,7 +66,10 @@ class AlluviumRelation(SparkRelation):
     def __str__(self) -> str:
         if not self.live_only:
             return super().__str__()
-        rendered = self._live()
+        return self.as_rows(self._live())
+
+    def as_rows(self, rendered: str) -> str:
+        """A relation in SQL in this one's place, under its limit and its filter by time."""
         if self.limit is not None:
             rendered = f"(select * from {rendered} limit {self.limit})"
         return self.render_event_time_filtered(rendered)

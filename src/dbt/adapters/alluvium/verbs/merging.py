@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from dbt_common.events.functions import fire_event
 from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import committing, log, marks
 from alluvium.merge import batch, execute, one_commit, progress
 from alluvium.merge.conflicts import retry
 from alluvium.plan.merge.batch import verify_mistake
@@ -262,17 +263,30 @@ class Merging(Checking):
         fire_event(SQLQuery(conn_name=name, sql=sql, node_info=get_node_info()))
 
     @available.parse_none
-    def run_with_retries(self, table: str, sql: str, what: str) -> None:
+    def run_with_retries(self, table: str, sql: str, what: str, is_purge: bool = False) -> None:
         """Run a statement that may be repeated, again where other writers of `table` were faster.
 
-        what: the statement's name, for messages.
+        Args:
+            what: The statement's name, for messages.
+            is_purge: Whether what it deletes must not come back with a restore, as its commit says.
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the statement
         self._log(sql)
         with spark_errors():
-            retry(
-                table, lambda: self.session.sql(sql).collect(), lambda: None, execute.RETRIES, what
-            )
+            if is_purge:
+                note = json.dumps({marks.PURGE_NOTE: {}})
+                self.session.conf.set(committing.COMMIT_METADATA, note)
+            try:
+                retry(
+                    table,
+                    lambda: self.session.sql(sql).collect(),
+                    lambda: None,
+                    execute.RETRIES,
+                    what,
+                )
+            finally:
+                if is_purge:
+                    self.session.conf.unset(committing.COMMIT_METADATA)
 
     # What macros ask -----------------------------------------------------------------------
 

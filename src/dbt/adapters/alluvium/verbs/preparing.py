@@ -12,12 +12,12 @@ from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
 from dbt.adapters.alluvium.handle import spark_errors
-from dbt.adapters.alluvium.verbs.publishing import Publishing
+from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 _VECTORS = "delta.enableDeletionVectors"
 
 
-class Preparing(Publishing):
+class Preparing(Versioning):
     def pre_model_hook(self, config: Any) -> None:
         """Make Delta the format of a node that names none, and let it evolve if it may.
 

@@ -15,9 +15,8 @@ from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from alluvium.delta import log, pinned
+from alluvium.delta import log
 from alluvium.delta.log import TableVersion
-from alluvium.names import quoted
 from alluvium.publish import publish
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
@@ -67,11 +66,6 @@ def _refuse_others(existing: AlluviumRelation | None, target: str) -> None:
             f"{target} is there as {kind}. Nothing was changed. Accepted: to rename or drop it,"
             " or another alias"
         )
-
-
-def _own_properties(node: Any) -> dict[str, str]:
-    """Properties that a published model has by its config."""
-    return {str(k): str(v) for k, v in (node.config.get("tblproperties") or {}).items()}
 
 
 class Publishing(SessionAdapter):
@@ -130,29 +124,13 @@ class Publishing(SessionAdapter):
         except (PySparkException, Py4JError):
             return None
 
-    @available.parse(lambda *a, **k: "")
-    def vacuum_statement(self, relation: AlluviumRelation) -> str:
-        """VACUUM of a table, which leaves alone what published tables show of it.
-
-        It reads a view of this session.
-        """
-        table = relation.stored.render()
-        shown = [
-            self.table_of(one)
-            for one, candidate in audit.candidates(self.nodes)
-            if self._candidates[candidate.unique_id].lower() == table.lower()
-        ]
-        with spark_errors():
-            there = [one for one in shown if self._version(one) is not None]
-            if not there:
-                return f"vacuum {table}"
-            view = f"{relation.identifier}__inventory"
-            pinned.inventory(self._handle.session, table, there).createOrReplaceTempView(view)
-        return f"vacuum {table} using inventory (select * from {quoted(view)})"
-
     @available.parse_none
     def publish(
-        self, relation: AlluviumRelation, existing: AlluviumRelation | None, unique_id: str
+        self,
+        relation: AlluviumRelation,
+        existing: AlluviumRelation | None,
+        unique_id: str,
+        sql: str,
     ) -> PublishDone:
         """Publish the version of the candidate that passed its audit, or say why not.
 
@@ -160,6 +138,7 @@ class Publishing(SessionAdapter):
             relation: The published table.
             existing: What is there under its name; None for nothing.
             unique_id: The published model's.
+            sql: Its one select, as dbt compiled it.
 
         Raises:
             DbtRuntimeError: It cannot be published; nothing was changed.
@@ -172,6 +151,9 @@ class Publishing(SessionAdapter):
         settings = audit.settings_of(node)
         tests = audit.tests_of(candidate, self.nodes) if settings.get("audit") != "none" else []
         with spark_errors():
+            deferred = self._deferred(candidate, sql)
+            if deferred is not None:
+                return self._follow(node, candidate, deferred, target)
             now = self._version(source)
             if now is None:
                 raise DbtRuntimeError(
@@ -179,7 +161,7 @@ class Publishing(SessionAdapter):
                     f" {candidate.name} first"
                 )
             version = self._ledger.versions.get(candidate.unique_id, now)
-            held = self._held(tests, candidate, version)
+            held = self._held(node, tests, candidate, version)
             if held is not None:
                 return self._not_published(node, candidate, source, target, held)
             note = {
@@ -194,8 +176,9 @@ class Publishing(SessionAdapter):
                     target,
                     version.version,
                     note,
-                    _own_properties(node),
+                    audit.own_properties(node),
                     hides=keeps_tombstones(candidate),
+                    table_id=version.table_id,
                 )
             except (ValueError, RuntimeError) as error:
                 raise DbtRuntimeError(f"{node.name}: {error}") from error
@@ -227,6 +210,7 @@ class Publishing(SessionAdapter):
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
         node = self.nodes[unique_id]
+        self._may_publish(node, "alluvium.publish")
         candidate = audit.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], self.table_of(node)
         _refuse_others(existing, target)
@@ -244,7 +228,7 @@ class Publishing(SessionAdapter):
                     target,
                     None,
                     {**note, "tests": 0, "untested": True},
-                    _own_properties(node),
+                    audit.own_properties(node),
                     hides=keeps_tombstones(candidate),
                     ends_hold=True,
                     dry_run=dry_run,
@@ -268,6 +252,7 @@ class Publishing(SessionAdapter):
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
         node = self.nodes[unique_id]
+        self._may_publish(node, "alluvium.checkout")
         candidate = audit.candidate_of(node, self.nodes)
         try:
             with spark_errors():
@@ -291,9 +276,63 @@ class Publishing(SessionAdapter):
         )
         return f"{node.name}: {does} version {version:,} of {candidate.name}, {files}; {then}"
 
-    def _held(self, tests: list[Any], candidate: Any, version: TableVersion) -> str | None:
+    def _deferred(self, candidate: Any, sql: str) -> str | None:
+        """The table that `--defer` reads in the place of a candidate's; None where it does not."""
+        defer = getattr(candidate, "defer_relation", None)
+        table = None if defer is None else self.table_of(defer)
+        other = table is not None and table != self._candidates[candidate.unique_id]
+        return table if other and audit.reads(sql, str(table)) else None
+
+    def _follow(self, node: Any, candidate: Any, deferred: str, target: str) -> PublishDone:
+        """Of a candidate of another target: show what that target's readers see, where nothing is
+        shown yet; else stay."""
+        why = f"--defer reads {deferred}, a table of another target, which is not published here"
+        theirs = getattr(node, "defer_relation", None)
+        is_first = publish.head(self._handle.session, target) is None
+        if not is_first or theirs is None or _partial() is not None:
+            return self._not_published(node, candidate, deferred, target, why)
+        try:
+            done = publish.take_over(
+                self._handle.session,
+                deferred,
+                self.table_of(theirs),
+                target,
+                {"candidate": candidate.unique_id, "invocation": get_invocation_id()},
+                audit.own_properties(node),
+                hides=keeps_tombstones(candidate),
+            )
+        except (ValueError, RuntimeError) as error:
+            raise DbtRuntimeError(
+                f"{node.name}: nothing is published yet, and {why}: {error}"
+            ) from error
+        response = PublishResponse(
+            _message=f"OK version {done.source_version:,}",
+            code="OK",
+            published=done.source_version,
+            files_added=done.files_added,
+            files_removed=done.files_removed,
+            seconds=round(done.seconds, 3),
+        )
+        line = (
+            f"{node.name}: shows version {done.source_version:,} of {deferred}, as"
+            f" {self.table_of(theirs)} does; {why}"
+        )
+        return PublishDone(response, line)
+
+    def _may_publish(self, node: Any, who: str) -> None:
+        """Raises DbtRuntimeError where this target moves nothing that readers see."""
+        if not audit.may_publish(node, self.config.target_name):
+            raise DbtRuntimeError(
+                f"{who}: {node.name}: {audit.elsewhere(node, self.config.target_name)}"
+            )
+
+    def _held(
+        self, node: Any, tests: list[Any], candidate: Any, version: TableVersion
+    ) -> str | None:
         """Why this invocation publishes nothing; None where it may."""
         flags = get_flags()
+        if not audit.may_publish(node, self.config.target_name):
+            return audit.elsewhere(node, self.config.target_name)
         if flags.WHICH not in ("build", "retry"):
             return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
         if partial := _partial():
@@ -324,7 +363,7 @@ class Publishing(SessionAdapter):
     ) -> PublishDone:
         settings = audit.settings_of(node)
         head = publish.head(self._handle.session, target)
-        if settings.get("require"):
+        if settings.get("require") and audit.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
                 f"{node.name}: {why}, and meta.{audit.META} says require: true;"
                 f" accepted: `dbt build` of {candidate.name} with its tests"

@@ -4,6 +4,7 @@
 {% macro alluvium__create_or_replace_clone(this_relation, defer_relation) %}
   {#- `dbt clone --full-refresh`: Delta replaces no table that has rows by a clone. -#}
   {%- do drop_relation_if_exists(load_cached_relation(this_relation)) -%}
+  {%- do adapter.note_clone(defer_relation, this_relation) -%}
   {%- if 'alluvium_merge' in (model.config.get('meta') or {}) -%}
     {%- call statement('alluvium_clone') -%}
       {{ dbt.spark__create_or_replace_clone(this_relation, defer_relation) }}

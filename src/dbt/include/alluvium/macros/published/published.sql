@@ -5,7 +5,7 @@
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- set done = adapter.publish(this, existing_relation, model.unique_id) -%}
+  {%- set done = adapter.publish(this, existing_relation, model.unique_id, sql) -%}
   {%- do store_result('main', response=done.response) -%}
   {%- do log(done.line, info=true) -%}
 

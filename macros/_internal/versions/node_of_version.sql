@@ -1,0 +1,14 @@
+{#- The model that an operation on a version names. Stops it with every mistake in its arguments. -#}
+{% macro _node_of_version(operation, given, unknown) %}
+  {%- do alluvium._check_arguments(operation, given, unknown) -%}
+  {%- set who = 'alluvium.' ~ operation -%}
+  {%- do alluvium._require_alluvium(who, 'makes no tags and clones') -%}
+  {%- do alluvium.validate() -%}
+  {{ return(alluvium._find_model(given.model, who)) }}
+{% endmacro %}
+
+
+{#- The line of an operation. -#}
+{% macro _tell(line, dry_run) %}
+  {%- do builtins.log(line ~ (' (dry run)' if dry_run else ''), info=true) -%}
+{% endmacro %}

@@ -1,0 +1,14 @@
+{#- dbt run-operation alluvium.adopt --args '{model: flights, dry_run: false}'
+
+    Makes the table of an incremental model the candidate `<model>_wap` of a published model: it renames the table and that of its rejected
+    events, lets the new model go on where the old one was, and says what to change in the project. It only says so unless `dry_run: false`. -#}
+{% macro adopt(model=none, dry_run=true) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium._check_arguments('adopt', {'model': model, 'dry_run': dry_run}, kwargs) -%}
+  {%- do alluvium._require_alluvium('alluvium.adopt', 'publishes nothing') -%}
+  {%- do alluvium.validate() -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.adopt') -%}
+  {%- for line in adapter.adopt(node.unique_id, dry_run) -%}
+    {%- do log(line ~ (' (dry run)' if dry_run and loop.first else ''), info=true) -%}
+  {%- endfor -%}
+{% endmacro %}

@@ -1,0 +1,14 @@
+{#- dbt run-operation alluvium.fsck --args '{models: [flights], full: false}'
+
+    Says whether the files of tables are what their logs say: a line for each finding, and a summary. Without `models` all tables of the
+    project are looked at. Changes nothing; ends with an error where something is damaged. -#}
+{% macro fsck(models=none, full=false) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium._check_arguments('fsck', {'models': models, 'full': full}, kwargs) -%}
+  {%- do alluvium._require_alluvium('alluvium.fsck', 'does not look at the files of tables') -%}
+  {%- do alluvium.validate() -%}
+  {%- set found = adapter.fsck(alluvium._ids_of_models(models, 'alluvium.fsck'), full) -%}
+  {%- for line in found.lines() -%}{%- do log(line, info=true) -%}{%- endfor -%}
+  {%- if found.damaged -%}{%- do exceptions.raise_compiler_error('alluvium.fsck: ' ~ found.summary()) -%}{%- endif -%}
+  {%- do log('alluvium.fsck: ' ~ found.summary(), info=true) -%}
+{% endmacro %}

@@ -1,0 +1,18 @@
+{#- dbt run-operation alluvium.diff --args '{model: flights, from: 41, to: {tag: accepted}, limit: 20}'
+
+    Prints what differs between two versions of a model's table, as `git diff` does: how many rows were added, removed and changed by the
+    model's unique_key, the columns that changed, and the first rows. Without a key rows are added and removed. Files that both versions share
+    are not read. -#}
+{% macro diff(model=none, to=none, limit=20) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {#- `from` is a word of Jinja's. -#}
+  {%- set unknown = dict(kwargs) -%}
+  {%- set before = unknown.pop('from', none) -%}
+  {%- do alluvium._check_arguments('diff', {'model': model, 'from': before, 'to': to, 'limit': limit}, unknown) -%}
+  {%- do alluvium._require_alluvium('alluvium.diff', 'does not read the logs of tables') -%}
+  {%- do alluvium.validate() -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.diff') -%}
+  {%- for line in adapter.diff(node.unique_id, before, to, limit) -%}
+    {%- do builtins.log(line, info=true) -%}
+  {%- endfor -%}
+{% endmacro %}

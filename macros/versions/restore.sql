@@ -1,0 +1,24 @@
+{#- dbt run-operation alluvium.restore --args '{model: flights, before_batch: 17, including: [backfill], skip: true, dry_run: true}'
+
+    Undoes a bad batch and what came after it: rows, columns and progress of the model's table go back in one commit, and readers of a
+    published model see it at once. The next build reads the events again, but for those of the batch where `skip` is true. `version: 41`
+    goes back to a version. `batch: 17` with `skip` undoes nothing, and only says whether its events are left out. -#}
+{% macro restore(model=none, version=none, before_batch=none, batch=none, including=[], skip=none, dry_run=false) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- set given = {'model': model, 'version': version, 'before_batch': before_batch, 'batch': batch, 'including': including, 'skip': skip,
+                   'dry_run': dry_run} -%}
+  {%- do alluvium._check_arguments('restore', given, kwargs) -%}
+  {%- do alluvium._require_alluvium('alluvium.restore', 'keeps the progress of merges in their history alone') -%}
+  {%- do alluvium.validate() -%}
+  {%- if [version, before_batch, batch] | reject('none') | list | length != 1 -%}
+    {%- do exceptions.raise_compiler_error('alluvium.restore: accepted: one of version, before_batch and batch') -%}
+  {%- elif version is not none and skip is not none -%}
+    {%- do exceptions.raise_compiler_error('alluvium.restore: skip is of a batch, and version names none; accepted: skip with before_batch or batch') -%}
+  {%- elif batch is not none and (skip is none or including) -%}
+    {%- do exceptions.raise_compiler_error('alluvium.restore: batch undoes nothing; accepted: batch with skip, or before_batch') -%}
+  {%- endif -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.restore') -%}
+  {%- for line in adapter.restore(node.unique_id, version, before_batch, batch, including, skip, dry_run) -%}
+    {%- do alluvium._tell(line, dry_run and loop.first) -%}
+  {%- endfor -%}
+{% endmacro %}

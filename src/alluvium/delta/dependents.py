@@ -1,0 +1,232 @@
+"""Tables that show files of another table's folder, and the register of them that it holds.
+
+A published table, a tag, a clone or a branch names files that lie elsewhere. VACUUM of the table
+there knows nothing of that. So each of them is noted in every folder that its files lie in, before
+its first commit: `<folder>/_alluvium/dependents/<hash of its location>.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import log
+from alluvium.delta.states import plain
+from alluvium.engine import causes
+from alluvium.engine.files import Files
+from alluvium.names import quoted
+
+# What begins with a line below is hidden from readers of folders, and VACUUM leaves it alone.
+HIDDEN = "_alluvium"
+_REGISTER = f"{HIDDEN}/dependents"
+_VACUUMS = f"{HIDDEN}/vacuums"
+LOG = "_delta_log"
+# What is noted, and is not there after so long, will not come: who noted it was killed.
+_DEAD_AFTER = timedelta(days=1)
+_FILE = re.compile("^file:/+")
+_ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.-]*:/)"
+
+
+@dataclass(frozen=True)
+class Dependent:
+    """A table that shows files of another's folder.
+
+    Attributes:
+        kind: `published`, `tag`, `clone` or `branch`.
+        name: as a person names it.
+        location: its folder, as `log.qualified` writes one.
+        noted_at: when it was noted, in UTC; None before.
+    """
+
+    kind: str
+    name: str
+    location: str
+    noted_at: datetime | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    @property
+    def table(self) -> str:
+        """As SQL names it, whatever its name is."""
+        return relation(self.location)
+
+    @property
+    def _file(self) -> str:
+        return f"{hashlib.sha256(self.location.encode()).hexdigest()[:32]}.json"
+
+
+def relation(location: str) -> str:
+    """The Delta table in a folder, as SQL names it."""
+    return f"delta.{quoted(location)}"
+
+
+# The register ------------------------------------------------------------------------------------
+
+
+def note(session: SparkSession, dependent: Dependent, folders: Iterable[str]) -> None:
+    """Note a dependent in the register of each folder, before the commit that names files there."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    text = json.dumps({**asdict(dependent), "noted_at": now}, indent=1)
+    for folder in folders:
+        Files(session).replace(f"{folder}/{_REGISTER}/{dependent._file}", text)
+
+
+def is_noted(session: SparkSession, dependent: Dependent, folder: str) -> bool:
+    return Files(session).is_there(f"{folder}/{_REGISTER}/{dependent._file}")
+
+
+def forget(session: SparkSession, dependent: Dependent, folders: Iterable[str]) -> None:
+    """Take a dependent out of the registers of these folders."""
+    for folder in folders:
+        Files(session).delete(f"{folder}/{_REGISTER}/{dependent._file}")
+
+
+def noted(session: SparkSession, folder: str) -> list[Dependent]:
+    """What the register of a folder names, in the order of kinds and names.
+
+    Raises:
+        ValueError: an entry cannot be read.
+    """
+    files, found = Files(session), []
+    for name in files.names(f"{folder}/{_REGISTER}"):
+        path = f"{folder}/{_REGISTER}/{name}"
+        text = files.read(path) if name.endswith(".json") else None
+        if text is None:  # a draft, or gone meanwhile
+            continue
+        try:
+            entry = json.loads(text)
+            at = datetime.fromisoformat(entry["noted_at"])
+            found.append(Dependent(entry["kind"], entry["name"], entry["location"], at))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(
+                f"{path} cannot be read, so it is not known what needs the files of {folder};"
+                " accepted: to delete that file, if nothing does"
+            ) from error
+    return sorted(found, key=lambda one: (one.kind, one.name, one.location))
+
+
+def living(session: SparkSession, folder: str) -> list[Dependent]:
+    """Those that the register of a folder names, and that have a log.
+
+    Takes away entries of dependents that are gone for good.
+
+    Raises:
+        ValueError: an entry cannot be read.
+    """
+    files, found = Files(session), []
+    for one in noted(session, folder):
+        if files.names(f"{one.location}/{LOG}"):
+            found.append(one)
+        elif one.noted_at is None or datetime.now(UTC) - one.noted_at > _DEAD_AFTER:
+            forget(session, one, [folder])
+    return found
+
+
+# Vacuums -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def vacuuming(session: SparkSession, folder: str) -> Iterator[None]:
+    """Tell those who pin an old version of a table that its files are being deleted."""
+    path = f"{folder}/{_VACUUMS}/{uuid4().hex}.json"
+    began = {"began_at": datetime.now(UTC).isoformat(timespec="seconds")}
+    Files(session).replace(path, json.dumps(began))
+    try:
+        yield
+    finally:
+        Files(session).delete(path)
+
+
+def vacuums(session: SparkSession, folders: Iterable[str]) -> list[str]:
+    """Notes of vacuums of these folders that go on; older than a day, they are of killed ones."""
+    files, found = Files(session), []
+    for folder in folders:
+        for name in files.names(f"{folder}/{_VACUUMS}"):
+            path = f"{folder}/{_VACUUMS}/{name}"
+            text = files.read(path) if name.endswith(".json") else None
+            if text is None:
+                continue
+            began = datetime.fromisoformat(json.loads(text)["began_at"])
+            if datetime.now(UTC) - began < _DEAD_AFTER:
+                found.append(path)
+            else:
+                files.delete(path)
+    return found
+
+
+# What dependents need ----------------------------------------------------------------------------
+
+
+def roots(session: SparkSession, snapshot: Any) -> list[str]:
+    """The folders of tables that files and vectors of a version lie in: its own, then others."""
+    own = log.qualified(snapshot.deltaLog())
+    paths = _named(session, snapshot.allFiles()).toArrow()["path"].to_pylist()
+    return [own, *roots_of(session, (unquote(path).rpartition("/")[0] for path in paths), own)]
+
+
+def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[str]:
+    """The folders of tables, but for `own`, that these folders are in or are.
+
+    Where no folder above has a log there is no table, and nobody deletes anything there.
+    """
+    files, found = Files(session), [own]
+    for folder in sorted({_FILE.sub("file:/", one) for one in folders}):
+        # A folder with a log inside another table's is one of ours, which holds no data file.
+        if any(f"{folder}/".startswith(f"{root}/") for root in found):
+            continue
+        above: str | None = folder
+        while above is not None and not files.is_there(f"{above}/{LOG}"):
+            above = files.parent(above)
+        if above is not None:
+            found.append(above)
+    return found[1:]
+
+
+def needed(session: SparkSession, dependent: Dependent, folder: str) -> DataFrame:
+    """What a dependent needs of a folder: absolute paths of files and vectors, in `path`.
+
+    Those that its newest version names, and the versions within its own retention. They are read
+    now, and kept until nobody holds the frame.
+
+    Raises:
+        ValueError: its log cannot be read.
+    """
+    try:
+        snapshot = log.snapshot_of(session, dependent.table)
+        files = (snapshot.allFiles(), snapshot.tombstones())
+        both = _named(session, files[0]).union(_named(session, files[1]))
+        path = plain(decoded(F.col("path")))
+        inside = F.startswith(path, plain(F.lit(f"{folder}/")))
+        return both.select(path.alias("path")).where(inside).distinct().localCheckpoint()
+    except (PySparkException, Py4JError) as error:
+        raise ValueError(
+            f"{dependent} in {dependent.location} cannot be read, so it is not known what it needs:"
+            f" {causes.explain(error).text}"
+        ) from error
+
+
+def _named(session: SparkSession, actions: Any) -> DataFrame:
+    """Absolute paths, as the log writes them, of files and of deletion vectors: `path`."""
+    files = DataFrame(actions.toDF(), session).select("path", "deletionVector")
+    vectors = files.where("deletionVector.storageType = 'p'")
+    paths = files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
+    return paths.where(F.rlike("path", F.lit(_ABSOLUTE)))
+
+
+def decoded(path: Column) -> Column:
+    """In the log, a blank of a path is `%20`."""
+    return F.url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))

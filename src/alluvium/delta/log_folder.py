@@ -1,0 +1,150 @@
+"""The folder of a table's log, file by file: Delta itself gives up at the first damage."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import footers
+from alluvium.engine.files import Files
+from alluvium.plan.recovery.log_health import HINT, Checkpoint, Hint, LogHealth, commit_name
+
+_COMMIT = re.compile(r"(\d{20})\.json")
+# Of one file, of several parts, and the newer kind, whose name has an id.
+_CHECKPOINT = re.compile(
+    r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.[0-9a-f-]{36})?\.(parquet|json)"
+)
+_SIDECARS = "_sidecars"
+_LINE = "commitInfo struct<operation:string>, _damaged string"
+
+
+class LogFolder:
+    """The log of the table in a folder.
+
+    Args:
+        place: the table's folder, a path or URI.
+    """
+
+    def __init__(self, session: SparkSession, place: str) -> None:
+        self._session = session
+        self._files = Files(session)
+        self.place = f"{place.rstrip('/')}/_delta_log"
+
+    def exists(self) -> bool:
+        return self._files.exists(self.place)
+
+    def look(self) -> LogHealth:
+        """What is there, and what of it can be read; nothing is changed."""
+        sizes = {
+            row.path.rsplit("/", 1)[-1]: int(row.length)
+            for row in listed(self._session, self.place).collect()
+        }
+        names = [*sizes, *([HINT] if self._files.exists(f"{self.place}/{HINT}") else [])]
+        return LogHealth(
+            tuple(sorted(names)),
+            self._commits(sizes),
+            list(self._checkpoints(sizes)),
+            self._hint() if HINT in names else None,
+        )
+
+    def _commits(self, sizes: dict[str, int]) -> dict[int, str | None]:
+        found: dict[int, str | None] = {
+            int(match[1]): None if size else "empty"
+            for name, size in sizes.items()
+            if (match := _COMMIT.fullmatch(name))
+        }
+        paths = [f"{self.place}/{commit_name(one)}" for one, damage in found.items() if not damage]
+        for name in self._unreadable(paths):
+            found[int(name[:20])] = "unreadable"
+        return found
+
+    def _unreadable(self, paths: list[str]) -> list[str]:
+        """The names of those commits that are no JSON to their end."""
+        if not paths:
+            return []
+        parsed = F.from_json("value", _LINE, {"columnNameOfCorruptRecord": "_damaged"})
+        lines = (
+            self._session.read.options(__globPaths__="false", lineSep="\n")
+            .text(paths)
+            .select(parsed.alias("line"), "_metadata.file_name")
+        )
+        try:
+            rows = lines.where("line._damaged is not null").select("file_name").distinct().collect()
+        except (PySparkException, Py4JJavaError):
+            # A file that its disk does not give stops them all.
+            if len(paths) == 1:
+                return [paths[0].rsplit("/", 1)[-1]]
+            half = len(paths) // 2
+            return self._unreadable(paths[:half]) + self._unreadable(paths[half:])
+        return [str(row.file_name) for row in rows]
+
+    def _checkpoints(self, sizes: dict[str, int]) -> Iterator[Checkpoint]:
+        parts: dict[tuple[int, str], dict[str, re.Match[str]]] = {}
+        for name in sizes:
+            if match := _CHECKPOINT.fullmatch(name):
+                several = match[3] or ""
+                key = (int(match[1]), f"of {several}" if several else name)
+                parts.setdefault(key, {})[name] = match
+        parquet = [name for some in parts.values() for name in some if name.endswith("parquet")]
+        broken = self._broken({name: sizes[name] for name in parquet})
+        newest = max(parts, default=None)
+        for key, some in sorted(parts.items()):
+            names = tuple(sorted(some))
+            wanted = int(next(iter(some.values()))[3] or 1)
+            damage = None
+            if len(names) < wanted:
+                damage = f"has {len(names)} of its {wanted} parts"
+            elif broken & set(names):
+                damage = "is no whole file"
+            elif key == newest and not self._gives_files(names):
+                damage = "cannot be read"
+            yield Checkpoint(key[0], names, damage)
+
+    def _broken(self, sizes: dict[str, int]) -> set[str]:
+        """Those of Parquet files that have no footer."""
+        uris = {self._files.uri(f"{self.place}/{name}"): name for name in sizes}
+        files = [(uri, sizes[name]) for uri, name in uris.items()]
+        found = footers.rows_of(self._session, files)
+        return {name for uri, name in uris.items() if found[uri] is None}
+
+    def _gives_files(self, names: tuple[str, ...]) -> bool:
+        """Whether a checkpoint whose files have footers gives the table's files when it is read."""
+        paths = [f"{self.place}/{name}" for name in names]
+        read = self._session.read.options(__globPaths__="false")
+        try:
+            frame = read.json(paths) if names[0].endswith("json") else read.parquet(*paths)
+            if frame.where("metaData is not null").isEmpty():
+                return False
+            if "sidecar" in frame.columns:
+                rows = frame.where("sidecar is not null").select("sidecar.path").collect()
+                paths = [f"{self.place}/{_SIDECARS}/{row.path.rsplit('/', 1)[-1]}" for row in rows]
+                if not paths:
+                    return True
+                frame = read.parquet(*paths)
+            frame.agg(F.count("add.path"), F.count("add.stats")).collect()
+        except (PySparkException, Py4JJavaError):
+            return False
+        return True
+
+    def _hint(self) -> Hint:
+        try:
+            found = json.loads(self._files.read(f"{self.place}/{HINT}") or "")
+            return Hint(int(found["version"]))
+        except (ValueError, TypeError, KeyError, Py4JJavaError):
+            return Hint(None)
+
+
+def listed(session: SparkSession, folder: str) -> DataFrame:
+    """The files in a folder and those below it that are not hidden: `path` and `length`."""
+    return (
+        session.read.format("binaryFile")
+        .options(recursiveFileLookup="true", __globPaths__="false")
+        .load(folder)
+        .select("path", "length", "modificationTime")
+    )

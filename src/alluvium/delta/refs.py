@@ -1,0 +1,81 @@
+"""Tags, clones and branches as their own logs tell them: which version of which table each is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import dependents, log, marks
+from alluvium.engine.files import Files
+
+_TAGS = f"{dependents.HIDDEN}/tags"
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A table without files of its own, that was made of a version of another one.
+
+    Attributes:
+        kind: `tag`, `clone` or `branch`.
+        location: its folder.
+        table: the other one's name then.
+        version: of the other one.
+        at: when it was made, in UTC.
+    """
+
+    kind: str
+    name: str
+    location: str
+    table: str
+    version: int
+    message: str | None
+    author: str | None
+    at: datetime | None
+
+
+def tag_folder(folder: str, name: str) -> str:
+    """Where a tag of the table in a folder lies: it goes with that table."""
+    return f"{folder}/{_TAGS}/{name}"
+
+
+def tags(session: SparkSession, folder: str) -> list[Ref]:
+    """The tags of the table in a folder, by name."""
+    names = Files(session).names(f"{folder}/{_TAGS}")
+    found = (ref_in(session, tag_folder(folder, name)) for name in sorted(names))
+    return [one for one in found if one is not None]
+
+
+def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
+    """The branches that show files of the table in a folder.
+
+    Raises:
+        ValueError: an entry of the register cannot be read.
+    """
+    for one in dependents.noted(session, folder):
+        found = ref_in(session, one.location) if one.kind == "branch" else None
+        if found is not None:
+            yield found
+
+
+def ref_in(session: SparkSession, location: str) -> Ref | None:
+    """What the first commit of the table in a folder notes; None where it is none, or not ours."""
+    first = Files(session).first_line(f"{location}/{dependents.LOG}/{0:020}.json")
+    info: dict[str, Any] = log.commit_info(first) if first else {}
+    note = log.noted(info, marks.REF_NOTE)
+    if note is None:
+        return None
+    millis = info.get("timestamp")
+    return Ref(
+        str(note.get("kind")),
+        str(note.get("name")),
+        location,
+        str(note.get("table")),
+        int(note.get("version", -1)),
+        note.get("message"),
+        note.get("author"),
+        None if millis is None else datetime.fromtimestamp(millis / 1000, UTC),
+    )

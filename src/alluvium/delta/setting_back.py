@@ -1,0 +1,169 @@
+"""A table is set back to an earlier version in one commit: files, columns and progress."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import committing, log, marks
+from alluvium.delta.layout_commits import fields
+from alluvium.engine import jvm
+from alluvium.plan.versions.properties import restored
+
+_DELTA = "org.apache.spark.sql.delta."
+_MAPPING = "delta.columnMapping.mode"
+
+
+class SettingBack(jvm.SessionCopy):
+    """The way from a table's newest version back to an earlier one.
+
+    Delta's RESTORE keeps the progress of merges and streams: they would pass over what they had
+    read. Here it goes back in the same commit, so the next run reads it again.
+    """
+
+    def __init__(self, session: SparkSession, table: str, version: int) -> None:
+        super().__init__(session)
+        self._version = version
+        with self.active():
+            self._log = log.delta_log(session, table)
+            self._now = self._log.update(False, self._none, self._none)
+            self._then = self._log.getSnapshotAt(version, self._none, self._none, False)
+
+    @property
+    def newest(self) -> int:
+        """The version that the commit would follow."""
+        return int(self._now.version())
+
+    @cached_property
+    def goes(self) -> list[Any]:
+        """AddFile actions of the newest version that the earlier one does not have."""
+        return self._but(self._now, self._then)
+
+    @cached_property
+    def comes(self) -> list[Any]:
+        """AddFile actions of the earlier version that the newest one does not have."""
+        return self._but(self._then, self._now)
+
+    def missing(self) -> list[str]:
+        """Files and deletion vectors that would come back, and that are gone."""
+        conf, found = self._log.newDeltaHadoopConf(), []
+        for action in self.comes:
+            paths = [action.absolutePath(self._log)]
+            vector = action.deletionVector()
+            if vector is not None and vector.isOnDisk():
+                paths.append(vector.absolutePath(self._log.dataPath()))
+            found += [str(one) for one in paths if not one.getFileSystem(conf).exists(one)]
+        return found
+
+    def mistakes(self) -> list[str]:
+        """Why the table cannot go back to that version; empty where it can."""
+        now, then = (_properties(one) for one in (self._now, self._then))
+        before, after = (one.get(_MAPPING, "none") for one in (then, now))
+        found = []
+        if before != after:
+            found.append(f"its property {_MAPPING} went from {before} to {after} since")
+        if now.get("delta.appendOnly") == "true":
+            found.append("its property delta.appendOnly is true")
+        if "true" in (one.get("delta.enableRowTracking") for one in (now, then)):
+            found.append("it tracks rows (delta.enableRowTracking), which would get other ids")
+        return found
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether rows, columns or progress are not as they were."""
+        return bool(self.goes or self.comes or self._progress() or self._metadata() is not None)
+
+    def commit(self, message: str, marked: Mapping[str, int] | None = None) -> int:
+        """Make the commit; its version.
+
+        marked: further `txn` actions, by application.
+
+        Raises Delta's exceptions where others wrote meanwhile."""
+        goes, comes, metadata = self.goes, self.comes, self._metadata()
+        now = int(time.time() * 1000)
+        progress = {**self._progress(), **(marked or {})}
+        self.set(committing.COMMIT_METADATA, message)
+        with self.active():
+            transaction = self._log.startTransaction(
+                self._none, self._jvm.scala.Option.apply(self._now)
+            )
+            transaction.readWholeTable()
+            for app in progress:
+                transaction.txnVersion(app)
+            if metadata is not None:
+                transaction.updateMetadata(metadata, True)
+            actions = [
+                *(committing.set_transaction(self.session, *one) for one in progress.items()),
+                *(file.removeWithTimestamp(now, True) for file in goes),
+                *(
+                    committing.action(self.session, "add", {**fields(file), "dataChange": True})
+                    for file in comes
+                ),
+            ]
+            version = self._jvm.scala.Option.apply(self._version)
+            operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
+            restore = operations.Restore(version, self._none)
+            return int(transaction.commit(self._seq(actions), restore))
+
+    def _metadata(self) -> Any:
+        """That of the earlier version; None where it is the same.
+
+        How the table is kept, its retention for one, stays as it is now.
+        """
+        now, then = (
+            json.loads(one.metadata().json())["metaData"] for one in (self._now, self._then)
+        )
+        properties = restored(then["configuration"], now["configuration"])
+        wanted = {**then, "configuration": properties}
+        if wanted == now:
+            return None
+        return committing.action(self.session, "metaData", wanted)
+
+    def _but(self, one: Any, other: Any) -> list[Any]:
+        """The files of one version that the other has not, or has with another vector."""
+        frames = (DataFrame(state.allFiles().toDF(), self.session) for state in (one, other))
+        named, others = (frame.withColumn("__vector", _vector()) for frame in frames)
+        left = named.join(others, ["path", "__vector"], "left_anti")
+        encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
+        whole = left.select(*one.allFiles().toDF().columns())
+        with self.active():
+            return list(getattr(whole._jdf, "as")(encoder).collectAsList())
+
+    def _progress(self) -> dict[str, int]:
+        """The `txn` actions that are not as they were; -1 for one that was not there."""
+        now, then = (
+            {one.appId(): int(one.version()) for one in jvm.items(state.setTransactions())}
+            for state in (self._now, self._then)
+        )
+        return {
+            app: then.get(app, -1)
+            for app in now
+            # What is left out for good stays left out.
+            if then.get(app, -1) != now[app] and not app.startswith(marks.SKIPPED)
+        }
+
+
+def _properties(snapshot: Any) -> dict[str, str]:
+    found: dict[str, str] = json.loads(snapshot.metadata().json())["metaData"]["configuration"]
+    return found
+
+
+def _vector() -> Column:
+    return F.coalesce(F.to_json(F.col("deletionVector")), F.lit(""))
+
+
+def touched(lines: list[str]) -> set[str]:
+    """The paths of the files that a commit adds, or gives another deletion vector."""
+    actions = [json.loads(line) for line in lines]
+    added = {one["add"]["path"] for one in actions if "add" in one}
+    # A commit that takes nothing and changes no row gives files new tags or statistics.
+    is_label = not any("remove" in one for one in actions) and not any(
+        one["add"].get("dataChange", True) for one in actions if "add" in one
+    )
+    return set() if is_label else added

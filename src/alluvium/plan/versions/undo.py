@@ -1,0 +1,123 @@
+"""What a restore would undo: the commits that made a version of what an earlier one was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+# Kinds of commits.
+BATCH = "batch"  # events that the next build reads again
+BACKFILL = "backfill"  # events that no progress records, so that no build reads them again
+COMPACTION = "compaction"  # the same rows in other files, or with other tags
+PURGE = "purge"  # a delete of what must not come back
+WRITE = "write"  # of rows, by somebody else
+REBUILD = "full refresh"
+SCHEMA = "schema"
+RESTORE = "restore"
+PROGRESS = "progress"
+# Those that are undone only where they are named.
+NAMED = (BACKFILL, PURGE, WRITE)
+_MADE = ("CREATE TABLE", "CREATE OR REPLACE TABLE", "REPLACE TABLE", "CLONE")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a commit says of itself.
+
+    Attributes:
+        batches: by unique id, the newest batch of each model whose events it brought.
+        changes_rows: whether it brings or takes files with other rows.
+        has_files: whether it names files.
+        notes: our keys of its metadata.
+        restored: of a restore, the version that it went back to, and the batch that it was
+            asked to undo, if one of ours was.
+        sets_progress: whether it has `txn` actions.
+    """
+
+    version: int
+    operation: str | None
+    author: str | None
+    batches: Mapping[str, int]
+    changes_rows: bool
+    has_files: bool
+    notes: frozenset[str]
+    restored: int | None
+    before_batch: int | None
+    sets_progress: bool
+
+
+@dataclass(frozen=True)
+class Undone:
+    """A commit that a restore would undo."""
+
+    version: int
+    kind: str
+    about: str
+
+    def __str__(self) -> str:
+        said = f"{self.kind} {self.about}".rstrip()
+        return f"{said} (version {self.version:,})"
+
+
+def kind_of(commit: Done, notes: Mapping[str, str]) -> str:
+    """The kind of a commit.
+
+    notes: by their use, `merge`, `purge` and `restore`, keys of our metadata.
+    """
+    operation = commit.operation or ""
+    if notes["restore"] in commit.notes:
+        return RESTORE
+    if operation.startswith(_MADE):
+        return REBUILD
+    if notes["purge"] in commit.notes:
+        return PURGE
+    if commit.batches and (commit.has_files or operation == "MERGE"):
+        return BATCH
+    if commit.changes_rows:
+        return BACKFILL if notes["merge"] in commit.notes else WRITE
+    if commit.has_files:
+        return COMPACTION
+    return PROGRESS if commit.sets_progress else SCHEMA
+
+
+def undone(commits: Sequence[Done], then: int, notes: Mapping[str, str]) -> list[Undone]:
+    """What lies between the newest version and an earlier one, newest first.
+
+    commits: in order, from behind `then` up to the newest. What a restore undid is not undone
+    twice.
+    """
+    found = []
+    for commit in _effective(commits, then):
+        kind = kind_of(commit, notes)
+        about = commit.operation or "" if kind not in (BATCH, BACKFILL, COMPACTION) else ""
+        if kind == BATCH:
+            about = ", ".join(str(number) for number in commit.batches.values())
+        elif kind == WRITE and commit.author:
+            about += f" by {commit.author}"
+        found.append(Undone(commit.version, kind, about))
+    return found
+
+
+def before_batch(commits: Sequence[Done], model: str, batch: int) -> int | None:
+    """The newest version without events of a batch or a later one; None where there are none.
+
+    commits: in order, up to the newest; as far back as the log tells them.
+    """
+    found = None
+    for commit in _effective(commits, -1):
+        number = commit.batches.get(model)
+        if number is not None and commit.restored is None:
+            if number < batch:
+                break
+            found = commit.version - 1
+    return found
+
+
+def _effective(commits: Sequence[Done], then: int) -> Iterator[Done]:
+    """The commits that made the newest version, newest first, but for what was undone."""
+    known = {commit.version: commit for commit in commits}
+    at = max(known, default=then)
+    while at > then and at in known:
+        commit = known[at]
+        yield commit
+        at = commit.restored if commit.restored is not None else at - 1

@@ -1,0 +1,240 @@
+"""Whether the files of tables are what their logs say; nothing is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import dependents
+from alluvium.delta.dependents import Dependent
+from alluvium.delta.heads import head_of
+from alluvium.delta.log_folder import LogFolder
+from alluvium.delta.needed_files import NeededFiles, plain
+from alluvium.engine.files import Files
+from alluvium.plan.recovery import findings
+from alluvium.plan.recovery.findings import RECOVER, Finding
+from alluvium.recovery import shown, streams
+from alluvium.recovery.places import new_places
+from alluvium.recovery.tables import Table, with_tags
+from alluvium.wording import counted
+
+# Files whose rows are read for a look at the statistics, unless all are asked for.
+SAMPLE = 20
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found.
+
+    Attributes:
+        found: name of a table, and what is to be known of it.
+        files: that were looked at.
+        sampled: those of them whose rows were read.
+    """
+
+    tables: int
+    found: tuple[tuple[str, Finding], ...]
+    files: int
+    sampled: int
+    seconds: float
+
+    @property
+    def damaged(self) -> list[str]:
+        """Names of the tables that are damaged."""
+        return list(dict.fromkeys(name for name, one in self.found if one.is_damage))
+
+    def lines(self) -> list[str]:
+        """Lines of the console, a finding each."""
+        return [one.line(name) for name, one in self.found]
+
+    def summary(self) -> str:
+        read = "of all" if self.sampled == self.files else f"of {self.sampled:,}"
+        number = sum(one.is_damage for _, one in self.found)
+        said = (
+            f"{counted(number, 'damage')} in {counted(len(self.damaged), 'table')}"
+            f" ({', '.join(self.damaged)})"
+            if number
+            else "no damage"
+        )
+        return (
+            f"{counted(self.tables, 'table')}, {counted(self.files, 'data file')}"
+            f" (statistics compared with the rows {read}): {said} in {self.seconds:.1f} s"
+        )
+
+
+class Fsck:
+    """Looks at tables one by one.
+
+    Args:
+        tables: all of the project.
+        homes: folders that the project's tables lie in; what leads out of them is told.
+        full: whether the rows of all files are read, and not of a sample.
+        say: tells a line while the work goes on.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        tables: Iterable[Table],
+        homes: Iterable[str],
+        *,
+        full: bool = False,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._session = session
+        self._tables = list(tables)
+        self._by_name: Mapping[str, Table] = {one.name: one for one in self._tables}
+        self._homes = [plain(one).rstrip("/") for one in homes]
+        self._store = Files(session)
+        self._full, self._say = full, say
+        self._files = self._sampled = 0
+
+    def run(self, names: Iterable[str] | None = None) -> Report:
+        """Look at these tables, or at all."""
+        started = time.monotonic()
+        chosen = [self._by_name[name] for name in names] if names is not None else self._tables
+        found = []
+        chosen = list(with_tags(self._session, chosen))
+        for number, table in enumerate(chosen, 1):
+            self._say(f"{table.name} ({number} of {len(chosen)})")
+            found += [(table.name, one) for one in self.of_table(table)]
+        return Report(
+            len(chosen), tuple(found), self._files, self._sampled, time.monotonic() - started
+        )
+
+    def of_table(self, table: Table) -> Iterator[Finding]:
+        """What is to be known of a table; nothing of one that was never built."""
+        log = LogFolder(self._session, table.place)
+        if not log.exists():
+            if table.is_registered:
+                yield Finding(
+                    "its folder holds no table",
+                    f"what reads the table fails; it was {table.place}",
+                    f"a backup of the folder, or `drop table {table.relation}` and a build",
+                )
+            return
+        if not table.is_registered:
+            yield Finding(
+                "the metastore does not know it",
+                f"SQL finds no such table, though {table.place} holds one",
+                RECOVER,
+            )
+        wrong = log.look().findings()
+        yield from wrong
+        try:
+            state = NeededFiles(self._session, table.place)
+            self._files += state.count
+        except (PySparkException, Py4JError) as error:
+            if not any(one.is_damage for one in wrong):
+                yield Finding(
+                    "Delta cannot read the log",
+                    _first_line(error),
+                    "a backup of the log",
+                )
+            return
+        yield from self._of_files(table, state)
+        away = list(self._of_paths(table, state))
+        yield from away
+        if table.shows is not None and not away:
+            yield from self._of_head(table, self._by_name[table.shows], state)
+        yield from self._of_progress(table)
+
+    def _of_head(self, table: Table, candidate: Table, state: NeededFiles) -> Iterator[Finding]:
+        """Whether a published table shows what its log says that it shows."""
+        if head_of(state.snapshot) is None:
+            return
+        try:
+            found = shown.of_head(self._session, table, candidate)
+        except (PySparkException, Py4JError):
+            what = f"{candidate.name}, which it shows, cannot be read"
+            yield Finding(what, "no publish can move it", RECOVER)
+            return
+        if found is not None:
+            yield found
+
+    def _of_progress(self, table: Table) -> Iterator[Finding]:
+        found = []
+        if table.checkpoint is not None:
+            found.append(streams.of_checkpoint(self._session, table))
+        events = [self._by_name[name] for name in table.events]
+        if all(LogFolder(self._session, one.place).look().sound is not None for one in events):
+            found.append(streams.of_progress(self._session, table, events))
+        yield from (one for one in found if one is not None)
+
+    def _of_files(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
+        damaged = state.damaged()
+        yield from findings.of_files(damaged)
+        vectors = [(file, why) for _, file, why in state.vectors()]
+        yield from findings.of_vectors(vectors)
+        if not vectors and not any(one.damage in findings.UNUSABLE for one in damaged):
+            columns, looked = state.wrong_bounds(None if self._full else SAMPLE)
+            self._sampled += looked
+            yield from findings.of_bounds(columns, looked, state.count)
+        try:
+            entries = dependents.noted(self._session, state.root)
+        except ValueError as error:
+            yield Finding(
+                "the register of the tables that show its files cannot be read",
+                f"no vacuum deletes anything. {error}",
+                "to delete that file, if nothing needs these files",
+            )
+            return
+        yield from self._of_register(entries)
+        others = {plain(one.location) for one in entries}
+        others |= {plain(one.place) for one in self._tables if one.shows == table.name}
+        yield from findings.orphans(*state.orphans(self._states(others)))
+
+    def _of_register(self, entries: Iterable[Dependent]) -> Iterator[Finding]:
+        """What is to be known of tables that the register of a folder names."""
+        for one in entries:
+            place = plain(one.location)
+            [new] = new_places(self._store, self._homes, [place]).values() or [None]
+            if new is not None:
+                yield Finding(
+                    f"the register names {one} in {place}",
+                    "that is another home: a vacuum would delete what the one of this home needs",
+                    RECOVER,
+                )
+            elif not LogFolder(self._session, place).exists():
+                yield Finding(
+                    f"the register names {one}, which is gone",
+                    "a vacuum takes the entry away when it is older than a day",
+                    is_damage=False,
+                )
+
+    def _states(self, places: Iterable[str]) -> Iterator[NeededFiles]:
+        """The states of other tables; what cannot be read is told where it is looked at."""
+        for place in sorted(places):
+            if LogFolder(self._session, place).exists():
+                try:
+                    yield NeededFiles(self._session, place)
+                except (PySparkException, Py4JError):
+                    continue
+
+    def _of_paths(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
+        places = new_places(self._store, self._homes, state.outside())
+        elsewhere = sorted(old for old, new in places.items() if new is None)
+        ours = sorted(places.keys() - elsewhere)
+        if ours or (elsewhere and table.shows is not None):
+            yield Finding(
+                f"it shows files in {findings.named(ours or elsewhere)}",
+                "they are those of the home that this one was copied from, and may change or go at"
+                " any time",
+                RECOVER,
+            )
+        elif elsewhere:
+            yield Finding(
+                f"it shows files in {findings.named(elsewhere)}",
+                "it is a clone of a table elsewhere, and reads that table's files",
+                is_damage=False,
+            )
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(getattr(error, "java_exception", None) or error)
+    return text.strip().splitlines()[0].rstrip(".")

@@ -1,0 +1,56 @@
+"""The tables that are looked at: what the project says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import refs
+from alluvium.delta.dependents import relation
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the project.
+
+    Attributes:
+        name: of its model, for what is said.
+        relation: as SQL writes it.
+        place: its folder, a path or URI.
+        model: the unique id of its model.
+        is_registered: whether the metastore has it.
+        is_managed: whether dropping it deletes its files.
+        shows: the name of the candidate that it publishes; None for a table of its own.
+        hides: whether what it publishes leaves out rows that are marked `_deleted`.
+        checkpoint: folder of its stream's pointer; None for what reads no stream.
+        is_tag: whether it only names a version of another table.
+        events: names of the streaming tables whose events are merged into it.
+    """
+
+    name: str
+    relation: str
+    place: str
+    model: str
+    is_registered: bool
+    is_managed: bool = True
+    shows: str | None = None
+    hides: bool = True
+    checkpoint: str | None = None
+    is_tag: bool = False
+    events: tuple[str, ...] = ()
+
+    @property
+    def by_path(self) -> str:
+        """As SQL names it, whether the metastore has it or not."""
+        return relation(self.place)
+
+
+def with_tags(session: SparkSession, tables: Iterable[Table]) -> Iterator[Table]:
+    """Each table, and behind it its tags, which no metastore has."""
+    for table in tables:
+        yield table
+        for tag in refs.tags(session, table.place):
+            name = f"{table.name} (tag {tag.name})"
+            yield Table(name, relation(tag.location), tag.location, "", True, is_tag=True)

@@ -1,0 +1,248 @@
+"""Tags and clones: another table that shows a version, for as long as it lives. No file is copied.
+
+Both are Delta's shallow clones. A tag lies in a hidden folder of its table: it has no name in the
+catalog, is found from files alone, and goes with the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import committing, dependents, log, marks, pinned, refs, unregistered
+from alluvium.delta.dependents import Dependent
+from alluvium.delta.refs import Ref
+from alluvium.engine import jvm
+from alluvium.engine.files import Files
+from alluvium.names import did_you_mean, literal, quoted
+from alluvium.versions.points import Point
+from alluvium.wording import counted
+
+# A version is older than the table's retention, and its files are there all the same.
+_ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+# One part of a path, and no name that another ref has.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_NOT_A_NAME = {"head"}
+NAME = "letters, digits, `_`, `-` and `.`, at most 100, a letter or a digit first, and not HEAD"
+_TABLE = re.compile(r"(?:(?P<schema>[A-Za-z0-9_]+)\.)?(?P<name>[A-Za-z0-9_]+)")
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made, or would be.
+
+    Attributes:
+        files: that it shows.
+    """
+
+    ref: Ref
+    files: int
+
+
+def name_mistake(name: str) -> str | None:
+    """What is wrong with the name of a tag or a branch; None for nothing."""
+    if _NAME.fullmatch(name) and name.lower() not in _NOT_A_NAME:
+        return None
+    return f"name is {name!r}; accepted: {NAME}"
+
+
+def tag(
+    session: SparkSession,
+    point: Point,
+    name: str,
+    message: str | None = None,
+    *,
+    dry_run: bool = False,
+) -> Made:
+    """Give a version of a table a name, by which it is there until it is untagged.
+
+    Args:
+        point: of the table that is tagged.
+
+    Raises:
+        ValueError: there is such a tag, the name is none, or files of that version are gone.
+            Nothing was left behind.
+    """
+    if mistake := name_mistake(name):
+        raise ValueError(mistake)
+    made = _Making(session, point, "tag", name, message)
+    location = refs.tag_folder(made.folder, name)
+    there = refs.ref_in(session, location)
+    if there is not None:
+        raise ValueError(
+            f"{point.table} has a tag {name} already, of version {there.version:,};"
+            " accepted: another name, or to untag that one first"
+        )
+
+    def clone() -> None:
+        # Delta takes a folder inside a table's for one of its partitions, unless it has a log.
+        Files(session).make_folder(f"{location}/{dependents.LOG}")
+        made.clone(dependents.relation(location))
+
+    def undo() -> None:
+        Files(session).delete(location)
+
+    return made.make(location, clone, undo, dry_run)
+
+
+def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False) -> Ref:
+    """Take a tag of a table away; the files that it alone needed are VACUUM's then.
+
+    Raises:
+        ValueError: there is no such tag; which there are.
+    """
+    folder = log.qualified(log.delta_log(session, table))
+    found = {one.name: one for one in refs.tags(session, folder)}
+    if name not in found:
+        accepted = ", ".join(found) or "a tag; it has none"
+        raise ValueError(
+            f"{table} has no tag {name!r}; accepted: {accepted}{did_you_mean(name, found)}"
+        )
+    if not dry_run:
+        location = found[name].location
+        snapshot = log.snapshot_of(session, dependents.relation(location))
+        folders = dependents.roots(session, snapshot)
+        Files(session).delete(location)
+        dependents.forget(session, Dependent("tag", name, location), [folder, *folders])
+    return found[name]
+
+
+def clone(
+    session: SparkSession,
+    point: Point,
+    to: str,
+    message: str | None = None,
+    *,
+    schema: str,
+    kind: str = "clone",
+    name: str | None = None,
+    dry_run: bool = False,
+) -> Made:
+    """Make a table that shows a version of another one, and from then on goes its own way.
+
+    An exact copy: of a candidate, rows that are marked `_deleted` too.
+
+    Args:
+        to: the new table, `name` or `schema.name`.
+        schema: of a `to` without one.
+        kind: `clone` or `branch`.
+        name: by which people know it; `to` if not given.
+
+    Raises:
+        ValueError: there is such a table, the name is none, or files of that version are gone.
+            Nothing was left behind.
+    """
+    parts = _TABLE.fullmatch(to)
+    if parts is None:
+        raise ValueError(f"to is {to!r}; accepted: name or schema.name, of letters, digits and `_`")
+    in_schema, table_name = parts["schema"] or schema, parts["name"]
+    table = f"{quoted(in_schema)}.{quoted(table_name)}"
+    if not session.catalog.databaseExists(in_schema):
+        raise ValueError(f"there is no schema {in_schema}; accepted: one that is there")
+    if session.catalog.tableExists(table):
+        raise ValueError(f"{table} is there already; accepted: a name that nothing has")
+    made = _Making(session, point, kind, name or f"{in_schema}.{table_name}", message)
+    location = unregistered.default_folder(session, in_schema, table_name)
+    if Files(session).names(location):
+        raise ValueError(
+            f"{location}, where {table} would lie, is not empty; accepted: to move that folder, or"
+            " another name"
+        )
+
+    def undo() -> None:
+        session.sql(f"drop table if exists {table}")
+        Files(session).delete(location)
+
+    def clone() -> None:
+        # Without a location Delta would take `%20` of a schema's for part of a folder's name.
+        made.clone(table, location)
+        unregistered.manage(session, table)
+
+    return made.make(location, clone, undo, dry_run)
+
+
+class _Making(jvm.SessionCopy):
+    """Makes a shallow clone of a version, which no vacuum breaks.
+
+    Attributes:
+        folder: of the table that it is of.
+    """
+
+    def __init__(
+        self, session: SparkSession, point: Point, kind: str, name: str, message: str | None
+    ) -> None:
+        super().__init__(session)
+        table_log = log.delta_log(session, point.table)
+        self._snapshot = table_log.update(False, self._none, self._none)
+        if point.version is not None and point.version != self._snapshot.version():
+            self._snapshot = table_log.getSnapshotAt(point.version, self._none, self._none, False)
+        self.folder = log.qualified(table_log)
+        author = str(session.sparkContext.sparkUser())
+        version = int(self._snapshot.version())
+        self._point = replace(point, version=version)
+        self._ref = Ref(kind, name, "", point.table, version, message, author, None)
+
+    def clone(self, target: str, location: str | None = None) -> None:
+        """Delta's own, with a note of what it is."""
+        said = ("kind", "name", "message", "author", "table", "version")
+        note = {name: getattr(self._ref, name) for name in said}
+        self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
+        self.set(_ANY_AGE, "false")
+        with self.active():
+            where = "" if location is None else f" location {literal(location)}"
+            self.spark.sql(f"create table {target} shallow clone {self._point.sql()}{where}")
+
+    def make(
+        self, location: str, clone: Callable[[], None], undo: Callable[[], None], dry_run: bool
+    ) -> Made:
+        """Note the dependent, clone, and see that every file is there; else undo it all.
+
+        Args:
+            location: the folder that it is going to have.
+        """
+        old = pinned.old_files(self.session, self._snapshot)
+        self._check_there(old, "")
+        made = Made(replace(self._ref, location=location), int(self._snapshot.numOfFiles()))
+        if dry_run:
+            return made
+        dependent = Dependent(self._ref.kind, self._ref.name, location)
+        folders = dependents.roots(self.session, self._snapshot)
+        dependents.note(self.session, dependent, folders)
+        try:
+            clone()
+        except (PySparkException, Py4JError):
+            # What is there all the same, somebody else has made meanwhile.
+            if refs.ref_in(self.session, location) is None:
+                undo()
+                dependents.forget(self.session, dependent, folders)
+            raise
+        try:
+            if old:
+                going_on = dependents.vacuums(self.session, folders)
+                if going_on:
+                    raise ValueError(
+                        f"a vacuum goes on that may delete files of version {self._ref.version:,}"
+                        f" of {self._ref.table} ({going_on[0]}). Nothing was left behind. Accepted:"
+                        " again when it has ended; to delete that file if it was killed"
+                    )
+                self._check_there(old, " Nothing was left behind.")
+        except ValueError:
+            undo()
+            dependents.forget(self.session, dependent, folders)
+            raise
+        return made
+
+    def _check_there(self, old: list[str], then: str) -> None:
+        gone = pinned.gone(self.session, old)
+        if gone:
+            raise ValueError(
+                f"version {self._ref.version:,} of {self._ref.table} needs"
+                f" {counted(len(gone), 'file')} that VACUUM deleted, such as {gone[0]}.{then}"
+                " Accepted: a newer version"
+            )

@@ -1,0 +1,257 @@
+"""Undo what came after a version of a table: rows, columns and progress go back in one commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log, marks
+from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
+from alluvium.delta.heads import head_of, is_held, is_undone
+from alluvium.delta.setting_back import SettingBack
+from alluvium.merge import skipped
+from alluvium.plan.versions import undo
+from alluvium.plan.versions.undo import Done, Undone
+from alluvium.publish import publish
+from alluvium.wording import counted
+
+_NOTES = {
+    "merge": marks.MERGE_FIGURES,
+    "purge": marks.PURGE_NOTE,
+    "restore": marks.RESTORE_NOTE,
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The table that goes back, and who reads events into it.
+
+    Attributes:
+        table: its name, as SQL writes it.
+        model: dbt's unique id of its model.
+        name: of the model.
+    """
+
+    table: str
+    model: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A published table of it; hides: whether rows that are marked `_deleted` are left out."""
+
+    table: str
+    name: str
+    hides: bool
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore did, or would do.
+
+    Attributes:
+        then: the version that the table went back to.
+        version: that it made; None where nothing was to be changed.
+        undone: commits, newest first.
+        files_removed, files_added: how many went and came.
+        skips: the batches that it leaves out for good, or no longer does.
+        moved: the published tables that showed what is undone, and whether a checkout holds them.
+    """
+
+    then: int
+    version: int | None
+    undone: list[Undone]
+    files_removed: int
+    files_added: int
+    skips: list[int]
+    moved: list[tuple[Shown, bool]]
+
+
+def restore(
+    session: SparkSession,
+    subject: Subject,
+    shown: Sequence[Shown],
+    *,
+    version: int | None = None,
+    before_batch: int | None = None,
+    including: Sequence[str] = (),
+    skip: bool | None = None,
+    dry_run: bool = False,
+) -> Restored:
+    """Make a table what it was at a version, and let readers see it.
+
+    A command that was killed after the table's commit is completed by the same one again: then
+    there is nothing to undo, and published tables that still show what was undone are moved.
+
+    Args:
+        shown: its published tables.
+        version: to go back to.
+        before_batch: instead, a batch: the newest version without events of it or of a later one.
+        including: kinds of commits to undo that no build brings back, of `undo.NAMED`.
+        skip: whether events of that batch are left out for good; None leaves that as it is.
+
+    Raises:
+        ValueError: it cannot be done, or undoes what `including` does not name. Nothing was
+            changed.
+        RuntimeError: somebody else wrote meanwhile. Nothing was changed.
+    """
+    table_log = TableLog(session, subject.table)
+    done = _done(table_log, table_log.first() if version is None else version + 1)
+    marked = _marked(session, subject, before_batch, skip)
+    then = version if version is not None else _version_before(session, subject, done, before_batch)
+    way = _way(session, subject, then)
+    found = undo.undone([one for one in done if one.version > then], then, _NOTES)
+    stops = [one for one in found if one.kind in undo.NAMED and one.kind not in including]
+    if stops and way.changes:
+        kinds = sorted({one.kind for one in stops} | set(including))
+        raise ValueError(
+            f"going back to version {then:,} would undo what no build brings back:"
+            f" {', '.join(map(str, stops))}. Nothing was changed. Accepted:"
+            f" including: [{', '.join(kinds)}], or another version"
+        )
+    if mistakes := way.mistakes():
+        raise ValueError(f"{subject.table} cannot go back: " + "; ".join(mistakes))
+    if missing := way.missing():
+        raise ValueError(
+            f"{subject.table}: version {then:,} needs {counted(len(missing), 'file')} that VACUUM"
+            f" deleted, such as {missing[0]}. Nothing was changed. Accepted: a newer version"
+        )
+    made = None
+    if (way.changes or marked) and not dry_run:
+        note = {"version": then, "before_batch": before_batch, "skip": skip}
+        with_note = json.dumps({marks.RESTORE_NOTE: note})
+        try:
+            made = way.commit(with_note, marked)
+        except (*OTHER_ROWS, *OTHER_TABLE) as error:
+            raise RuntimeError(
+                f"{subject.table}: another writer was faster; nothing was changed; run it again"
+            ) from error
+    moved = _showing(session, subject, shown, None if made is not None or not way.changes else then)
+    if not dry_run:
+        newest = log.version(session, subject.table)
+        for one, _ in moved:
+            publish.checkout(session, subject.table, one.table, newest, hold=None, hides=one.hides)
+    return Restored(
+        then,
+        made,
+        found if way.changes else [],
+        len(way.goes),
+        len(way.comes),
+        [before_batch] if marked and before_batch is not None else [],
+        moved,
+    )
+
+
+def mark(session: SparkSession, subject: Subject, batch: int, skip: bool, dry_run: bool) -> bool:
+    """Leave a batch out for good, or no longer; no row changes.
+
+    Returns whether that was not so before.
+    """
+    marked = _marked(session, subject, batch, skip)
+    if marked and not dry_run:
+        log.commit_transactions(session, subject.table, marked, until=_FAR)
+    return bool(marked)
+
+
+# Year 9999, in seconds since 1970.
+_FAR = 253_402_300_799.0
+
+
+def _marked(
+    session: SparkSession, subject: Subject, batch: int | None, skip: bool | None
+) -> dict[str, int]:
+    """What is to be recorded of a batch that is left out; nothing where it is so."""
+    if batch is None or skip is None:
+        return {}
+    is_skipped = batch in skipped.batches(session, subject.table, subject.model)
+    return {} if is_skipped == skip else {skipped.app_id(subject.model, batch): int(skip)}
+
+
+def _way(session: SparkSession, subject: Subject, then: int) -> SettingBack:
+    newest = log.version(session, subject.table)
+    if not 0 <= then <= newest:
+        raise ValueError(f"{subject.table} has no version {then}; its newest one is {newest}")
+    try:
+        return SettingBack(session, subject.table, then)
+    except (Py4JJavaError, PySparkException) as error:
+        raise ValueError(
+            f"{subject.table}: the log has version {then} no more; its newest one is {newest}"
+        ) from error
+
+
+def _version_before(
+    session: SparkSession, subject: Subject, done: Sequence[Done], batch: int | None
+) -> int:
+    assert batch is not None
+    found = undo.before_batch(done, subject.model, batch)
+    if found is not None and found >= 0:
+        return found
+    # What a killed command had undone already is to be completed.
+    if found is None and batch in (one.before_batch for one in done):
+        return done[-1].version
+    raise ValueError(
+        f"{subject.table} holds no batch {batch} or later one, as its log tells; accepted: a"
+        " merged batch, or version"
+    )
+
+
+def _showing(
+    session: SparkSession, subject: Subject, shown: Sequence[Shown], then: int | None
+) -> list[tuple[Shown, bool]]:
+    """The published tables that show what is undone, and whether a checkout holds them.
+
+    then: the version that the table is yet to go back to.
+    """
+    newest = log.snapshot_of(session, subject.table)
+    found = []
+    for one in shown:
+        if session.catalog.tableExists(one.table):
+            snapshot = log.snapshot_of(session, one.table)
+            head = head_of(snapshot)
+            if head is not None and (
+                (then is not None and head.version > then)
+                or is_undone(session, newest, head.version)
+            ):
+                found.append((one, is_held(snapshot)))
+    return found
+
+
+def _done(table_log: TableLog, first: int) -> list[Done]:
+    """What the commits from a version on say, in order."""
+    first = max(first, table_log.first())
+    if first > table_log.version:
+        return []
+    read = table_log.read(first, table_log.version)
+    versions = read.actions["version"].to_pylist()
+    changes = read.actions["is_change"].to_pylist()
+    changing = {version for version, is_change in zip(versions, changes, strict=True) if is_change}
+    return [_said(one, set(versions), changing) for one in read.commits]
+
+
+def _said(commit: Commit, naming: set[int], changing: set[int]) -> Done:
+    batches = {}
+    for app, number in commit.transactions.items():
+        model = app.removeprefix(marks.MERGED_THROUGH).rpartition("/")[0]
+        if app.startswith(marks.MERGED_THROUGH) and model.startswith("model.") and number >= 0:
+            batches[model] = number
+    info = {"userMetadata": commit.message}
+    notes = (key for key in _NOTES.values() if log.noted(info, key) is not None)
+    return Done(
+        version=commit.version,
+        operation=commit.operation,
+        author=commit.author,
+        batches=batches,
+        changes_rows=commit.version in changing,
+        has_files=commit.version in naming,
+        notes=frozenset(notes),
+        restored=commit.restored,
+        before_batch=(log.noted(info, marks.RESTORE_NOTE) or {}).get("before_batch"),
+        sets_progress=bool(commit.transactions),
+    )

@@ -1,0 +1,145 @@
+"""The tables that a project keeps in files: where they lie, and what the project says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from alluvium.delta import unregistered
+from alluvium.delta.log_folder import LogFolder
+from alluvium.delta.needed_files import plain
+from alluvium.engine.files import Files
+from alluvium.names import in_catalog, quoted
+from alluvium.recovery.tables import Table
+from dbt.adapters.alluvium import audit, catalog, streams
+from dbt.adapters.alluvium.relation import keeps_tombstones
+
+_KINDS = ("model", "seed", "snapshot")
+_IN_FILES = ("incremental", "published", "seed", "snapshot", "streaming_table", "table")
+
+
+def tables(
+    session: SparkSession,
+    home: Path,
+    nodes: Mapping[str, Any],
+    name_of: Callable[[Any], str],
+) -> Iterator[Table]:
+    """The Delta tables of a project's nodes, built or not; candidates before what shows them.
+
+    name_of: the name of a node's table, as SQL writes it.
+    """
+    shown = {one.unique_id: candidate for one, candidate in audit.candidates(nodes)}
+    ours = [node for node in nodes.values() if _is_in_files(node)]
+    for node in sorted(ours, key=lambda one: one.unique_id in shown):
+        root = node.config.get("location_root")
+        place, is_known = _place(session, str(node.schema), str(node.alias), root)
+        checkpoint = None
+        if node.config.materialized == "streaming_table":
+            checkpoint = streams.checkpoint_of(session, home, node.schema, node.alias, root)
+        candidate = shown.get(node.unique_id)
+        yield Table(
+            _name(node, ours),
+            name_of(node),
+            place,
+            node.unique_id,
+            is_known,
+            is_managed=root is None,
+            shows=None if candidate is None else _name(candidate, ours),
+            hides=candidate is not None and keeps_tombstones(candidate),
+            checkpoint=checkpoint,
+            events=tuple(_name(one, ours) for one in _streams_above(node, nodes)),
+        )
+        if "alluvium_merge" in (node.config.meta or {}):
+            # The macro `keep_rejected` makes it, where there are any.
+            alias = f"{node.alias}__rejected"
+            place, is_known = _place(session, str(node.schema), alias, None)
+            if is_known or LogFolder(session, place).exists():
+                whole = f"{quoted(str(node.schema))}.{quoted(alias)}"
+                yield Table(
+                    f"{_name(node, ours)}__rejected", whole, place, node.unique_id, is_known
+                )
+
+
+def others(session: SparkSession, known: Iterable[Table]) -> Iterator[Table]:
+    """The Delta tables in the warehouse's folders that neither the project nor the metastore has.
+
+    They are branches, and what hooks or other projects made.
+    """
+    files = Files(session)
+    warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
+    places = {plain(one.place) for one in known}
+    for folder in sorted(files.names(warehouse)):
+        schema = folder.removesuffix(".db")
+        if schema == folder:
+            continue
+        for name in sorted(files.names(f"{warehouse}/{folder}")):
+            place, is_known = _place(session, schema, name, None)
+            if not is_known and plain(place) not in places and LogFolder(session, place).exists():
+                whole = f"{quoted(schema)}.{quoted(name)}"
+                yield Table(f"{schema}.{name}", whole, place, "", False)
+
+
+def missing_views(session: SparkSession, nodes: Mapping[str, Any]) -> list[str]:
+    """The names of the project's views that the metastore does not know."""
+    return [
+        str(node.name)
+        for node in nodes.values()
+        if node.resource_type == "model"
+        and node.config.materialized == "view"
+        and catalog.table(session, str(node.schema), str(node.alias)) is None
+    ]
+
+
+def homes(session: SparkSession, home: Path, nodes: Mapping[str, Any]) -> list[str]:
+    """The folders that the tables of a project lie in."""
+    roots = {node.config.get("location_root") for node in nodes.values() if _is_in_files(node)}
+    warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
+    return [str(home), warehouse, *(str(root) for root in roots if root is not None)]
+
+
+def _is_in_files(node: Any) -> bool:
+    config = node.config
+    return (
+        node.resource_type in _KINDS
+        and config.materialized in _IN_FILES
+        and (config.get("file_format") or "delta") == "delta"
+    )
+
+
+def _name(node: Any, nodes: list[Any]) -> str:
+    """The node's name; with its package where another one has it too."""
+    is_alone = sum(one.name == node.name for one in nodes) == 1
+    return str(node.name) if is_alone else str(node.unique_id)
+
+
+def _place(session: SparkSession, schema: str, name: str, root: str | None) -> tuple[str, bool]:
+    """Where a table lies or is going to be, and whether the metastore knows it."""
+    known = catalog.table(session, schema, name)
+    if known is not None and known.location is not None:
+        return known.location, True
+    if root is not None:
+        return f"{root.rstrip('/')}/{name}", False
+    if session.catalog.databaseExists(quoted(schema)):
+        return unregistered.default_location(session, schema, name), False
+    warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
+    return f"{warehouse}/{in_catalog(schema)}.db/{in_catalog(name)}", False
+
+
+def _streams_above(node: Any, nodes: Mapping[str, Any]) -> list[Any]:
+    """The streaming tables whose events a merged model reads, by any way."""
+    if "alluvium_merge" not in (node.config.meta or {}):
+        return []
+    found, seen, due = [], set[str](), list(node.depends_on.nodes)
+    while due:
+        parent = nodes.get(one := due.pop())
+        if parent is None or one in seen:
+            continue
+        seen.add(one)
+        if parent.config.materialized == "streaming_table":
+            found.append(parent)
+        else:
+            due += parent.depends_on.nodes
+    return found

@@ -1,0 +1,258 @@
+"""Tags and clones of tables, and the vacuum that leaves alone what they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt_common.exceptions import DbtRuntimeError
+
+from alluvium.delta import dependents, log, pinned, unregistered
+from alluvium.delta.dependents import Dependent
+from alluvium.versions import refs
+from alluvium.versions.points import Point, Table, resolve
+from alluvium.wording import counted
+from dbt.adapters.alluvium import audit, catalog, live
+from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.verbs.publishing import Publishing
+
+# Dependents that a message names.
+_NAMED = 5
+
+
+@contextmanager
+def _mistakes(who: str) -> Iterator[None]:
+    """What was asked for cannot be done: as dbt tells it, with who says so."""
+    try:
+        with spark_errors():
+            yield
+    except ValueError as error:
+        raise DbtRuntimeError(f"{who}: {error}") from error
+
+
+class Versioning(Publishing):
+    @available.parse(lambda *a, **k: "")
+    def tag(
+        self,
+        unique_id: str,
+        name: str,
+        point: Mapping[str, Any],
+        message: str | None,
+        dry_run: bool,
+    ) -> str:
+        """Tag a version of a model's table; the line that says so. `refs.tag`.
+
+        point: what `point_of` takes.
+
+        Raises:
+            DbtRuntimeError: There is no such version, or there is such a tag; nothing was changed.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
+        with _mistakes("alluvium.tag"):
+            found = self.point_of(unique_id, point)
+            made = refs.tag(self._handle.session, found, name, message, dry_run=dry_run)
+        does = "would name" if dry_run else "names"
+        return (
+            f"{self.nodes[unique_id].name}: tag {name} {does} {_shown(made, point)},"
+            f" {counted(made.files, 'file')}, none copied"
+        )
+
+    @available.parse(lambda *a, **k: "")
+    def untag(self, unique_id: str, name: str, dry_run: bool) -> str:
+        """Take a tag of a model's table away; the line that says so. `refs.untag`.
+
+        Raises:
+            DbtRuntimeError: There is no such tag.
+        """
+        self._handle.cursor()
+        node = self.nodes[unique_id]
+        with _mistakes("alluvium.untag"):
+            table = self.asked(unique_id).name
+            was = refs.untag(self._handle.session, table, name, dry_run=dry_run)
+        does = "would be" if dry_run else "is"
+        return f"{node.name}: tag {name}, of version {was.version:,}, {does} taken away"
+
+    @available.parse(lambda *a, **k: "")
+    def clone(
+        self,
+        unique_id: str,
+        to: str,
+        point: Mapping[str, Any],
+        message: str | None,
+        dry_run: bool,
+    ) -> str:
+        """Clone a version of a model's table; the line that says so. `refs.clone`.
+
+        Args:
+            to: the new table, `name` in the model's schema or `schema.name`.
+            point: what `point_of` takes.
+
+        Raises:
+            DbtRuntimeError: There is no such version, or there is such a table; nothing was made.
+        """
+        self._handle.cursor()
+        node = self.nodes[unique_id]
+        with _mistakes("alluvium.clone"):
+            found = self.point_of(unique_id, point)
+            made = refs.clone(
+                self._handle.session, found, to, message, schema=str(node.schema), dry_run=dry_run
+            )
+        does = "would show" if dry_run else "shows"
+        return (
+            f"{node.name}: clone {made.ref.name} {does} {_shown(made, point)},"
+            f" {counted(made.files, 'file')}, none copied"
+        )
+
+    @available.parse_none
+    def note_clone(self, source: AlluviumRelation, target: AlluviumRelation) -> None:
+        """Note a clone that `dbt clone` is about to make, so that vacuum of its source knows it."""
+        with spark_errors():
+            place = unregistered.default_folder(
+                self._handle.session, str(target.schema), str(target.identifier)
+            )
+            clone = Dependent("clone", f"{target.schema}.{target.identifier}", place)
+            snapshot = log.snapshot_of(self._handle.session, source.stored.render())
+            folders = dependents.roots(self._handle.session, snapshot)
+            dependents.note(self._handle.session, clone, folders)
+
+    @available.parse(lambda *a, **k: "")
+    def at(
+        self,
+        relation: AlluviumRelation,
+        version: int | None,
+        timestamp: str | None,
+        tag: str | None,
+        batch: int | None,
+    ) -> str:
+        """A relation at an earlier version, as `from` has it.
+
+        Raises:
+            DbtRuntimeError: There is no such version, and which there are.
+        """
+        given: dict[str, Any] = {
+            "version": version,
+            "timestamp": timestamp,
+            "tag": tag,
+            "batch": batch,
+        }
+        rendered = relation.stored.render()
+        found = [
+            one.unique_id
+            for one in self.nodes.values()
+            if one.resource_type in ("model", "seed", "snapshot")
+            and self.table_of(one).lower() == rendered.lower()
+        ]
+        session = self._handle.session
+        with _mistakes("alluvium.at"):
+            table = self.asked(found[0]) if found else Table(rendered, str(relation.identifier))
+            point = resolve(session, table, **given)
+            if point.table == table.name:
+                return f"{relation} version as of {point.version}"
+            # A tag lies elsewhere.
+            if relation.live_only and live.marks(session)(point.table):
+                return relation.as_rows(live.subquery(point.table))
+        return relation.as_rows(point.table)
+
+    def point_of(self, unique_id: str, given: Mapping[str, Any]) -> Point:
+        """The version of a model's table that was asked for.
+
+        given: `version`, `timestamp`, `tag` or `batch`; without any it is the newest.
+
+        Raises:
+            ValueError: There is no such version, and which there are.
+        """
+        timestamp = given.get("timestamp")
+        values = {**given, "timestamp": None if timestamp is None else str(timestamp)}
+        return resolve(self._handle.session, self.asked(unique_id), **values)
+
+    def asked(self, unique_id: str) -> Table:
+        """A model's table, with its candidate where it is published.
+
+        Raises:
+            ValueError: The table is not there.
+        """
+        node = self.nodes[unique_id]
+        name = self.table_of(node)
+        if self._version(name) is None:
+            raise ValueError(
+                f"{node.name}: there is no Delta table {name}; accepted: a model whose Delta table"
+                " was built"
+            )
+        if not audit.is_published(node):
+            return Table(name, node.name)
+        candidate = audit.candidate_of(node, self.nodes)
+        return Table(name, node.name, Table(self.table_of(candidate), candidate.name))
+
+    @available.parse_list
+    def vacuum(self, relation: AlluviumRelation, dry_run: bool = False) -> list[str]:
+        """VACUUM of a table, but for what other tables need of its files; `pinned.vacuum`.
+
+        Those are what its register names, the project's published models that show it, and clones
+        that the metastore knows.
+
+        Raises:
+            DbtRuntimeError: It is not known what one of them needs; nothing was deleted.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the vacuum
+        table = relation.stored.render()
+        session = self._handle.session
+        with _mistakes(f"alluvium.vacuum of {table}"):
+            folder = log.qualified(log.delta_log(session, table))
+            tables = [
+                Dependent("clone", one.name, one.location)
+                for one in catalog.delta_tables(session)
+                if one.location and one.location != folder
+            ]
+            others = [*pinned.clones(session, folder, tables), *self._shows(table)]
+            return pinned.vacuum(session, table, others, dry_run=dry_run)
+
+    def drop_relation(self, relation: BaseRelation) -> None:
+        """Drop a table or view, unless other tables need files that would go with it.
+
+        Raises:
+            DbtRuntimeError: They do, or it is not known; nothing was dropped.
+        """
+        if relation.is_table and relation.schema:
+            self._check_droppable(relation)
+        super().drop_relation(relation)
+
+    def _check_droppable(self, relation: BaseRelation) -> None:
+        session = self._handle.session
+        who = f"{relation.render()} is not dropped"
+        with _mistakes(who):
+            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            # An external table leaves its files.
+            if found is None or not (found.is_managed and found.provider == "delta"):
+                return
+            folder = log.qualified(log.delta_log(session, relation.render()))
+            needing = [
+                one
+                for one in dependents.living(session, folder)
+                if one.kind == "tag" or not dependents.needed(session, one, folder).isEmpty()
+            ]
+        if needing:
+            names = ", ".join(map(str, needing[:_NAMED])) + (", …" if needing[_NAMED:] else "")
+            raise DbtRuntimeError(
+                f"{who}: its files are needed by {names}. Nothing was changed. Accepted: to drop"
+                " those tables first, and to untag tags; or another alias for the model"
+            )
+
+    def _shows(self, table: str) -> list[Dependent]:
+        """The project's published models that show a table, and were built."""
+        session: Any = self._handle.session
+        found = []
+        for node, candidate in audit.candidates(self.nodes):
+            shown = self.table_of(node)
+            is_shown = self._candidates[candidate.unique_id].lower() == table.lower()
+            if is_shown and self._version(shown) is not None:
+                location = log.qualified(log.delta_log(session, shown))
+                found.append(Dependent("published", node.name, location))
+        return found
+
+
+def _shown(made: refs.Made, point: Mapping[str, Any]) -> str:
+    tag = point.get("tag")
+    return f"version {made.ref.version:,}" if tag is None else f"what tag {tag} names"

@@ -1,0 +1,113 @@
+"""A merged table becomes the candidate of a published one, and goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from functional.merge.conftest import BATCH, SOURCES, MergeProject, merged
+
+from alluvium.delta import log
+from alluvium.publish import adopt as adopting
+
+pytestmark = pytest.mark.spark
+
+SCHEMA_YML = """
+version: 2
+models:
+  - name: items
+    columns: [{name: id, data_tests: [not_null]}]
+"""
+
+
+def test_a_table_is_adopted(
+    make_project: Callable[[str, dict[str, str]], MergeProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(
+        "adopted",
+        {
+            "models/sources.yml": SOURCES,
+            "models/batch.sql": BATCH,
+            "models/items.sql": merged({"order_by": "lsn"}),
+            "models/schema.yml": SCHEMA_YML,
+            "models/plain.sql": "{{ config(materialized='table') }} select 1 as n",
+        },
+    )
+    at = "2024-01-01"
+    project.append_events(
+        1, (1, "c", 1, at, "one"), (2, "c", 1, at, "two"), (None, "c", 1, at, "x")
+    )
+    project.dbt("build")
+    table, schema = f"{project.schema}.items", project.schema
+    before = log.table_version(project.session, table)
+
+    def adopt(**args: object) -> bool:
+        given = ", ".join(f"{key}: {value}" for key, value in {"model": "items", **args}.items())
+        return project.try_dbt("run-operation", "alluvium.adopt", "--args", f"{{{given}}}").success
+
+    # A dry run, which is the default, does nothing.
+    assert adopt()
+    assert project.said("items: would move progress through batch 1 to model.adopted.items_wap")
+    assert log.table_version(project.session, table) == before
+    assert not project.session.catalog.tableExists(f"{schema}.items_wap")
+    for line in (
+        "  models/items.sql → models/items_wap.sql",
+        "  models/items.sql, new: {{ config(materialized='published') }} select * from {{ ref('it",
+        "  models/schema.yml: `name: items` becomes `name: items_wap`, with its tests",
+        "  models/batch.sql: 'items' becomes 'items_wap' in alluvium.new_events(…)",
+    ):
+        assert project.said(line), line
+    # What cannot be adopted.
+    assert not adopt(model="plain")
+    assert project.said("plain is materialized as table; accepted: an incremental model")
+    project.session.sql(f"create view {schema}.items_wap as select 1 as n")
+    assert not adopt(dry_run="false")
+    assert project.said(f"{schema}.items_wap is there already")
+    project.session.sql(f"drop view {schema}.items_wap")
+    clone = f"{schema}.items_clone"
+    project.dbt("run-operation", "alluvium.clone", "--args", f"{{model: items, to: {clone}}}")
+    assert not adopt(dry_run="false")
+    assert project.said("read its files by their paths, which a rename changes")
+    project.session.sql(f"drop table {clone}")
+    assert project.sql("select count(*) from {s}.items").iloc[0, 0] == 2
+
+    # Killed after the first rename: the same command does the rest.
+    rename = adopting._rename
+
+    def killed(*args: str) -> None:
+        rename(*args)
+        raise KeyboardInterrupt
+
+    model = "model.adopted.items"
+    one = adopting.Adoption(schema, "items", "items_wap", model, f"{model}_wap")
+    with monkeypatch.context() as patch:
+        patch.setattr(adopting, "_rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            adopting.adopt(project.session, one, dry_run=False)
+    assert project.session.catalog.tableExists(f"{schema}.items__rejected")
+    assert adopt(dry_run="false")
+    assert project.said(f"items: moved {schema}.items__rejected to {schema}.items_wap__rejected")
+    assert adopt(dry_run="false")
+    assert project.said("items: is adopted, and nothing is left to move")
+    place = project.sql("describe detail {s}.items_wap")["location"][0]
+    assert place.endswith("/items_wap")
+
+    # The project changes as it was told; nothing of bronze is read again, for it is gone.
+    project.remove("models/items.sql")
+    project.write(
+        {
+            "models/batch.sql": BATCH.replace("'items'", "'items_wap'"),
+            "models/items_wap.sql": merged({"order_by": "lsn"}),
+            "models/items.sql": "{{ config(materialized='published') }}"
+            " select * from {{ ref('items_wap') }}",
+            "models/schema.yml": SCHEMA_YML.replace("name: items", "name: items_wap"),
+        }
+    )
+    project.session.sql(f"delete from {schema}.events")
+    project.append_events(2, (2, "u", 2, at, "deux"), (None, "c", 2, at, "y"))
+    project.dbt("build")
+    assert project.said("items: 1 test passed → version")
+    rows = project.sql("select id, v from {s}.items order by id")
+    assert rows.values.tolist() == [[1, "one"], [2, "deux"]]
+    assert project.sql("select count(*) from {s}.items_wap__rejected").iloc[0, 0] == 2
+    assert log.table_id(project.session, f"{schema}.items_wap") == before.table_id

@@ -1,0 +1,126 @@
+"""Each damage of a table is put right, or what is lost is said; nothing is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from functional.recovery.damage import Copy, Kept, checkpoint, commit, cut
+from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+Damage = Callable[[Copy], object]
+
+
+@pytest.fixture(scope="module")
+def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return Kept(spark, tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture
+def copy(kept: Kept, tmp_path: Path) -> Copy:
+    return Copy(kept.spark, kept.place, tmp_path)
+
+
+def added(copy: Copy, version: int) -> Path:
+    """A data file that a version added."""
+    text = (copy.log / commit(version)).read_text()
+    return next(path for path in copy.files() if path.name in text)
+
+
+# What is broken, what fsck says, what recover says, and the version whose rows are there then.
+DAMAGES: dict[str, tuple[Damage, str, str, int]] = {
+    "the hint is cut": (
+        lambda copy: cut(copy.log / "_last_checkpoint", 5),
+        "the file that names the newest checkpoint cannot be read (_last_checkpoint)",
+        "reads version 6, as before; no row is lost",
+        6,
+    ),
+    "a checkpoint is cut": (
+        lambda copy: cut(copy.log / checkpoint(4)),
+        "the checkpoint of version 4 is no whole file",
+        "reads version 6, as before; no row is lost",
+        6,
+    ),
+    "the newest commit is gone": (
+        lambda copy: (copy.log / commit(6)).unlink(),
+        f"1 commit missing ({commit(6)}): version 6 cannot be read",
+        "goes back to version 5: version 6 is lost, with what came in them",
+        5,
+    ),
+    "a commit is cut": (
+        lambda copy: cut(copy.log / commit(5)),
+        f"1 commit unreadable ({commit(5)}): versions 5 to 6 (2 versions) cannot be read",
+        "goes back to version 4: versions 5 to 6 are lost, with what came in them",
+        4,
+    ),
+    "an old commit is gone": (
+        lambda copy: (copy.log / commit(2)).unlink(),
+        f"1 commit missing ({commit(2)}): the table is whole, for the checkpoint of version 4 is",
+        "reads version 6, as before; no row is lost",
+        6,
+    ),
+    "a file is gone": (
+        lambda copy: copy.live()[0].unlink(),
+        "1 data file that the log needs is missing",
+        "goes back to version 4, the newest without 1 data file that cannot be read",
+        4,
+    ),
+    "files of two versions": (
+        lambda copy: (copy.live()[0].unlink(), cut(added(copy, 4), 99)),
+        "1 data file that the log needs is missing",
+        "goes back to version 3, the newest without 1 data file that cannot be read",
+        3,
+    ),
+    "a vector is gone": (
+        lambda copy: [path.unlink() for path in copy.files("*.bin")],
+        "cannot be used (missing)",
+        "goes back to version 5, the newest without 4 data files that cannot be read",
+        5,
+    ),
+}
+
+
+# A few of each kind; the others take their time in the full run.
+QUICK = ("a checkpoint is cut", "a commit is cut", "a file is gone")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in DAMAGES],
+)
+def test_damages(copy: Copy, kept: Kept, damage: str) -> None:
+    change, told, done, version = DAMAGES[damage]
+    change(copy)
+    report = copy.fsck()
+    assert report.damaged == ["kept"]
+    assert any(told in line for line in report.lines()), report.lines()
+
+    before = copy.content()
+    planned = copy.recover(dry_run=True)
+    assert copy.content() == before
+    assert planned
+    assert all(": would " in line for line in planned), planned
+
+    lines = copy.recover(dry_run=False)
+    assert any(done in line for line in lines), lines
+    assert len(lines) <= len(planned)
+    assert copy.seen() == kept.rows[version]
+    # What was there is there: where it was, or beside the log.
+    there = list(copy.content().values())
+    assert all(there.count(one) for one in before.values())
+    assert copy.fsck().damaged == []
+    assert copy.recover(dry_run=False) == []
+
+
+def test_nothing_is_left_to_read(copy: Copy) -> None:
+    for version in range(5):
+        (copy.log / commit(version)).unlink()
+    cut(copy.log / checkpoint(4))
+    assert any("no version can be read" in line for line in copy.fsck().lines())
+    before = copy.content()
+    (line,) = copy.recover(dry_run=False)
+    assert "nothing could be done: no file of the log gives a version; accepted: a backup" in line
+    assert copy.content() == before

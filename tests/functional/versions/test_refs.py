@@ -1,0 +1,205 @@
+"""Tags and clones beside rows that Python keeps, and what vacuum leaves of them."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from functional.versions.kept import Kept, rows_of
+from pyspark.sql import SparkSession
+
+from alluvium.delta import dependents, log, marks, pinned
+from alluvium.delta import refs as delta_refs
+from alluvium.delta.dependents import Dependent
+from alluvium.delta.heads import is_held
+from alluvium.publish.publish import checkout, publish
+from alluvium.versions import refs
+from alluvium.versions.points import Point, Table, resolve
+
+pytestmark = pytest.mark.spark
+
+AT_ONCE = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
+
+
+def location_of(spark: SparkSession, table: str) -> str:
+    return log.qualified(log.delta_log(spark, table))
+
+
+def test_tags_and_clones_live_through_vacuum(spark: SparkSession) -> None:
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    made = Kept(spark, "tagged", AT_ONCE)
+    folder = location_of(spark, made.name)
+    made.insert(1, 2, 3)
+    made.insert(4, 5)
+    then = made.delete(2)
+    data = {path.name for path in made.folder.glob("*.parquet")}
+    tag = refs.tag(spark, Point(made.name, then), "before_fix", "as it was")
+    clone = refs.clone(spark, Point(made.name, then), "versions.tagged_copy", schema="versions")
+    assert tag.files == clone.files == len(spark.table(made.name).inputFiles())
+    assert {path.name for path in made.folder.glob("*.parquet")} == data
+    assert [one.kind for one in dependents.noted(spark, folder)] == ["clone", "tag"]
+    # A clone of the clone, which goes its own way, is one of this table too.
+    spark.sql("insert into versions.tagged_copy values (9, 'own', false)")
+    second = refs.clone(spark, Point("versions.tagged_copy"), "tagged_second", schema="versions")
+    spark.sql(f"alter table versions.tagged_copy set tblproperties ({AT_ONCE})")
+    spark.sql("delete from versions.tagged_copy where id = 3 or id = 9")
+    # Delta's own clones are found by their first commits.
+    made.delete(1)
+    spark.sql(f"create table versions.by_delta shallow clone {made.name}")
+    spark.sql("create table versions.of_nothing (id bigint) using delta")
+    copied = dict(made.rows)
+    made.insert(7)
+    made.delete(7)
+    made.do("optimize {t}")
+    others = pinned.clones(
+        spark,
+        folder,
+        [
+            Dependent("clone", name, location_of(spark, f"versions.{name}"))
+            for name in ("by_delta", "of_nothing", "tagged_copy")
+        ],
+    )
+    assert {one.name for one in others} == {"by_delta", "tagged_copy"}
+    # What came and went is nobody's.
+    spare = pinned.vacuum(spark, made.name, others, dry_run=True)
+    assert ".parquet" in {Path(path).suffix for path in spare}
+    assert all(Path(path.removeprefix("file:")).exists() for path in spare)
+    pinned.vacuum(spark, made.name, others)
+    pinned.vacuum(spark, "versions.tagged_copy")
+    assert not any(Path(path.removeprefix("file:")).exists() for path in spare)
+    before = made.versions[then]
+    tagged = resolve(spark, Table(made.name, "t"), tag="before_fix")
+    assert rows_of(spark, tagged.sql()) == before
+    assert rows_of(spark, "versions.by_delta") == copied
+    assert rows_of(spark, "versions.tagged_second") == {**before, 9: "own"}
+    assert rows_of(spark, "versions.tagged_copy") == {4: "n4", 5: "n5", 1: "n1"}
+    assert rows_of(spark, made.name) == made.rows
+    assert second.ref.table == "versions.tagged_copy"
+
+
+def test_what_is_refused(spark: SparkSession) -> None:
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    made = Kept(spark, "refused", AT_ONCE)
+    folder = location_of(spark, made.name)
+    first = made.insert(1)
+    refs.tag(spark, Point(made.name, first), "v1.0")
+    for name in ("../x", "a/b", "", ".hidden", "_x", "head", "a b", "a`b", "x" * 101):
+        with pytest.raises(ValueError, match=r"^name is .*; accepted: letters, digits"):
+            refs.tag(spark, Point(made.name), name)
+    with pytest.raises(ValueError, match=r"has a tag v1\.0 already, of version 1"):
+        refs.tag(spark, Point(made.name), "v1.0")
+    with pytest.raises(ValueError, match=r"has no tag 'v1'; accepted: v1\.0"):
+        refs.untag(spark, made.name, "v1")
+    for to, said in (
+        ("a.b.c", "to is 'a.b.c'; accepted: name or schema.name"),
+        ("x;drop", "to is 'x;drop'"),
+        ("nowhere.x", "there is no schema nowhere"),
+        ("refused", "`versions`.`refused` is there already"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refs.clone(spark, Point(made.name), to, schema="versions")
+    # A dry run leaves nothing behind, nor does a refusal.
+    refs.tag(spark, Point(made.name), "dry", dry_run=True)
+    refs.clone(spark, Point(made.name), "dry", schema="versions", dry_run=True)
+    assert [one.name for one in dependents.noted(spark, folder)] == ["v1.0"]
+    # A version whose files are gone cannot be had any more; one that a tag keeps can.
+    second = made.insert(2)
+    made.do("update {t} set name = 'new'", lambda rows: rows.update({1: "new", 2: "new"}))
+    made.do("optimize {t}")
+    pinned.vacuum(spark, made.name)
+    with pytest.raises(ValueError, match=r"version 2 .* needs \d files? that VACUUM deleted"):
+        refs.tag(spark, Point(made.name, second), "late")
+    refs.tag(spark, Point(made.name, first), "again")
+    # Nor while a vacuum goes on, which may delete what it needs; the newest one is not in danger.
+    with dependents.vacuuming(spark, folder):
+        with pytest.raises(ValueError, match="a vacuum goes on that may delete"):
+            refs.tag(spark, Point(made.name, first), "beside")
+        refs.tag(spark, Point(made.name), "newest")
+    assert [one.name for one in delta_refs.tags(spark, folder)] == ["again", "newest", "v1.0"]
+    assert {one.name for one in dependents.noted(spark, folder)} == {"again", "newest", "v1.0"}
+    # Without the tags the files are nobody's.
+    for name in ("again", "v1.0"):
+        assert refs.untag(spark, made.name, name).version == first
+    (spare,) = (
+        path for path in pinned.vacuum(spark, made.name, dry_run=True) if ".parquet" in path
+    )
+    assert Path(spare.removeprefix("file:")).exists()
+    pinned.vacuum(spark, made.name)
+    assert not Path(spare.removeprefix("file:")).exists()
+    # What cannot be read may need anything.
+    log_of = Path(refs.tag(spark, Point(made.name), "torn").ref.location.removeprefix("file:"))
+    for file in (log_of / "_delta_log").glob("0*"):
+        file.write_text("torn")
+    with pytest.raises(ValueError, match=r"tag torn in .* cannot be read"):
+        pinned.vacuum(spark, made.name)
+    assert rows_of(spark, made.name) == made.rows
+
+
+def test_points(spark: SparkSession) -> None:
+    made = Kept(spark, "pointed")
+    made.insert(1)
+    made.insert(2)
+    table = Table(made.name, "pointed")
+    assert resolve(spark, table) == Point(made.name, 2)
+    assert resolve(spark, table, version=1) == Point(made.name, 1)
+    for given, said in (
+        ({"version": 3}, "pointed has no version 3; accepted: 0 to 2"),
+        ({"tag": "x"}, "pointed has no tag 'x'; accepted: a tag; it has none yet"),
+        ({"batch": 1}, "no commit that its log tells brought a batch"),
+        ({"timestamp": "2020-01-01"}, "before the earliest version"),
+        ({"version": 1, "tag": "x"}, "version and tag are given; accepted: one of version, "),
+    ):
+        with pytest.raises(ValueError, match=said):
+            resolve(spark, table, **given)
+    times = [row.timestamp for row in spark.sql(f"describe history {made.name}").collect()]
+    first = times[1].astimezone(UTC).isoformat(" ").removesuffix("+00:00")
+    assert resolve(spark, table, timestamp=first) == Point(made.name, 1)
+    assert resolve(spark, table, timestamp="2999-01-01") == Point(made.name, 2)
+    # Batches, as merges note them: 4 and 5 came at once, and a restore took 7 back.
+    app = f"{marks.MERGED_THROUGH}model.shop.orders/{log.table_id(spark, made.name)}"
+    for batch in (3, 5, 7, 6):
+        log.commit_transactions(spark, made.name, {app: batch})
+        made.insert(100 + batch)
+    newest = {3: 4, 4: 4, 5: 6, 6: 10, 7: 10}
+    for batch, version in newest.items():
+        assert resolve(spark, table, batch=batch) == Point(made.name, version), batch
+    for batch in (2, 8):
+        with pytest.raises(ValueError, match=rf"no batch {batch}; accepted: 3 to 7"):
+            resolve(spark, table, batch=batch)
+
+
+def test_published_tables_are_noted(spark: SparkSession) -> None:
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    origin = Kept(spark, "origin", AT_ONCE)
+    origin.insert(1, 2)
+    origin.delete(2)
+    # The candidate is a clone: what is published lies in two folders.
+    refs.clone(spark, Point(origin.name), "candidate", schema="versions")
+    candidate, shown = "versions.candidate", "versions.candidate_shown"
+    publish(spark, candidate, shown, None, {}, {})
+    for table in (origin.name, candidate):
+        noted = dependents.noted(spark, location_of(spark, table))
+        assert shown in [one.name for one in noted if one.kind == "published"]
+    # One that an earlier release made is noted by the next publish, whatever that brings.
+    register = origin.folder.parent / "candidate/_alluvium/dependents"
+    for entry in register.iterdir():
+        entry.unlink()
+    publish(spark, candidate, shown, None, {}, {})
+    assert [one.name for one in dependents.noted(spark, f"file:{register.parents[1]}")] == [shown]
+    # Back to a version while a vacuum goes on: it may delete that one's files.
+    spark.sql(f"insert into {candidate} values (5, 'five', false)")
+    publish(spark, candidate, shown, None, {}, {})
+    with (
+        dependents.vacuuming(spark, f"file:{register.parents[1]}"),
+        pytest.raises(ValueError, match=r"a vacuum goes on .* shows version 1 again"),
+    ):
+        checkout(spark, candidate, shown, 0, hold=True)
+    assert rows_of(spark, shown) == {1: "n1", 5: "five"}
+    assert not is_held(log.snapshot_of(spark, shown))
+    checkout(spark, candidate, shown, 0, hold=True)
+    for table in (origin.name, candidate):
+        spark.sql(f"alter table {table} set tblproperties ({AT_ONCE})")
+        spark.sql(f"delete from {table}")
+        pinned.vacuum(spark, table)
+    assert rows_of(spark, shown) == {1: "n1"}

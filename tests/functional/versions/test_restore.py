@@ -1,0 +1,163 @@
+"""Tables that go back, beside rows that Python keeps."""
+
+from __future__ import annotations
+
+import pytest
+from functional.versions.kept import Kept, rows_of
+from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+from alluvium.merge import progress, skipped
+from alluvium.publish.publish import checkout, publish
+from alluvium.versions import restore as restoring
+from alluvium.versions.diff import diff
+from alluvium.versions.points import Point
+from alluvium.versions.restore import Restored, Shown, Subject, mark, restore
+
+pytestmark = pytest.mark.spark
+
+MODEL = "model.shop.orders"
+
+
+class Feed(Kept):
+    """A table into which batches are merged, and its published table."""
+
+    def __init__(self, spark: SparkSession, name: str, *properties: str) -> None:
+        super().__init__(spark, name, *properties)
+        self.subject = Subject(self.name, MODEL, name)
+        self.shown = Shown(f"{self.name}_shown", "shown", True)
+
+    def batch(self, number: int, *ids: int) -> int:
+        """Rows, and in a commit behind them their progress, as a merge has both in one."""
+        app = progress.app_id(MODEL, log.table_id(self.spark, self.name))
+        conf = {"txnAppId": app, "txnVersion": number}
+        for key, value in conf.items():
+            self.spark.conf.set(f"spark.databricks.delta.write.{key}", str(value))
+        try:
+            return self.insert(*ids)
+        finally:
+            for key in conf:
+                self.spark.conf.unset(f"spark.databricks.delta.write.{key}")
+
+    def publish(self) -> None:
+        publish(self.spark, self.name, self.shown.table, None, {}, {})
+
+    def back(self, **how: object) -> Restored:
+        return restore(self.spark, self.subject, [self.shown], **how)  # type: ignore[arg-type]
+
+    @property
+    def merged(self) -> int | None:
+        return progress.read(self.spark, self.name, MODEL)
+
+
+def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Feed(spark, "undone", "'delta.checkpointInterval' = '3'")
+    made.batch(1, 1, 2, 3)
+    good = made.batch(2, 4, 5)
+    made.publish()
+    spark.sql(f"alter table {made.name} add constraint small check (id < 100)")
+    made.batch(3, 6)
+    made.do("optimize {t}")
+    spark.sql(f"alter table {made.name} add column more string")
+    spark.sql(f"alter table {made.name} drop constraint small")
+    made.do(
+        "update {t} set name = 'bad' where id < 5",
+        lambda rows: rows.update(dict.fromkeys((1, 2, 3, 4), "bad")),
+    )
+    made.publish()
+    assert rows_of(spark, made.shown.table) == made.rows
+    newest = made.version
+    with pytest.raises(ValueError, match=r"write UPDATE.*Accepted: including: \[write\]"):
+        made.back(before_batch=3)
+    would = made.back(before_batch=3, including=["write"], skip=True, dry_run=True)
+    assert (made.version, would.version, would.then) == (newest, None, good + 1)
+    assert [one.kind for one in would.undone] == [
+        "write", "schema", "schema", "compaction", "batch"
+    ]  # fmt: skip
+    assert [one.name for one, _ in would.moved] == ["shown"]
+    # Killed behind the table's commit.
+    with monkeypatch.context() as patch:
+        patch.setattr(restoring.publish, "checkout", _kill)
+        with pytest.raises(KeyboardInterrupt):
+            made.back(before_batch=3, including=["write"], skip=True)
+    assert rows_of(spark, made.name) == made.versions[good]
+    assert rows_of(spark, made.shown.table) == made.rows
+    done = made.back(before_batch=3, including=["write"], skip=True)
+    assert (done.version, done.undone, done.skips) == (None, [], [])
+    assert rows_of(spark, made.shown.table) == made.versions[good]
+    # Progress, columns and constraints are those of then.
+    assert made.merged == 2
+    assert skipped.batches(spark, made.name, MODEL) == [3]
+    assert spark.table(made.name).columns == ["id", "name", "_deleted"]
+    with pytest.raises(Exception, match="CHECK constraint small"):
+        spark.sql(f"insert into {made.name} values (1000, 'x', false)")
+    assert not diff(spark, Point(made.name, good), Point(made.name), ["id"]).rows.head(1)
+    # What comes next is merged and shown, and can be undone again.
+    made.rows = dict(made.versions[good])
+    then = made.version
+    made.batch(4, 7)
+    made.publish()
+    assert rows_of(spark, made.shown.table) == made.rows
+    assert made.back(before_batch=4).then == then
+    assert rows_of(spark, made.shown.table) == made.versions[good]
+    assert made.merged == 2
+    with pytest.raises(ValueError, match="holds no batch 9 or later one"):
+        made.back(before_batch=9)
+    assert mark(spark, made.subject, 3, False, False)
+    assert not mark(spark, made.subject, 3, False, False)
+    assert skipped.batches(spark, made.name, MODEL) == []
+    # And forward again, to any version that is there, where a checkout holds what readers see.
+    checkout(spark, made.name, made.shown.table, good, hold=True)
+    made.back(version=newest, including=["write"])
+    assert rows_of(spark, made.name) == made.versions[newest]
+    assert made.merged == 3
+    assert rows_of(spark, made.shown.table) == made.versions[good]
+
+
+def _kill(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> None:
+    made = Feed(spark, "vectors")
+    good = made.batch(1, *range(10))
+    files = set(spark.table(made.name).inputFiles())
+    made.delete(3, 4)
+    assert set(spark.table(made.name).inputFiles()) == files
+    made.back(version=good, including=["write"])
+    assert rows_of(spark, made.name) == made.versions[good]
+    first = log.table_id(spark, made.name)
+    # A full refresh has another id, and progress of its own; what is left out stays so.
+    mark(spark, made.subject, 5, True, False)
+    made.do(
+        "create or replace table {t} using delta as select 1L as id, 'new' as name,"
+        " cast(null as boolean) as _deleted",
+        lambda rows: rows.clear(),
+    )
+    assert log.table_id(spark, made.name) != first
+    assert skipped.batches(spark, made.name, MODEL) == [5]
+    made.batch(7, 50)
+    made.back(version=good, including=["write"])
+    assert log.table_id(spark, made.name) == first
+    assert (made.merged, rows_of(spark, made.name)) == (1, made.versions[good])
+    assert skipped.batches(spark, made.name, MODEL) == [5]
+    # Another writer is faster: nothing is changed.
+    made.rows = dict(made.versions[good])
+    made.batch(2, 60)
+    slow = restoring.SettingBack(spark, made.name, good)
+    last = made.batch(3, 61)
+    with pytest.raises(Exception, match=r"(?i)concurrent"):
+        slow.commit("{}")
+    assert (made.version, rows_of(spark, made.name)) == (last, made.rows)
+    # Files that are gone are told before anything is done.
+    made.do("optimize {t}")
+    there = {path.name for path in made.folder.glob("*.parquet")}
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    spark.sql(
+        f"alter table {made.name} set tblproperties"
+        " ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
+    )
+    spark.sql(f"vacuum {made.name}")
+    assert {path.name for path in made.folder.glob("*.parquet")} < there
+    with pytest.raises(ValueError, match=r"version \d+ needs \d files? that VACUUM deleted"):
+        made.back(version=last, including=["write"])

@@ -1,0 +1,114 @@
+"""Conditions on a column: a file with a row that passes is always kept."""
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.automata.texts import CLOSE, TEXTS
+
+from alluvium.plan.automata import Conjunct, Index, summarize
+
+ONE = ["=", "<=>", "<", "<=", ">", ">="]
+UTC = datetime.UTC
+TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "boolean": (pa.bool_(), st.booleans()),
+    "tinyint": (pa.int8(), st.integers(-128, 127)),
+    "bigint": (pa.int64(), st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5)),
+    "date": (pa.date32(), st.dates()),
+    "timestamp": (pa.timestamp("us", "UTC"), st.datetimes(timezones=st.just(UTC))),
+    "timestamp_ntz": (pa.timestamp("us"), st.datetimes()),
+    "decimal(12,2)": (
+        pa.decimal128(12, 2),
+        st.integers(-(10**12) + 1, 10**12 - 1).map(lambda n: Decimal(n).scaleb(-2)),
+    ),
+}
+
+
+def conjuncts(values: st.SearchStrategy[Any], more: list[str]) -> st.SearchStrategy[Conjunct]:
+    operands = st.none() | values
+    return st.one_of(
+        st.builds(Conjunct, st.sampled_from(ONE), st.tuples(operands), st.booleans()),
+        st.builds(Conjunct, st.sampled_from(ONE + more), st.tuples(values), st.booleans()),
+        st.builds(Conjunct, st.just("in"), st.lists(operands).map(tuple), st.booleans()),
+        st.builds(Conjunct, st.just("is_null"), st.just(()), st.booleans()),
+    )
+
+
+TEXT_CONJUNCTS = conjuncts(TEXTS | st.text("ab1-", max_size=4), ["starts_with", "contains"])
+
+
+def check(index: Index | None, column: list[Any], conjunct: Conjunct) -> None:
+    if index is None:
+        return
+    again = Index.from_tag(index.to_tag())
+    assert again == index
+    passes = any(conjunct.holds(value) for value in column)
+    if passes:
+        assert again.may_match(conjunct)
+    elif index.exact:
+        assert not again.may_match(conjunct)
+
+
+@given(st.lists(st.none() | TEXTS, max_size=20), st.integers(20, 300), TEXT_CONJUNCTS)
+def test_texts(column: list[str | None], budget: int, conjunct: Conjunct) -> None:
+    check(summarize(column, budget), column, conjunct)
+
+
+@given(CLOSE, st.integers(20, 120), TEXT_CONJUNCTS)
+def test_texts_that_are_close(column: list[str], budget: int, conjunct: Conjunct) -> None:
+    check(summarize(column, budget), column, conjunct)
+
+
+@pytest.mark.parametrize("name", TYPES)
+@given(st.data())
+def test_whole_numbers(name: str, data: st.DataObject) -> None:
+    kind, values = TYPES[name]
+    column = data.draw(st.lists(st.none() | values, max_size=20))
+    conjunct = data.draw(conjuncts(st.sampled_from([*column, None]) | values, []))
+    budget = data.draw(st.integers(30, 400))
+    index = summarize(pa.array(column, kind), budget)
+    if index is not None:
+        assert index.type == name
+        assert len(index.to_tag().encode()) <= budget
+        present = {value for value in column if value is not None}
+        assert all(index.may_contain(value) for value in present)
+    check(index, column, conjunct)
+
+
+def test_the_widest_gaps_stay_open() -> None:
+    column = [1, 2, 3, 1000, 1002, 5000, None]
+    tag = '{"v":1,"null":true,"type":"bigint","in":[1,3,1000,1002,5000,5000]}'
+    index = summarize(column, len(tag))
+    assert index is not None
+    assert index.to_tag() == tag
+    assert not index.may_contain(7)
+    assert index.may_contain(1001)
+
+
+def test_the_extremes_of_64_bits() -> None:
+    index = summarize([-(2**63), 2**63 - 1], 200)
+    assert index is not None
+    assert index.exact
+    assert not index.may_contain(0)
+
+
+@pytest.mark.parametrize("value", ["1", 1.0, True, Decimal(1), datetime.date(2020, 1, 1), b"1"])
+def test_a_literal_of_another_type_keeps(value: Any) -> None:
+    index = summarize([5, 6], 99)
+    assert index is not None
+    assert index.may_contain(value)
+    assert index.may_match(Conjunct(">", (value,)))
+
+
+def test_a_prefix_of_a_trimmed_index() -> None:
+    column = [f"item-{n * 7919 % 100_000:05d}" for n in range(2_000)]
+    index = summarize(column, 100)
+    assert index is not None
+    assert not index.exact
+    assert index.may_match(Conjunct("starts_with", (column[0][:8],)))
+    assert not index.may_match(Conjunct("starts_with", ("item-x",)))
+    assert not index.may_match(Conjunct("starts_with", ("item-123456",)))

@@ -1,0 +1,98 @@
+"""What a restore would undo, by what commits say of themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from alluvium.plan.versions.undo import Done, before_batch, kind_of, undone
+
+NOTES = {"merge": "m", "purge": "p", "restore": "r"}
+MODEL = "model.shop.orders"
+
+
+def done(version: int, operation: str = "MERGE", **what: Any) -> Done:
+    said: dict[str, Any] = {
+        "author": None,
+        "batches": {},
+        "changes_rows": True,
+        "has_files": True,
+        "notes": frozenset(),
+        "restored": None,
+        "before_batch": None,
+        "sets_progress": False,
+    }
+    return Done(version=version, operation=operation, **{**said, **what})
+
+
+def merged(version: int, batch: int) -> Done:
+    return done(version, batches={MODEL: batch}, notes=frozenset("m"))
+
+
+def restored(version: int, to: int) -> Done:
+    return done(version, "RESTORE", notes=frozenset("r"), restored=to, batches={MODEL: 1})
+
+
+@pytest.mark.parametrize(
+    ("commit", "kind"),
+    [
+        (merged(1, 17), "batch"),
+        # Its events changed no row.
+        (done(1, batches={MODEL: 17}, changes_rows=False, has_files=False), "batch"),
+        (done(1, notes=frozenset("m")), "backfill"),
+        (done(1), "write"),
+        (done(1, "DELETE"), "write"),
+        (done(1, "DELETE", notes=frozenset("p")), "purge"),
+        (done(1, "RESTORE", restored=0), "write"),
+        (restored(1, 0), "restore"),
+        (done(1, "OPTIMIZE", changes_rows=False), "compaction"),
+        (done(1, "COMPUTE STATS", changes_rows=False), "compaction"),
+        (done(1, "ADD COLUMNS", changes_rows=False, has_files=False), "schema"),
+        (done(1, "CREATE OR REPLACE TABLE AS SELECT"), "full refresh"),
+        # A clone's, which copies it from its source.
+        (
+            done(1, "Manual Update", batches={MODEL: 3}, changes_rows=False, has_files=False,
+                 sets_progress=True),
+            "progress",
+        ),
+    ],
+)  # fmt: skip
+def test_kinds(commit: Done, kind: str) -> None:
+    assert kind_of(commit, NOTES) == kind
+
+
+def test_what_is_undone_is_not_undone_twice() -> None:
+    commits = [merged(2, 16), merged(3, 17), done(4, "DELETE", author="ann"), restored(5, 2)]
+    commits += [merged(6, 18), done(7, "OPTIMIZE", changes_rows=False)]
+    assert [str(one) for one in undone(commits, 1, NOTES)] == [
+        "compaction (version 7)",
+        "batch 18 (version 6)",
+        "restore RESTORE (version 5)",
+        "batch 16 (version 2)",
+    ]
+    assert [str(one) for one in undone(commits[:3], 2, NOTES)] == [
+        "write DELETE by ann (version 4)",
+        "batch 17 (version 3)",
+    ]
+    assert undone([], 7, NOTES) == []
+
+
+def test_the_version_before_a_batch() -> None:
+    commits = [done(0, "CREATE TABLE"), merged(1, 14), done(2, "DELETE"), merged(3, 18)]
+    # One merge brought 15 to 18.
+    assert {batch: before_batch(commits, MODEL, batch) for batch in (13, 14, 15, 18, 19)} == {
+        13: 0,
+        14: 0,
+        15: 2,
+        18: 2,
+        19: None,
+    }
+    assert before_batch(commits, "model.shop.other", 15) is None
+    # Gone back, and merged again.
+    commits += [restored(4, 2), merged(5, 20)]
+    assert before_batch(commits, MODEL, 18) == 4
+    assert before_batch(commits[:5], MODEL, 18) is None
+    # A table that is made again begins again.
+    commits += [done(6, "CREATE OR REPLACE TABLE"), merged(7, 20)]
+    assert before_batch(commits, MODEL, 20) == 4
