@@ -4,9 +4,7 @@
     every model's. Compile first: `dbt compile`. Runs none of it and changes nothing. -#}
 {% macro suggest_layout(model=none) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('suggest_layout', {'model': model}, kwargs) -%}
-  {%- do alluvium._require_alluvium('alluvium.suggest_layout', 'does not show where filters reach tables') -%}
-  {%- do alluvium.validate() -%}
+  {%- do alluvium._begin_operation('suggest_layout', {'model': model}, kwargs, 'does not show where filters reach tables') -%}
   {%- set statements = [] -%}
   {%- for node in graph.nodes.values() | sort(attribute='name') if node.resource_type in ('model', 'analysis') and node.config.materialized != 'ephemeral' -%}
     {%- do statements.append({

@@ -4,9 +4,7 @@
     events, lets the new model go on where the old one was, and says what to change in the project. It only says so unless `dry_run: false`. -#}
 {% macro adopt(model=none, dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('adopt', {'model': model, 'dry_run': dry_run}, kwargs) -%}
-  {%- do alluvium._require_alluvium('alluvium.adopt', 'publishes nothing') -%}
-  {%- do alluvium.validate() -%}
+  {%- do alluvium._begin_operation('adopt', {'model': model, 'dry_run': dry_run}, kwargs, 'publishes nothing') -%}
   {%- set node = alluvium._find_model(model, 'alluvium.adopt') -%}
   {%- for line in adapter.adopt(node.unique_id, dry_run) -%}
     {%- do log(line ~ (' (dry run)' if dry_run and loop.first else ''), info=true) -%}

@@ -4,9 +4,8 @@
     leave it there, and say so, until a checkout with `hold: false`. `dry_run: true` only says what would be done. -#}
 {% macro checkout(model=none, version=none, hold=true, dry_run=false) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('checkout', {'model': model, 'version': version, 'hold': hold, 'dry_run': dry_run}, kwargs) -%}
-  {%- do alluvium._require_alluvium('alluvium.checkout', 'publishes nothing') -%}
-  {%- do alluvium.validate() -%}
+  {%- set given = {'model': model, 'version': version, 'hold': hold, 'dry_run': dry_run} -%}
+  {%- do alluvium._begin_operation('checkout', given, kwargs, 'publishes nothing') -%}
   {%- set node = alluvium._find_published(model, 'alluvium.checkout') -%}
   {%- do log(adapter.checkout(node.unique_id, version, hold, dry_run) ~ (' (dry run)' if dry_run else ''), info=true) -%}
 {% endmacro %}

@@ -4,9 +4,7 @@
     is let go. No test runs here, so `untested: true` has to say that this is meant. `dry_run: true` only says what would be done. -#}
 {% macro publish(model=none, untested=false, dry_run=false) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('publish', {'model': model, 'untested': untested, 'dry_run': dry_run}, kwargs) -%}
-  {%- do alluvium._require_alluvium('alluvium.publish', 'publishes nothing') -%}
-  {%- do alluvium.validate() -%}
+  {%- do alluvium._begin_operation('publish', {'model': model, 'untested': untested, 'dry_run': dry_run}, kwargs, 'publishes nothing') -%}
   {%- set node = alluvium._find_published(model, 'alluvium.publish') -%}
   {%- if not untested -%}
     {%- do exceptions.raise_compiler_error('alluvium.publish: an operation runs no test, so readers would see rows that nothing tested;'

@@ -4,9 +4,7 @@
     project are looked at. Changes nothing; ends with an error where something is damaged. -#}
 {% macro fsck(models=none, full=false) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('fsck', {'models': models, 'full': full}, kwargs) -%}
-  {%- do alluvium._require_alluvium('alluvium.fsck', 'does not look at the files of tables') -%}
-  {%- do alluvium.validate() -%}
+  {%- do alluvium._begin_operation('fsck', {'models': models, 'full': full}, kwargs, 'does not look at the files of tables') -%}
   {%- set found = adapter.fsck(alluvium._ids_of_models(models, 'alluvium.fsck'), full) -%}
   {%- for line in found.lines() -%}{%- do log(line, info=true) -%}{%- endfor -%}
   {%- if found.damaged -%}{%- do exceptions.raise_compiler_error('alluvium.fsck: ' ~ found.summary()) -%}{%- endif -%}

@@ -4,9 +4,7 @@
     Without `models` all tables of the project and its warehouse. Nothing is deleted. A dry run unless `dry_run: false`. -#}
 {% macro recover(models=none, dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('recover', {'models': models, 'dry_run': dry_run}, kwargs) -%}
-  {%- do alluvium._require_alluvium('alluvium.recover', 'does not look at the files of tables') -%}
-  {%- do alluvium.validate() -%}
+  {%- do alluvium._begin_operation('recover', {'models': models, 'dry_run': dry_run}, kwargs, 'does not look at the files of tables') -%}
   {%- set lines = adapter.recover(alluvium._ids_of_models(models, 'alluvium.recover'), dry_run) -%}
   {%- for line in lines -%}{%- do log(line, info=true) -%}{%- endfor -%}
   {%- if not lines -%}{%- do log('alluvium.recover: nothing to do', info=true) -%}

@@ -8,9 +8,8 @@
   {#- `from` is a word of Jinja's. -#}
   {%- set unknown = dict(kwargs) -%}
   {%- set before = unknown.pop('from', none) -%}
-  {%- do alluvium._check_arguments('diff', {'model': model, 'from': before, 'to': to, 'limit': limit}, unknown) -%}
-  {%- do alluvium._require_alluvium('alluvium.diff', 'does not read the logs of tables') -%}
-  {%- do alluvium.validate() -%}
+  {%- set given = {'model': model, 'from': before, 'to': to, 'limit': limit} -%}
+  {%- do alluvium._begin_operation('diff', given, unknown, 'does not read the logs of tables') -%}
   {%- set node = alluvium._find_model(model, 'alluvium.diff') -%}
   {%- for line in adapter.diff(node.unique_id, before, to, limit) -%}
     {%- do builtins.log(line, info=true) -%}

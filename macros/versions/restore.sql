@@ -7,9 +7,7 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set given = {'model': model, 'version': version, 'before_batch': before_batch, 'batch': batch, 'including': including, 'skip': skip,
                    'dry_run': dry_run} -%}
-  {%- do alluvium._check_arguments('restore', given, kwargs) -%}
-  {%- do alluvium._require_alluvium('alluvium.restore', 'keeps the progress of merges in their history alone') -%}
-  {%- do alluvium.validate() -%}
+  {%- do alluvium._begin_operation('restore', given, kwargs, 'keeps the progress of merges in their history alone') -%}
   {%- if [version, before_batch, batch] | reject('none') | list | length != 1 -%}
     {%- do exceptions.raise_compiler_error('alluvium.restore: accepted: one of version, before_batch and batch') -%}
   {%- elif version is not none and skip is not none -%}

@@ -5,3 +5,12 @@
         ~ (' For other targets let `enabled` in ' ~ elsewhere ~ " say: target.type == 'alluvium'." if elsewhere else '')) -%}
   {%- endif -%}
 {% endmacro %}
+
+
+{#- What an operation of an alluvium target begins with: every mistake in its arguments, its target and the settings stops it.
+    unknown: its `kwargs`; which: as above. -#}
+{% macro _begin_operation(operation, given, unknown, which) %}
+  {%- do alluvium._check_arguments(operation, given, unknown) -%}
+  {%- do alluvium._require_alluvium('alluvium.' ~ operation, which) -%}
+  {%- do alluvium.validate() -%}
+{% endmacro %}

@@ -1,10 +1,7 @@
 {#- The model that an operation on a version names. Stops it with every mistake in its arguments. -#}
 {% macro _node_of_version(operation, given, unknown) %}
-  {%- do alluvium._check_arguments(operation, given, unknown) -%}
-  {%- set who = 'alluvium.' ~ operation -%}
-  {%- do alluvium._require_alluvium(who, 'makes no tags and clones') -%}
-  {%- do alluvium.validate() -%}
-  {{ return(alluvium._find_model(given.model, who)) }}
+  {%- do alluvium._begin_operation(operation, given, unknown, 'makes no tags and clones') -%}
+  {{ return(alluvium._find_model(given.model, 'alluvium.' ~ operation)) }}
 {% endmacro %}
 
 

@@ -27,6 +27,15 @@ def set_transaction(
     return made(app_id, version, java.scala.Option.apply(until))
 
 
+def optimize(session: SparkSession) -> Any:
+    """The operation of a commit that changes no row."""
+    java = jvm.of(session)
+    operations = jvm.java_class(java, "org.apache.spark.sql.delta.DeltaOperations")
+    none = java.scala.Option.empty()
+    empty = jvm.scala_seq(session, [])
+    return operations.Optimize(empty, empty, False, none, False)
+
+
 def action(session: SparkSession, kind: str, content: Mapping[str, Any]) -> Any:
     """An action of Delta's, as a line of the log has it: `kind` is the line's one key."""
     actions = jvm.scala_object(session, "org.apache.spark.sql.delta.actions.Action$")

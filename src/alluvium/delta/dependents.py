@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -24,7 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
-from alluvium.delta.states import plain
+from alluvium.delta.states import plain, plain_text
 from alluvium.engine import causes
 from alluvium.engine.files import Files
 from alluvium.names import quoted
@@ -36,7 +35,6 @@ _VACUUMS = f"{HIDDEN}/vacuums"
 LOG = "_delta_log"
 # What is noted, and is not there after so long, will not come: who noted it was killed.
 _DEAD_AFTER = timedelta(days=1)
-_FILE = re.compile("^file:/+")
 _ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.-]*:/)"
 
 
@@ -72,6 +70,11 @@ class Dependent:
 def relation(location: str) -> str:
     """The Delta table in a folder, as SQL names it."""
     return f"delta.{quoted(location)}"
+
+
+def first_commit(location: str) -> str:
+    """The path of the first commit of the table in a folder."""
+    return f"{location}/{LOG}/{0:020}.json"
 
 
 # The register ------------------------------------------------------------------------------------
@@ -184,7 +187,7 @@ def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[st
     Where no folder above has a log there is no table, and nobody deletes anything there.
     """
     files, found = Files(session), [own]
-    for folder in sorted({_FILE.sub("file:/", one) for one in folders}):
+    for folder in sorted({plain_text(one) for one in folders}):
         # A folder with a log inside another table's is one of ours, which holds no data file.
         if any(f"{folder}/".startswith(f"{root}/") for root in found):
             continue
@@ -228,5 +231,5 @@ def _named(session: SparkSession, actions: Any) -> DataFrame:
 
 
 def decoded(path: Column) -> Column:
-    """In the log, a blank of a path is `%20`."""
+    """In the log, a blank of a path is `%20`; a plus is a plus."""
     return F.url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))

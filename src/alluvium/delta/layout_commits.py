@@ -66,9 +66,8 @@ class LayoutCommits(TableFiles):
             "numAddedFiles": len(added),
             "numAddedBytes": sum(int(file.size()) for file in added),
         }
-        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
-        return self._commit(removed, actions, optimize, metadata, figures)
+        operation = committing.optimize(self.session)
+        return self._commit(removed, actions, operation, metadata, figures)
 
     def relabel(self, tags: Mapping[str, Mapping[str, str]], metadata: str) -> int:
         """Give files other tags, by path; the new version. Raises as `commit` does."""

@@ -75,10 +75,13 @@ def delta_log(session: SparkSession, table: str) -> Any:
     )
 
 
-def snapshot_of(session: SparkSession, table: str) -> Any:
-    """Delta's `Snapshot` of the newest version."""
+def snapshot_of(session: SparkSession, table: str, version: int | None = None) -> Any:
+    """Delta's `Snapshot` of a version; None for the newest."""
     none = jvm.of(session).scala.Option.empty()
-    return delta_log(session, table).update(False, none, none)
+    newest = delta_log(session, table).update(False, none, none)
+    if version is None or version == newest.version():
+        return newest
+    return newest.deltaLog().getSnapshotAt(version, none, none, False)
 
 
 def qualified(table_log: Any) -> str:
@@ -142,10 +145,7 @@ def state(
 
     version: of the table; the newest if not given.
     """
-    snapshot = snapshot_of(session, table)
-    if version is not None:
-        none = jvm.of(session).scala.Option.empty()
-        snapshot = snapshot.deltaLog().getSnapshotAt(version, none, none, False)
+    snapshot = snapshot_of(session, table, version)
     found = jvm.items(snapshot.setTransactions())
     return str(snapshot.metadata().id()), {a.appId(): a.version() for a in found}
 

@@ -140,11 +140,12 @@ class LogFolder:
             return Hint(None)
 
 
-def listed(session: SparkSession, folder: str) -> DataFrame:
-    """The files in a folder and those below it that are not hidden: `path` and `length`."""
+def listed(session: SparkSession, *folders: str) -> DataFrame:
+    """The files in folders and those below that are not hidden: `path`, `length` (bytes) and
+    `modificationTime`."""
     return (
         session.read.format("binaryFile")
         .options(recursiveFileLookup="true", __globPaths__="false")
-        .load(folder)
+        .load(list(folders))
         .select("path", "length", "modificationTime")
     )

@@ -20,7 +20,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from alluvium.delta import footers, log
+from alluvium.delta import dependents, footers, log, states
 from alluvium.delta.log_folder import listed
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
@@ -43,10 +43,8 @@ class NeededFiles(jvm.SessionCopy):
         super().__init__(session)
         with self.active():
             forget(session, place)
-            self._log = log.delta_log(session, f"delta.`{place.replace('`', '``')}`")
-            self.snapshot = self._log.update(False, self._none, self._none)
-            if version is not None:
-                self.snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
+            self.snapshot = log.snapshot_of(session, dependents.relation(place), version)
+            self._log = self.snapshot.deltaLog()
         self.root = log.qualified(self._log)
         self._store = Files(session)
         self._uri = self._store.uri(self.root)
@@ -87,8 +85,7 @@ class NeededFiles(jvm.SessionCopy):
                 for one in columns
             )
         )
-        encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
-        removed = getattr(whole._jdf, "as")(encoder)
+        removed = states.add_files(self.session, whole, self.snapshot)
         return (
             _with_vectors(self._absolute(actions))
             .union(_with_vectors(self._absolute(removed)))
@@ -114,7 +111,7 @@ class NeededFiles(jvm.SessionCopy):
             needed = needed.union(one.needed())
         row = (
             listed(self.session, self.root)
-            .selectExpr("regexp_replace(path, '^file:/+', 'file:/') as plain", "length")
+            .select(states.plain(F.col("path")).alias("plain"), "length")
             .join(needed, "plain", "left_anti")
             .agg(F.count("*").alias("files"), F.coalesce(F.sum("length"), F.lit(0)).alias("bytes"))
             .collect()[0]
@@ -127,7 +124,7 @@ class NeededFiles(jvm.SessionCopy):
         found = listed(self.session, self.root)
         for root in roots:
             found = found.union(listed(self.session, str(root)))
-        return found.selectExpr("regexp_replace(path, '^file:/+', 'file:/') as plain", "length")
+        return found.select(states.plain(F.col("path")).alias("plain"), "length")
 
     def _root_of(self, folder: str) -> str | None:
         """The folder of the table that a folder belongs to, or itself; None where it is gone."""
@@ -195,7 +192,7 @@ class NeededFiles(jvm.SessionCopy):
 
         Reads the rows of `sample` files, or of all.
         """
-        table = f"delta.`{self.root.replace('`', '``')}`"
+        table = dependents.relation(self.root)
         schema = StructType.fromJson(json.loads(self.snapshot.metadata().schema().json()))
         bounded = set(log.bounded_columns(self.session, table))
         fields = [one for one in schema.fields if one.name in bounded and _is_plain(one)]
@@ -223,7 +220,7 @@ class NeededFiles(jvm.SessionCopy):
                     for name, function in (("least", F.min), ("most", F.max), ("count", F.count))
                 ),
             )
-            .withColumn("__plain", F.expr(_PLAIN.replace("path", "__file")))
+            .withColumn("__plain", states.plain(dependents.decoded(F.col("__file"))))
         )
         both = values.join(stats, "__plain")
         wrong = F.array_compact(
@@ -254,16 +251,13 @@ class NeededFiles(jvm.SessionCopy):
 
     def _of_path(self, column: str) -> Column:
         """The plain URI of a data file's path in the log."""
-        decoded = F.expr(_DECODED.replace("path", column))
+        decoded = dependents.decoded(F.col(column))
         is_absolute = F.expr(_IS_ABSOLUTE.replace("path", column))
         whole = F.when(is_absolute, decoded).otherwise(F.concat(F.lit(f"{self.root}/"), decoded))
         return F.regexp_replace(whole, "^(file:)?/+", "file:/")
 
 
 _IS_ABSOLUTE = "path rlike '^([a-zA-Z][a-zA-Z0-9+.-]*:)?/'"
-# In the log, a blank of a path is `%20`; a plus is a plus.
-_DECODED = "url_decode(replace(path, '+', '%2B'))"
-_PLAIN = f"regexp_replace({_DECODED}, '^file:/+', 'file:/')"
 # Of column {0}: a value that a reader who trusts the bounds does not find. A NaN is above all
 # numbers, and in no bound.
 _LEAVES_OUT = (
@@ -284,9 +278,8 @@ def _is_plain(field: Any) -> bool:
 def _with_vectors(files: DataFrame) -> DataFrame:
     """The plain URIs of files with absolute paths, and of their vectors."""
     vectors = files.where("deletionVector.storageType = 'p'")
-    return files.selectExpr(f"{_PLAIN} as plain").union(
-        vectors.selectExpr(f"{_PLAIN.replace('path', 'deletionVector.pathOrInlineDv')} as plain")
-    )
+    paths = files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
+    return paths.select(states.plain(dependents.decoded(F.col("path"))).alias("plain"))
 
 
 def plain(uri: str) -> str:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import dependents, log
 from alluvium.delta.dependents import Dependent
+from alluvium.delta.log_folder import listed
 from alluvium.delta.states import absolute_path, absolute_vector, plain
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
@@ -81,17 +82,12 @@ def _listed(session: SparkSession, folder: str) -> DataFrame:
     """The files in a folder, as VACUUM's inventory has them."""
     changes = f"{folder}/_change_data"
     places = [folder, *([changes] if Files(session).is_there(changes) else [])]
-    return (
-        session.read.format("binaryFile")
-        .options(recursiveFileLookup="true", __globPaths__="false")
-        .load(places)
-        .select(
-            "path",
-            "length",
-            # Delta asks for a column that may be NULL.
-            F.when(F.col("length") >= 0, F.lit(False)).alias("isDir"),
-            F.unix_millis("modificationTime").alias("modificationTime"),
-        )
+    return listed(session, *places).select(
+        "path",
+        "length",
+        # Delta asks for a column that may be NULL.
+        F.when(F.col("length") >= 0, F.lit(False)).alias("isDir"),
+        F.unix_millis("modificationTime").alias("modificationTime"),
     )
 
 
@@ -104,7 +100,7 @@ def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> l
     files = Files(session)
 
     def first(one: Dependent) -> str | None:
-        path = f"{one.location}/{dependents.LOG}/{0:020}.json"
+        path = dependents.first_commit(one.location)
         return path if files.is_there(path) else None
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:

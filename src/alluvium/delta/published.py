@@ -20,7 +20,8 @@ from alluvium.delta import committing, dependents, log, marks, pinned
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_undone
 from alluvium.delta.layout_commits import fields
-from alluvium.delta.published_files import FEW, PublishedFiles
+from alluvium.delta.published_files import PublishedFiles
+from alluvium.delta.states import FEW, metadata_action
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
 from alluvium.wording import counted
@@ -88,7 +89,9 @@ class Publisher(PublishedFiles):
 
     def mistakes(self) -> list[str]:
         """What stops the source from being published; nothing was written."""
-        source, target = (_metadata(one)["configuration"] for one in (self._source, self._snapshot))
+        source, target = (
+            metadata_action(one)["configuration"] for one in (self._source, self._snapshot)
+        )
         return list(properties.mistakes(source, target if self.head is not None else None))
 
     def missing(self) -> list[str]:
@@ -183,9 +186,8 @@ class Publisher(PublishedFiles):
             committing.action(self.session, "add", {**fields(file), "dataChange": False})
             for file in self._added(found.moved_in)
         ]
-        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
-        self._commit(transaction, [*gone, *added], optimize, note, is_last)
+        operation = committing.optimize(self.session)
+        self._commit(transaction, [*gone, *added], operation, note, is_last)
 
     def _change(
         self, gone: Sequence[Any], added: Sequence[Any], metadata: Any, note: Mapping[str, Any]
@@ -263,7 +265,7 @@ class Publisher(PublishedFiles):
 
     def _metadata(self) -> Any:
         """What this version of the source asks for; None where it is as it should be."""
-        source, target = (_metadata(one) for one in (self._source, self._snapshot))
+        source, target = (metadata_action(one) for one in (self._source, self._snapshot))
         # Until the first publish it has what CREATE TABLE LIKE gave it.
         own = target["configuration"] if self.head is not None else {}
         wanted = {
@@ -277,17 +279,11 @@ class Publisher(PublishedFiles):
         return committing.action(self.session, "metaData", wanted)
 
 
-def _metadata(snapshot: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
-    return found
-
-
 def _coming(found: Steps) -> list[str]:
     return [*found.comes, *found.moved_in]
 
 
 def mistakes_of(session: SparkSession, source: str) -> list[str]:
     """What stops a table from being published, whatever is published."""
-    return list(
-        properties.mistakes(_metadata(log.snapshot_of(session, source))["configuration"], None)
-    )
+    of_source = metadata_action(log.snapshot_of(session, source))
+    return list(properties.mistakes(of_source["configuration"], None))

@@ -18,15 +18,21 @@ from alluvium.delta import committing, footers, log, marks, tombstones
 from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
-from alluvium.delta.states import TOMBSTONE, absolute_path, absolute_vector, id_of, unique_id
+from alluvium.delta.states import (
+    FEW,
+    TOMBSTONE,
+    absolute_path,
+    absolute_vector,
+    add_files,
+    id_of,
+    only,
+    unique_id,
+)
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
 _DELTA = "org.apache.spark.sql.delta."
-# Commits that are read one by one, and paths that a filter names; of more, whole states are looked
-# at.
-FEW = 64
 
 
 def _other_tags() -> Column:
@@ -342,14 +348,8 @@ class PublishedFiles(jvm.SessionCopy):
         known = self._known[table]
         due = [path for path in paths if path not in known]
         if due:
-            if len(due) <= FEW:
-                kept = files(due).where(F.col("path").isin(due))
-            else:
-                chosen = self.session.createDataFrame([(path,) for path in due], "path string")
-                kept = files(due).join(chosen, "path", "left_semi")
-            encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
-            whole = kept.select(*self._snapshot.allFiles().toDF().columns())
+            kept = only(files(due), "path", due)
             known |= dict.fromkeys(due)
-            found = getattr(whole._jdf, "as")(encoder).collectAsList()
+            found = add_files(self.session, kept, self._snapshot).collectAsList()
             known |= {file.path(): file for file in found}
         return [known[path] for path in paths if known[path] is not None]

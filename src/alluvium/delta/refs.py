@@ -63,7 +63,7 @@ def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
 
 def ref_in(session: SparkSession, location: str) -> Ref | None:
     """What the first commit of the table in a folder notes; None where it is none, or not ours."""
-    first = Files(session).first_line(f"{location}/{dependents.LOG}/{0:020}.json")
+    first = Files(session).first_line(dependents.first_commit(location))
     info: dict[str, Any] = log.commit_info(first) if first else {}
     note = log.noted(info, marks.REF_NOTE)
     if note is None:

@@ -83,7 +83,6 @@ class Relocation(jvm.SessionCopy):
         """Make the commit; its version. Raises Delta's exceptions where others wrote meanwhile."""
         now = int(time.time() * 1000)
         self.set(committing.COMMIT_METADATA, message)
-        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
         with self.active():
             transaction = self._log.startTransaction(
                 self._none, self._jvm.scala.Option.apply(self._snapshot)
@@ -93,5 +92,5 @@ class Relocation(jvm.SessionCopy):
                 *(old.removeWithTimestamp(now, False) for old, _ in self._moves),
                 *(committing.action(self.session, "add", new) for _, new in self._moves),
             ]
-            optimize = operation.Optimize(self._seq([]), self._seq([]), False, self._none, False)
-            return int(transaction.commit(self._seq(actions), optimize))
+            operation = committing.optimize(self.session)
+            return int(transaction.commit(self._seq(actions), operation))

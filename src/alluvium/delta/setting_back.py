@@ -11,12 +11,12 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import committing, log, marks
+from alluvium.delta import committing, log, marks, pinned
 from alluvium.delta.layout_commits import fields
+from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
 from alluvium.plan.versions.properties import restored
 
-_DELTA = "org.apache.spark.sql.delta."
 _MAPPING = "delta.columnMapping.mode"
 
 
@@ -52,18 +52,11 @@ class SettingBack(jvm.SessionCopy):
 
     def missing(self) -> list[str]:
         """Files and deletion vectors that would come back, and that are gone."""
-        conf, found = self._log.newDeltaHadoopConf(), []
-        for action in self.comes:
-            paths = [action.absolutePath(self._log)]
-            vector = action.deletionVector()
-            if vector is not None and vector.isOnDisk():
-                paths.append(vector.absolutePath(self._log.dataPath()))
-            found += [str(one) for one in paths if not one.getFileSystem(conf).exists(one)]
-        return found
+        return pinned.gone(self.session, pinned.paths(self._log, self.comes))
 
     def mistakes(self) -> list[str]:
         """Why the table cannot go back to that version; empty where it can."""
-        now, then = (_properties(one) for one in (self._now, self._then))
+        now, then = (metadata_action(one)["configuration"] for one in (self._now, self._then))
         before, after = (one.get(_MAPPING, "none") for one in (then, now))
         found = []
         if before != after:
@@ -116,9 +109,7 @@ class SettingBack(jvm.SessionCopy):
 
         How the table is kept, its retention for one, stays as it is now.
         """
-        now, then = (
-            json.loads(one.metadata().json())["metaData"] for one in (self._now, self._then)
-        )
+        now, then = (metadata_action(one) for one in (self._now, self._then))
         properties = restored(then["configuration"], now["configuration"])
         wanted = {**then, "configuration": properties}
         if wanted == now:
@@ -130,10 +121,8 @@ class SettingBack(jvm.SessionCopy):
         frames = (DataFrame(state.allFiles().toDF(), self.session) for state in (one, other))
         named, others = (frame.withColumn("__vector", _vector()) for frame in frames)
         left = named.join(others, ["path", "__vector"], "left_anti")
-        encoder = self._object(_DELTA + "implicits.package$").addFileEncoder()
-        whole = left.select(*one.allFiles().toDF().columns())
         with self.active():
-            return list(getattr(whole._jdf, "as")(encoder).collectAsList())
+            return list(add_files(self.session, left, one).collectAsList())
 
     def _progress(self) -> dict[str, int]:
         """The `txn` actions that are not as they were; -1 for one that was not there."""
@@ -147,11 +136,6 @@ class SettingBack(jvm.SessionCopy):
             # What is left out for good stays left out.
             if then.get(app, -1) != now[app] and not app.startswith(marks.SKIPPED)
         }
-
-
-def _properties(snapshot: Any) -> dict[str, str]:
-    found: dict[str, str] = json.loads(snapshot.metadata().json())["metaData"]["configuration"]
-    return found
 
 
 def _vector() -> Column:

@@ -27,8 +27,9 @@ from alluvium.plan.versions.steps import Entry, Move
 
 _DELTA = "org.apache.spark.sql.delta."
 TOMBSTONE = "_deleted"
-# Paths that a filter names; more are joined.
-_FEW = 64
+# So many files a filter names, and so many commits are read one by one; of more, whole tables are
+# looked at.
+FEW = 64
 _VECTOR = (
     "struct<storageType:string, pathOrInlineDv:string, offset:int, sizeInBytes:int,"
     " cardinality:bigint>"
@@ -94,7 +95,7 @@ class State:
 
     def largest_id(self) -> int | None:
         """The largest id that a column ever had; None where columns have none."""
-        found = json.loads(self.snapshot.metadata().json())["metaData"]["configuration"]
+        found = metadata_action(self.snapshot)["configuration"]
         number = found.get("delta.columnMapping.maxColumnId")
         return None if number is None else int(number)
 
@@ -158,28 +159,10 @@ class State:
             rows = rows.where(f"not coalesce({quoted(TOMBSTONE)}, false)")
         return rows.select(*map(quoted, self.schema.names))
 
-    def missing(self, names: Sequence[str]) -> list[str]:
-        """Those of the files that are gone, and deletion vectors of theirs."""
-        conf, found = self._log.newDeltaHadoopConf(), []
-        for action in self._actions(names):
-            paths = [action.absolutePath(self._log)]
-            vector = action.deletionVector()
-            if vector is not None and vector.isOnDisk():
-                paths.append(vector.absolutePath(self._log.dataPath()))
-            found += [str(one) for one in paths if not one.getFileSystem(conf).exists(one)]
-        return found
-
     def _actions(self, names: Sequence[str] | None) -> Any:
         """AddFile actions, a Java list."""
-        files = self.files
-        if names is not None and len(names) <= _FEW:
-            files = files.where(F.col("name").isin(list(names)))
-        elif names is not None:
-            chosen = self.session.createDataFrame([(name,) for name in names], "name string")
-            files = files.join(chosen, "name", "left_semi")
-        encoder = jvm.scala_object(self.session, _DELTA + "implicits.package$").addFileEncoder()
-        whole = files.select(*self.snapshot.allFiles().toDF().columns())
-        return getattr(whole._jdf, "as")(encoder).collectAsList()
+        files = self.files if names is None else only(self.files, "name", names)
+        return add_files(self.session, files, self.snapshot).collectAsList()
 
     def moves(self, after: int = -1) -> list[Move]:
         """What compactions did after a version and up to this one, in their order.
@@ -222,9 +205,33 @@ class State:
                     self._log,
                     {k: v for k, v in file.deletionVector.asDict().items() if v is not None},
                 )
-            path = _plain(absolute_path(self.session, self.root, file.path))
+            path = plain_text(absolute_path(self.session, self.root, file.path))
             found[path] = "" if written is None else re.sub("^p.*/", "p", id_of(written))
         return found
+
+
+def metadata_action(snapshot: Any) -> dict[str, Any]:
+    """The `metaData` action of a version, as its line of the log has it."""
+    found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
+    return found
+
+
+def add_files(session: SparkSession, files: DataFrame, snapshot: Any) -> Any:
+    """Rows of files as a Java Dataset of AddFile actions; further columns are left out.
+
+    snapshot: of any table, whose files have the columns that an action has.
+    """
+    encoder = jvm.scala_object(session, _DELTA + "implicits.package$")
+    whole = files.select(*snapshot.allFiles().toDF().columns())
+    return getattr(whole._jdf, "as")(encoder.addFileEncoder())
+
+
+def only(files: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
+    """Those of some files that have one of these names in a column."""
+    if len(names) <= FEW:
+        return files.where(F.col(column).isin(list(names)))
+    chosen = files.sparkSession.createDataFrame([(name,) for name in names], f"{column} string")
+    return files.join(chosen, column, "left_semi")
 
 
 def absolute_path(session: SparkSession, root: str, path: str) -> str:
@@ -264,7 +271,8 @@ def plain(path: Column) -> Column:
     return F.regexp_replace(path, "^file:/+", "file:/")
 
 
-def _plain(path: str) -> str:
+def plain_text(path: str) -> str:
+    """`plain` of a text."""
     return re.sub("^file:/+", "file:/", path)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.dependents import relation
 from alluvium.engine import jvm
-from alluvium.names import in_catalog, literal, quoted
+from alluvium.names import in_catalog, literal
 
 _TYPES = "org.apache.spark.sql.catalyst.catalog.CatalogTableType"
 _PLACE_OF_TYPE = 1  # in Spark's case class CatalogTable
@@ -53,7 +54,7 @@ def look(session: SparkSession, location: str) -> Unregistered | None:
     fs = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
     if not fs.exists(java.org.apache.hadoop.fs.Path(path, "_delta_log")):
         return None
-    table = f"delta.{quoted(location)}"
+    table = relation(location)
     table_id, transactions = log.state(session, table)
     version = log.version(session, table)
     if version < 0:

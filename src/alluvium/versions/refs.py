@@ -120,8 +120,6 @@ def clone(
     message: str | None = None,
     *,
     schema: str,
-    kind: str = "clone",
-    name: str | None = None,
     dry_run: bool = False,
 ) -> Made:
     """Make a table that shows a version of another one, and from then on goes its own way.
@@ -131,8 +129,6 @@ def clone(
     Args:
         to: the new table, `name` or `schema.name`.
         schema: of a `to` without one.
-        kind: `clone` or `branch`.
-        name: by which people know it; `to` if not given.
 
     Raises:
         ValueError: there is such a table, the name is none, or files of that version are gone.
@@ -147,7 +143,7 @@ def clone(
         raise ValueError(f"there is no schema {in_schema}; accepted: one that is there")
     if session.catalog.tableExists(table):
         raise ValueError(f"{table} is there already; accepted: a name that nothing has")
-    made = _Making(session, point, kind, name or f"{in_schema}.{table_name}", message)
+    made = _Making(session, point, "clone", f"{in_schema}.{table_name}", message)
     location = unregistered.default_folder(session, in_schema, table_name)
     if Files(session).names(location):
         raise ValueError(
@@ -178,11 +174,8 @@ class _Making(jvm.SessionCopy):
         self, session: SparkSession, point: Point, kind: str, name: str, message: str | None
     ) -> None:
         super().__init__(session)
-        table_log = log.delta_log(session, point.table)
-        self._snapshot = table_log.update(False, self._none, self._none)
-        if point.version is not None and point.version != self._snapshot.version():
-            self._snapshot = table_log.getSnapshotAt(point.version, self._none, self._none, False)
-        self.folder = log.qualified(table_log)
+        self._snapshot = log.snapshot_of(session, point.table, point.version)
+        self.folder = log.qualified(self._snapshot.deltaLog())
         author = str(session.sparkContext.sparkUser())
         version = int(self._snapshot.version())
         self._point = replace(point, version=version)

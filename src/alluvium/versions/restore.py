@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium.delta import committing, log, marks
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of, is_held, is_undone
@@ -156,12 +156,10 @@ def mark(session: SparkSession, subject: Subject, batch: int, skip: bool, dry_ru
     """
     marked = _marked(session, subject, batch, skip)
     if marked and not dry_run:
-        log.commit_transactions(session, subject.table, marked, until=_FAR)
+        log.commit_transactions(
+            session, subject.table, marked, until=committing.NEVER_FORGOTTEN / 1000
+        )
     return bool(marked)
-
-
-# Year 9999, in seconds since 1970.
-_FAR = 253_402_300_799.0
 
 
 def _marked(

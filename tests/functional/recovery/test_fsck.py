@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from functional.recovery.damage import Copy, Kept, commit, cut, edit, narrow
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    return Kept(spark, tmp_path_factory.mktemp("kept"))
-
-
-@pytest.fixture
-def copy(kept: Kept, tmp_path: Path) -> Copy:
-    return Copy(kept.spark, kept.place, tmp_path)
 
 
 def test_a_sound_table(copy: Copy, kept: Kept) -> None:

@@ -7,21 +7,10 @@ from pathlib import Path
 
 import pytest
 from functional.recovery.damage import Copy, Kept, checkpoint, commit, cut
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
 Damage = Callable[[Copy], object]
-
-
-@pytest.fixture(scope="module")
-def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    return Kept(spark, tmp_path_factory.mktemp("kept"))
-
-
-@pytest.fixture
-def copy(kept: Kept, tmp_path: Path) -> Copy:
-    return Copy(kept.spark, kept.place, tmp_path)
 
 
 def added(copy: Copy, version: int) -> Path:

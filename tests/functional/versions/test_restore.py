@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from functional.versions.kept import Kept, rows_of
 from pyspark.sql import SparkSession
@@ -42,8 +44,8 @@ class Feed(Kept):
     def publish(self) -> None:
         publish(self.spark, self.name, self.shown.table, None, {}, {})
 
-    def back(self, **how: object) -> Restored:
-        return restore(self.spark, self.subject, [self.shown], **how)  # type: ignore[arg-type]
+    def back(self, **how: Any) -> Restored:
+        return restore(self.spark, self.subject, [self.shown], **how)
 
     @property
     def merged(self) -> int | None:

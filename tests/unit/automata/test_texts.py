@@ -4,6 +4,7 @@ import itertools
 import random
 import re
 import time
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,8 +17,8 @@ from alluvium.plan.automata import Index, summarize
 BUDGETS = st.integers(0, 400)
 
 
-def of(values: object, budget: int = 1024) -> Index:
-    index = summarize(values, budget)  # type: ignore[arg-type]
+def of(values: Any, budget: int = 1024) -> Index:
+    index = summarize(values, budget)
     assert index is not None
     assert index.text is not None
     return index

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from dbt_common.exceptions import DbtDatabaseError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +35,21 @@ def spark_errors(sql: str = "", start: int = 0) -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         raise DbtDatabaseError(told.message(error, sql, start)) from error
+
+
+@contextmanager
+def mistakes(who: str) -> Iterator[None]:
+    """Let what cannot be done pass as dbt's error, with who says so; and Spark's errors.
+
+    The library raises ValueError for a mistake, RuntimeError where somebody else was faster.
+    """
+    try:
+        with spark_errors():
+            yield
+    except DbtRuntimeError:
+        raise
+    except (ValueError, RuntimeError) as error:
+        raise DbtRuntimeError(f"{who}: {error}") from error
 
 
 @dataclass(frozen=True)

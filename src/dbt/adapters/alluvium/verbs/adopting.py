@@ -12,7 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.publish.adopt import Adoption, adopt
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 _SUFFIX = "_wap"
@@ -41,11 +41,8 @@ class Adopting(SessionAdapter):
             model=unique_id,
             candidate_model=f"model.{node.package_name}.{candidate}",
         )
-        try:
-            with spark_errors():
-                done = adopt(self._handle.session, adoption, dry_run=dry_run)
-        except ValueError as error:
-            raise DbtRuntimeError(f"alluvium.adopt: {error}") from error
+        with mistakes("alluvium.adopt"):
+            done = adopt(self._handle.session, adoption, dry_run=dry_run)
         verb = "would move" if dry_run else "moved"
         lines = [f"{node.name}: {verb} {one}" for one in done]
         lines = lines or [f"{node.name}: is adopted, and nothing is left to move"]

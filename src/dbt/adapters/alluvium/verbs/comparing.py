@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.base import available
-from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.names import bare
 from alluvium.versions.diff_lines import lines
 from alluvium.versions.points import Point
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 
@@ -36,13 +35,10 @@ class Comparing(Versioning):
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the query
         node = self.nodes[unique_id]
-        try:
-            with spark_errors():
-                old, new = self._point(unique_id, before), self._point(unique_id, after)
-                key = _key_of(node, self.nodes)
-                return list(lines(self._handle.session, node.name, old, new, key, limit))
-        except ValueError as error:
-            raise DbtRuntimeError(f"alluvium.diff: {error}") from error
+        with mistakes("alluvium.diff"):
+            old, new = self._point(unique_id, before), self._point(unique_id, after)
+            key = _key_of(node, self.nodes)
+            return list(lines(self._handle.session, node.name, old, new, key, limit))
 
     def _point(self, unique_id: str, given: Mapping[str, Any] | int | None) -> Point:
         point = {"version": given} if isinstance(given, int) else given

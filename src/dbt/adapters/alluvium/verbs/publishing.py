@@ -20,7 +20,7 @@ from alluvium.delta.log import TableVersion
 from alluvium.publish import publish
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
-from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.handle import mistakes, spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -169,7 +169,7 @@ class Publishing(SessionAdapter):
                 "tests": len(tests),
                 "invocation": get_invocation_id(),
             }
-            try:
+            with mistakes(node.name):
                 done = publish.publish(
                     self._handle.session,
                     source,
@@ -180,8 +180,6 @@ class Publishing(SessionAdapter):
                     hides=keeps_tombstones(candidate),
                     table_id=version.table_id,
                 )
-            except (ValueError, RuntimeError) as error:
-                raise DbtRuntimeError(f"{node.name}: {error}") from error
         response = PublishResponse(
             _message=f"OK version {done.source_version:,}",
             code="OK",
@@ -215,26 +213,23 @@ class Publishing(SessionAdapter):
         source, target = self._candidates[candidate.unique_id], self.table_of(node)
         _refuse_others(existing, target)
         note = {"candidate": candidate.unique_id, "invocation": get_invocation_id()}
-        with spark_errors():
+        with mistakes("alluvium.publish"):
             if self._version(source) is None:
-                raise DbtRuntimeError(
-                    f"alluvium.publish: there is no Delta table {source} to publish; accepted: to"
-                    f" build {candidate.name} first"
+                raise ValueError(
+                    f"there is no Delta table {source} to publish; accepted: to build"
+                    f" {candidate.name} first"
                 )
-            try:
-                done = publish.publish(
-                    self._handle.session,
-                    source,
-                    target,
-                    None,
-                    {**note, "tests": 0, "untested": True},
-                    audit.own_properties(node),
-                    hides=keeps_tombstones(candidate),
-                    ends_hold=True,
-                    dry_run=dry_run,
-                )
-            except (ValueError, RuntimeError) as error:
-                raise DbtRuntimeError(f"alluvium.publish: {error}") from error
+            done = publish.publish(
+                self._handle.session,
+                source,
+                target,
+                None,
+                {**note, "tests": 0, "untested": True},
+                audit.own_properties(node),
+                hides=keeps_tombstones(candidate),
+                ends_hold=True,
+                dry_run=dry_run,
+            )
         return done.line(node.name, candidate.name, tests=0)
 
     @available.parse(lambda *a, **k: "")
@@ -254,19 +249,16 @@ class Publishing(SessionAdapter):
         node = self.nodes[unique_id]
         self._may_publish(node, "alluvium.checkout")
         candidate = audit.candidate_of(node, self.nodes)
-        try:
-            with spark_errors():
-                moved = publish.checkout(
-                    self._handle.session,
-                    self.table_of(candidate),
-                    self.table_of(node),
-                    version,
-                    hold=hold,
-                    hides=keeps_tombstones(candidate),
-                    dry_run=dry_run,
-                )
-        except (ValueError, RuntimeError) as error:
-            raise DbtRuntimeError(f"alluvium.checkout: {error}") from error
+        with mistakes("alluvium.checkout"):
+            moved = publish.checkout(
+                self._handle.session,
+                self.table_of(candidate),
+                self.table_of(node),
+                version,
+                hold=hold,
+                hides=keeps_tombstones(candidate),
+                dry_run=dry_run,
+            )
         does = "would show" if dry_run else "shows"
         files = f"{counted(moved.files_added, 'file')} in, {moved.files_removed:,} out"
         then = (
@@ -291,7 +283,7 @@ class Publishing(SessionAdapter):
         is_first = publish.head(self._handle.session, target) is None
         if not is_first or theirs is None or _partial() is not None:
             return self._not_published(node, candidate, deferred, target, why)
-        try:
+        with mistakes(f"{node.name}: nothing is published yet, and {why}"):
             done = publish.take_over(
                 self._handle.session,
                 deferred,
@@ -301,10 +293,6 @@ class Publishing(SessionAdapter):
                 audit.own_properties(node),
                 hides=keeps_tombstones(candidate),
             )
-        except (ValueError, RuntimeError) as error:
-            raise DbtRuntimeError(
-                f"{node.name}: nothing is published yet, and {why}: {error}"
-            ) from error
         response = PublishResponse(
             _message=f"OK version {done.source_version:,}",
             code="OK",

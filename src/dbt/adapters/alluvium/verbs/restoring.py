@@ -13,7 +13,7 @@ from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.handle import mistakes, spark_errors
 from dbt.adapters.alluvium.relation import keeps_tombstones
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -55,34 +55,29 @@ class Restoring(Publishing):
             )
         session = self._handle.session
         subject = Subject(self.table_of(node), node.unique_id, node.name)
-        try:
-            with spark_errors():
-                if self._version(subject.table) is None:
-                    raise ValueError(
-                        f"there is no Delta table {subject.table}; accepted: a model whose Delta"
-                        " table was built"
-                    )
-                if batch is not None:
-                    changed = restore.mark(session, subject, batch, bool(skip), dry_run)
-                    return [_marked(node.name, batch, bool(skip), changed, dry_run)]
-                done = restore.restore(
-                    session,
-                    subject,
-                    [
-                        Shown(self.table_of(one), one.name, keeps_tombstones(node))
-                        for one, candidate in audit.candidates(self.nodes)
-                        if candidate.unique_id == node.unique_id
-                    ],
-                    version=version,
-                    before_batch=before_batch,
-                    including=including,
-                    skip=skip,
-                    dry_run=dry_run,
+        with mistakes(f"alluvium.restore: {node.name}"):
+            if self._version(subject.table) is None:
+                raise ValueError(
+                    f"there is no Delta table {subject.table}; accepted: a model whose Delta"
+                    " table was built"
                 )
-        except (ValueError, RuntimeError) as error:
-            if isinstance(error, DbtRuntimeError):
-                raise
-            raise DbtRuntimeError(f"alluvium.restore: {node.name}: {error}") from error
+            if batch is not None:
+                changed = restore.mark(session, subject, batch, bool(skip), dry_run)
+                return [_marked(node.name, batch, bool(skip), changed, dry_run)]
+            done = restore.restore(
+                session,
+                subject,
+                [
+                    Shown(self.table_of(one), one.name, keeps_tombstones(node))
+                    for one, candidate in audit.candidates(self.nodes)
+                    if candidate.unique_id == node.unique_id
+                ],
+                version=version,
+                before_batch=before_batch,
+                including=including,
+                skip=skip,
+                dry_run=dry_run,
+            )
         return _lines(node.name, done, bool(skip), dry_run)
 
     @available.parse_list

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -15,22 +14,12 @@ from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, catalog, live
-from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.handle import mistakes, spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 # Dependents that a message names.
 _NAMED = 5
-
-
-@contextmanager
-def _mistakes(who: str) -> Iterator[None]:
-    """What was asked for cannot be done: as dbt tells it, with who says so."""
-    try:
-        with spark_errors():
-            yield
-    except ValueError as error:
-        raise DbtRuntimeError(f"{who}: {error}") from error
 
 
 class Versioning(Publishing):
@@ -51,7 +40,7 @@ class Versioning(Publishing):
             DbtRuntimeError: There is no such version, or there is such a tag; nothing was changed.
         """
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
-        with _mistakes("alluvium.tag"):
+        with mistakes("alluvium.tag"):
             found = self.point_of(unique_id, point)
             made = refs.tag(self._handle.session, found, name, message, dry_run=dry_run)
         does = "would name" if dry_run else "names"
@@ -69,7 +58,7 @@ class Versioning(Publishing):
         """
         self._handle.cursor()
         node = self.nodes[unique_id]
-        with _mistakes("alluvium.untag"):
+        with mistakes("alluvium.untag"):
             table = self.asked(unique_id).name
             was = refs.untag(self._handle.session, table, name, dry_run=dry_run)
         does = "would be" if dry_run else "is"
@@ -95,7 +84,7 @@ class Versioning(Publishing):
         """
         self._handle.cursor()
         node = self.nodes[unique_id]
-        with _mistakes("alluvium.clone"):
+        with mistakes("alluvium.clone"):
             found = self.point_of(unique_id, point)
             made = refs.clone(
                 self._handle.session, found, to, message, schema=str(node.schema), dry_run=dry_run
@@ -146,7 +135,7 @@ class Versioning(Publishing):
             and self.table_of(one).lower() == rendered.lower()
         ]
         session = self._handle.session
-        with _mistakes("alluvium.at"):
+        with mistakes("alluvium.at"):
             table = self.asked(found[0]) if found else Table(rendered, str(relation.identifier))
             point = resolve(session, table, **given)
             if point.table == table.name:
@@ -199,7 +188,7 @@ class Versioning(Publishing):
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the vacuum
         table = relation.stored.render()
         session = self._handle.session
-        with _mistakes(f"alluvium.vacuum of {table}"):
+        with mistakes(f"alluvium.vacuum of {table}"):
             folder = log.qualified(log.delta_log(session, table))
             tables = [
                 Dependent("clone", one.name, one.location)
@@ -222,7 +211,7 @@ class Versioning(Publishing):
     def _check_droppable(self, relation: BaseRelation) -> None:
         session = self._handle.session
         who = f"{relation.render()} is not dropped"
-        with _mistakes(who):
+        with mistakes(who):
             found = catalog.table(session, str(relation.schema), str(relation.identifier))
             # An external table leaves its files.
             if found is None or not (found.is_managed and found.provider == "delta"):
