@@ -24,6 +24,7 @@ def test_names() -> None:
         "ACTIONS_KEPT": "alluvium.actions",
         "LAYOUT_TAG": "alluvium.layout",
         "PUBLISHED_TAG": "alluvium.published",
+        "AUTOMATA_TAG": "alluvium.automata",
         "MERGE_FIGURES": "alluvium_merge",
         "COMPACTION_FIGURES": "alluvium_compaction",
         "ACTIONS_SEEN": "alluvium_seen",
