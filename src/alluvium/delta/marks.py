@@ -42,8 +42,8 @@ LAYOUT_TAG = "alluvium.layout"
 # hides tombstones beside; `label`, of the source's tags and statistics. Read by
 # `delta.published_files`.
 PUBLISHED_TAG = "alluvium.published"
-# JSON: by physical name of a column, which values the file may hold. Read by `engine/Automata.java`;
-# its text by `plan.automata.tags`.
+# JSON: by physical name of a column, which values the file may hold. Read by
+# `engine/Automata.java`; its text by `plan.automata.tags`.
 AUTOMATA_TAG = "alluvium.automata"
 
 # Keys of a commit's `userMetadata`, which is a JSON object.
