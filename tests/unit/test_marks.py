@@ -21,6 +21,8 @@ def test_names() -> None:
         "BACKOFF": "alluvium.pause",
         "PUBLISHED": "alluvium/published/",
         "HOLD": "alluvium/hold",
+        "BRANCH": "alluvium/branch/",
+        "BRANCH_MERGED": "alluvium/merged/",
         "ACTIONS_KEPT": "alluvium.actions",
         "LAYOUT_TAG": "alluvium.layout",
         "PUBLISHED_TAG": "alluvium.published",
@@ -34,6 +36,7 @@ def test_names() -> None:
         "RESTORE_NOTE": "alluvium_restored",
         "PURGE_NOTE": "alluvium_purge",
         "SKIPPED": "alluvium/skip/",
+        "BRANCH_MERGE": "alluvium_branch_merge",
     }
 
 

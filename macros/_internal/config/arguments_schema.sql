@@ -10,10 +10,13 @@
   } -%}
   {%- set one_point = {'anyOf': [{'type': ['integer', 'null'], 'minimum': 0}, alluvium._mapping_schema(point)],
                        'accepted': 'a version, or {tag: x}, {timestamp: 2024-01-31} or {batch: 17}'} -%}
+  {%- set branch = dict(of.text, type=['string', 'null'], accepted='the name of a branch') -%}
   {%- set message = dict(of.text, type=['string', 'null']) -%}
   {{ return({
       'operation': {
           'adopt': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
+          'branch': alluvium._mapping_schema(
+              {'name': branch, 'models': of.models, 'timestamp': point.timestamp, 'dry_run': of.flag}, ['name', 'models']),
           'checkout': alluvium._mapping_schema({
               'model': of.model,
               'version': dict(of.natural, type=['integer', 'null'], accepted='a version of the candidate, a whole number'),
@@ -25,6 +28,7 @@
                    dry_run=of.flag), ['model', 'to']),
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
           'diff': alluvium._mapping_schema({'model': of.model, 'from': one_point, 'to': one_point, 'limit': of.positive}, ['model', 'from']),
+          'discard': alluvium._mapping_schema({'name': branch, 'dry_run': of.flag}, ['name']),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
           'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),
@@ -34,6 +38,7 @@
               'since': dict(of.moment, type=['moment', 'null']),
               'show': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
           }, ['model']),
+          'merge': alluvium._mapping_schema({'name': branch, 'models': of.models, 'dry_run': of.flag}, ['name', 'models']),
           'publish': alluvium._mapping_schema({'model': of.model, 'untested': of.flag, 'dry_run': of.flag}, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
           'recover': alluvium._mapping_schema({'models': of.models, 'dry_run': of.flag}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -35,6 +35,8 @@ _VACUUMS = f"{HIDDEN}/vacuums"
 LOG = "_delta_log"
 # What is noted, and is not there after so long, will not come: who noted it was killed.
 _DEAD_AFTER = timedelta(days=1)
+# Dependents that a message names.
+_SHOWN = 5
 _ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.-]*:/)"
 
 
@@ -220,6 +222,27 @@ def needed(session: SparkSession, dependent: Dependent, folder: str) -> DataFram
             f"{dependent} in {dependent.location} cannot be read, so it is not known what it needs:"
             f" {causes.explain(error).text}"
         ) from error
+
+
+def needing(session: SparkSession, folder: str, going: Container[str] = ()) -> list[Dependent]:
+    """Those that need files of a folder, and those inside it: what a drop of it would break.
+
+    going: the folders of what is dropped too.
+
+    Raises:
+        ValueError: it is not known of one.
+    """
+    return [
+        one
+        for one in living(session, folder)
+        if one.location not in going
+        and (one.kind == "tag" or not needed(session, one, folder).isEmpty())
+    ]
+
+
+def named(found: Sequence[Dependent]) -> str:
+    """The first ones, for a message."""
+    return ", ".join(map(str, found[:_SHOWN])) + (", …" if found[_SHOWN:] else "")
 
 
 def _named(session: SparkSession, actions: Any) -> DataFrame:

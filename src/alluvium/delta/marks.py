@@ -25,6 +25,12 @@ PUBLISHED = "alluvium/published/"
 # 1 where a published table stays at the version that a person chose, 0 where publishes move it.
 # Read by `delta.heads`.
 HOLD = "alluvium/hold"
+# Before the id of a table: the version of it that a table of a branch began as. Read by
+# `versions.branches`.
+BRANCH = "alluvium/branch/"
+# Before the id of a branch's table: the newest version of it that was merged into this table. Read
+# by `versions.merging`.
+BRANCH_MERGED = "alluvium/merged/"
 # The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
 # appends. Read by Delta.
 ACTIONS_KEPT = "alluvium.actions"
@@ -68,3 +74,5 @@ REF_NOTE = "alluvium_ref"
 RESTORE_NOTE = "alluvium_restored"
 # Of a delete of what must not come back: the operation. Read by `versions.restore`.
 PURGE_NOTE = "alluvium_purge"
+# A merge of a branch: its name, and how many rows came of it. Read by people, in the log.
+BRANCH_MERGE = "alluvium_branch_merge"

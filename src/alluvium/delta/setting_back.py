@@ -133,8 +133,8 @@ class SettingBack(jvm.SessionCopy):
         return {
             app: then.get(app, -1)
             for app in now
-            # What is left out for good stays left out.
-            if then.get(app, -1) != now[app] and not app.startswith(marks.SKIPPED)
+            # What is left out for good stays left out, and a branch stays one.
+            if then.get(app, -1) != now[app] and not app.startswith((marks.SKIPPED, marks.BRANCH))
         }
 
 

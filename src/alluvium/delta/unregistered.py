@@ -108,8 +108,18 @@ def manage(session: SparkSession, name: str) -> None:
     for place, value in enumerate(fields):
         array[place] = value
     [constructor] = entry.getClass().getConstructors()
-    external = catalog.externalCatalog()
-    found = entry.identifier()
-    external.dropTable(found.database().get(), found.table(), True, False)
-    external.createTable(constructor.newInstance(array), False)
+    unregister(session, name)
+    catalog.externalCatalog().createTable(constructor.newInstance(array), False)
     session.catalog.refreshTable(name)
+
+
+def unregister(session: SparkSession, name: str) -> None:
+    """Take a table out of the catalog, and leave its files alone.
+
+    name: quoted, with its schema.
+    """
+    state = session._jsparkSession.sessionState()
+    found = state.sqlParser().parseTableIdentifier(name)
+    state.catalog().externalCatalog().dropTable(
+        found.database().get(), in_catalog(found.table()), True, False
+    )

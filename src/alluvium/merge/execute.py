@@ -27,6 +27,8 @@ class Statement:
     at: version that the target must still have: what the batch was computed from, or what was
         verified; None for any.
     table_id: of the table that it was planned for; the present one's if not given.
+    key: of `marks`, under which the commit's metadata has the figures.
+    noted: name and number of a `txn` that the commit records, of what is no batch.
     """
 
     sql: str
@@ -35,6 +37,8 @@ class Statement:
     prune: str | None = None
     at: int | None = None
     table_id: str | None = None
+    key: str = marks.MERGE_FIGURES
+    noted: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,9 @@ class DeltaTable:
             nonlocal kept
             kept = looked_at
             figures = {**statement.figures, **looked_at.figures(), "table": table_id}
-            return json.dumps({marks.MERGE_FIGURES: figures}, sort_keys=True)
+            return json.dumps({statement.key: figures}, sort_keys=True)
 
-        recorded = None
+        recorded = statement.noted
         if statement.through is not None:
             recorded = (progress.app_id(self.model, table_id), statement.through)
         refused = None

@@ -48,18 +48,32 @@ def has_begun(session: SparkSession, table: str) -> bool:
 def copy(session: SparkSession, source: str, target: str) -> int:
     """Carry the progress of `source` to its clone `target`; returns how many models had any.
 
-    A clone starts with an empty list of transactions and an id of its own. It gets the progress of
-    the version that it is a clone of: the source may have merged more, or been rebuilt, since.
+    It is that of the version that it is a clone of: the source may have merged more, or been
+    rebuilt, since.
     """
     cloned = log.last_commit(session, target).get("operationParameters", {}).get("sourceVersion")
     if cloned is None:
         return 0  # another writer was here first
-    source_id, versions = log.state(session, source, int(cloned))
     target_id = log.table_id(session, target)
+    carried = of_clone(session, source, int(cloned), target_id)
+    if carried:
+        log.commit_transactions(session, target, carried)
+    # The id of a table ends what a model has of it, and nothing else that is carried.
+    return sum(app.endswith(f"/{target_id}") for app in carried)
+
+
+def of_clone(session: SparkSession, source: str, version: int, table_id: str) -> dict[str, int]:
+    """The `txn` actions that a clone with this id needs to go on as `source` would.
+
+    A clone starts with an empty list of transactions and an id of its own.
+
+    version: of the source.
+    """
+    source_id, versions = log.state(session, source, version)
     suffix = f"/{source_id}"
     carried = {
-        app.removesuffix(suffix) + f"/{target_id}": version
-        for app, version in versions.items()
+        app.removesuffix(suffix) + f"/{table_id}": number
+        for app, number in versions.items()
         if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix)
     }
     # The clone's fragments are sorted by the cuts of the source's Z-order. What the source leaves
@@ -69,6 +83,4 @@ def copy(session: SparkSession, source: str, target: str) -> int:
         for app, one in versions.items()
         if app.partition(":")[0] == marks.ZORDER_CUTS or app.startswith(marks.SKIPPED)
     }
-    if carried or kept:
-        log.commit_transactions(session, target, carried | kept)
-    return len(carried)
+    return carried | kept

@@ -105,11 +105,7 @@ def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False
             f"{table} has no tag {name!r}; accepted: {accepted}{did_you_mean(name, found)}"
         )
     if not dry_run:
-        location = found[name].location
-        snapshot = log.snapshot_of(session, dependents.relation(location))
-        folders = dependents.roots(session, snapshot)
-        Files(session).delete(location)
-        dependents.forget(session, Dependent("tag", name, location), [folder, *folders])
+        drop(session, found[name], folder)
     return found[name]
 
 
@@ -161,6 +157,32 @@ def clone(
         unregistered.manage(session, table)
 
     return made.make(location, clone, undo, dry_run)
+
+
+def clone_for(session: SparkSession, branch: str, point: Point, location: str) -> Made:
+    """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
+
+    Raises:
+        ValueError: files of that version are gone. Nothing was left behind.
+    """
+    made = _Making(session, point, "branch", branch, None)
+    return made.make(
+        location,
+        lambda: made.clone(dependents.relation(location)),
+        lambda: Files(session).delete(location),
+        False,
+    )
+
+
+def drop(session: SparkSession, one: Ref, *of: str) -> None:
+    """Delete the folder of a tag, or of a table of a branch, and its entries in registers.
+
+    of: folders in whose registers it stands, beside those of its files.
+    """
+    snapshot = log.snapshot_of(session, dependents.relation(one.location))
+    folders = dependents.roots(session, snapshot)
+    Files(session).delete(one.location)
+    dependents.forget(session, Dependent(one.kind, one.name, one.location), [*of, *folders])
 
 
 class _Making(jvm.SessionCopy):

@@ -52,7 +52,11 @@ models:
 def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(tmp_path_factory.mktemp("publish"), home, SCHEMA)
     target = {"type": "alluvium", "schema": SCHEMA, "home": str(home), "threads": 2}
-    outputs = {"t": target, "dev": {**target, "schema": f"{SCHEMA}_dev"}}
+    outputs = {
+        "t": target,
+        "dev": {**target, "schema": f"{SCHEMA}_dev"},
+        "fix": {**target, "schema": f"{SCHEMA}__fix"},
+    }
     project.write(
         {
             "dbt_project.yml": yaml.safe_dump(
@@ -227,6 +231,54 @@ def test_head_goes_to_any_version(project: Project) -> None:
     assert project.said("has no version 999; its newest one is")
     assert not checkout(version="one")
     assert project.said('version is "one"; accepted: a version of the candidate, a whole number')
+
+
+def test_a_branch(project: Project) -> None:
+    """Builds go on beside the tables; what changed there is merged into them, or discarded."""
+    before = seen(project)
+    both = "{name: fix, models: [animals_wap, animals], dry_run: %s}"
+    run(project, "branch", both % "true")
+    assert len(project.said("would show version")) == 2
+    assert not project.session.catalog.databaseExists(f"{SCHEMA}__fix")
+
+    def refused(operation: str, args: str, said: str) -> None:
+        assert not project.try_dbt("run-operation", f"alluvium.{operation}", "--args", args).success
+        assert project.said(said)
+
+    refused("branch", "{name: Fix, models: animals_wap}", "name is 'Fix'; accepted: lower-case")
+    refused("branch", "{name: fix, models: names}", "names is materialized as view: a build on the")
+    refused("branch", "{name: fix, models: animals}", "models: [animals_wap, animals]")
+    refused("discard", "{name: fix}", f"there is no branch fix of {SCHEMA}; accepted: the name")
+    run(project, "branch", both % "false")
+    assert project.said(f"a target with `schema: {SCHEMA}__fix` builds on it")
+
+    on_it = ["-s", "animals_wap+", "--target", "fix"]
+    project.dbt("build", *on_it, *events("(2, 'bat', 11, 'u')", "(4, 'dog', 12, 'c')"))
+    assert project.said("animals: 4 tests passed → version")
+    shown = project.sql("select id, name from {s}__fix.animals")
+    on_branch = dict(zip(shown["id"], shown["name"], strict=True))
+    assert on_branch == {**before, 2: "bat", 4: "dog"}
+    assert seen(project) == before
+    project.dbt("build", "-s", "animals_wap+", *events("(1, 'elk', 13, 'u')"))
+    merge = "{name: fix, models: animals_wap, dry_run: %s}"
+    took = "{} 2 rows of fix (1 added, 1 changed, 0 removed); animals_wap has changed since fix"
+    run(project, "merge", merge % "true")
+    assert project.said(took.format("would take over"))
+    assert seen(project) == {**before, 1: "elk"}
+    run(project, "merge", merge % "false")
+    assert project.said(took.format("took over"))
+    project.dbt("build", "-s", "animals_wap+", *events("(1, 'elk', 13, 'u')"))
+    assert seen(project) == {**on_branch, 1: "elk"}
+
+    # Both change one row, each in its own way.
+    project.dbt("build", *on_it, *events("(3, 'cat', 14, 'u')"))
+    project.dbt("build", "-s", "animals_wap+", *events("(3, 'cod', 15, 'u')"))
+    refused("merge", merge % "false", '{"id":3}: changed on the branch ({"id":3,"name":"cat"')
+    refused("merge", "{name: fix, models: animals}", "animals is published, and holds no rows")
+    assert seen(project) == {**on_branch, 1: "elk", 3: "cod"}
+    run(project, "discard", "{name: fix}")
+    assert not project.session.catalog.databaseExists(f"{SCHEMA}__fix")
+    assert seen(project) == {**on_branch, 1: "elk", 3: "cod"}
 
 
 def test_another_target(project: Project) -> None:

@@ -37,7 +37,7 @@ class Comparing(Versioning):
         node = self.nodes[unique_id]
         with mistakes("alluvium.diff"):
             old, new = self._point(unique_id, before), self._point(unique_id, after)
-            key = _key_of(node, self.nodes)
+            key = key_of(node, self.nodes)
             return list(lines(self._handle.session, node.name, old, new, key, limit))
 
     def _point(self, unique_id: str, given: Mapping[str, Any] | int | None) -> Point:
@@ -45,7 +45,7 @@ class Comparing(Versioning):
         return self.point_of(unique_id, point or {})
 
 
-def _key_of(node: Any, nodes: Mapping[str, Any]) -> Sequence[str]:
+def key_of(node: Any, nodes: Mapping[str, Any]) -> Sequence[str]:
     """The columns that identify a row of a model; none where it does not say."""
     if audit.is_published(node):
         node = audit.candidate_of(node, nodes)

@@ -18,9 +18,6 @@ from dbt.adapters.alluvium.handle import mistakes, spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
-# Dependents that a message names.
-_NAMED = 5
-
 
 class Versioning(Publishing):
     @available.parse(lambda *a, **k: "")
@@ -217,16 +214,12 @@ class Versioning(Publishing):
             if found is None or not (found.is_managed and found.provider == "delta"):
                 return
             folder = log.qualified(log.delta_log(session, relation.render()))
-            needing = [
-                one
-                for one in dependents.living(session, folder)
-                if one.kind == "tag" or not dependents.needed(session, one, folder).isEmpty()
-            ]
+            needing = dependents.needing(session, folder)
         if needing:
-            names = ", ".join(map(str, needing[:_NAMED])) + (", …" if needing[_NAMED:] else "")
             raise DbtRuntimeError(
-                f"{who}: its files are needed by {names}. Nothing was changed. Accepted: to drop"
-                " those tables first, and to untag tags; or another alias for the model"
+                f"{who}: its files are needed by {dependents.named(needing)}. Nothing was changed."
+                " Accepted: to drop those tables first, and to untag tags; or another alias for"
+                " the model"
             )
 
     def _shows(self, table: str) -> list[Dependent]:

@@ -1,0 +1,68 @@
+"""What a merge of a branch takes over: rows of the branch, of the table, and of where both began.
+
+The rules are SQL that any engine reads: they run on Spark, and their tests on another engine.
+"""
+
+from __future__ import annotations
+
+APPLIED, SAME, CONFLICT = "applied", "same", "conflict"
+
+
+def verdicts(ours: str, theirs: str) -> str:
+    """A query that says what becomes of each row that changed on the branch.
+
+    Both are relations of what changed since the branch began, a row for each key: `key`; `change`,
+    one of `added`, `removed` and `changed`; `after`, the row as it is now; `now`, that row as two
+    of them can be compared, NULL where it is gone.
+
+    - What changed on the branch alone is applied.
+    - What both did alike is done already.
+    - What both did to one key, and not alike, is a conflict.
+
+    Args:
+        ours: name of the relation of the branch.
+        theirs: name of the relation of the table that it is merged into.
+
+    Returns:
+        The columns of `ours`, `verdict`, and `their_change` and `their_after`, both NULL where the
+        table has the row as it was.
+    """
+    return f"""\
+select
+    ours.*,
+    case
+        when theirs.change is null then '{APPLIED}'
+        when ours.now is not distinct from theirs.now then '{SAME}'
+        else '{CONFLICT}'
+    end as verdict,
+    theirs.change as their_change,
+    theirs.after as their_after
+from {ours} as ours
+left join {theirs} as theirs on ours.key is not distinct from theirs.key"""
+
+
+def unexpected(applied: str, table: str, on: str) -> str:
+    """A query of the keys that a table has otherwise than the merge of a branch takes for granted.
+
+    What the branch added the table must not have, and all else once: of a key that is there twice
+    nobody knows which row is meant.
+
+    Args:
+        applied: name of the relation of what is to be applied: `key` and `change`.
+        table: name of the table.
+        on: condition by which a row of `applied` and one of `stored`, the table's, have one key.
+
+    Returns:
+        `key`, `change` and `number`, of the rows that the table has.
+    """
+    return f"""\
+select applied.key, applied.change, count(stored.there) as number
+from {applied} as applied
+left join (select *, 1 as there from {table}) as stored on {on}
+group by applied.key, applied.change
+having count(stored.there) <> case when applied.change = 'added' then 0 else 1 end"""
+
+
+def repeated(changes: str) -> str:
+    """A query of the keys that a relation of changes has more than once: `key` and `number`."""
+    return f"select key, count(*) as number from {changes} group by key having count(*) > 1"

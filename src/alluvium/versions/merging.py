@@ -1,0 +1,311 @@
+"""Merge a branch into the table that it began as: three ways, by key, in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import log, marks
+from alluvium.merge import execute
+from alluvium.names import bare, quoted
+from alluvium.plan.versions import three_ways
+from alluvium.versions.branches import base_of
+from alluvium.versions.diff import diff
+from alluvium.versions.points import Point
+from alluvium.wording import counted
+
+# Conflicts, and keys that are wrong, that a message shows.
+_SHOWN = 5
+_KINDS = ("added", "changed", "removed")
+_OURS, _THEIRS, _APPLIED = (f"alluvium_branch_{name}" for name in ("ours", "theirs", "applied"))
+# As texts two rows can be compared, whatever types their columns have.
+_AS_TEXT = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+
+
+@dataclass(frozen=True)
+class MergedBranch:
+    """What a merge of a branch did, or would do.
+
+    Attributes:
+        added, changed, removed: rows of the table that it changes.
+        same: rows that changed on both sides alike.
+        moved_on: whether the table has changed since the branch began.
+        version: of the table, as it was read.
+    """
+
+    added: int
+    changed: int
+    removed: int
+    same: int
+    moved_on: bool
+    version: int
+
+    @property
+    def rows(self) -> int:
+        return self.added + self.changed + self.removed
+
+    def line(self, name: str, branch: str, is_dry_run: bool) -> str:
+        """The line of the console."""
+        did = "would take over" if is_dry_run else "took over"
+        parts = [f"{getattr(self, kind):,} {kind}" for kind in _KINDS]
+        shown = f"{did} {counted(self.rows, 'row')} of {branch} ({', '.join(parts)})"
+        if not self.rows:
+            shown = f"nothing of {branch} to take over"
+        same = f"; {counted(self.same, 'row')} changed on both sides alike" if self.same else ""
+        since = (
+            f"{name} has changed since {branch} began"
+            if self.moved_on
+            else f"{name} is as {branch} began"
+        )
+        return f"{name}: {shown}{same}; {since}"
+
+
+def merge(
+    session: SparkSession,
+    branch: str,
+    branch_table: str,
+    table: execute.DeltaTable,
+    key: Sequence[str],
+    *,
+    dry_run: bool,
+) -> MergedBranch:
+    """Bring what changed on a branch into the table that it began as.
+
+    A row that changed on both sides, and not alike, is a conflict: then nothing is done. Rows are
+    written anew, so the table needs no file of the branch.
+
+    Args:
+        branch: its name, for messages and the commit.
+        branch_table: name, as SQL writes it.
+        key: names of the columns that identify a row.
+
+    Raises:
+        ValueError: there are conflicts; a key is NULL or is there twice; the columns differ; or
+            the branch began as another table. Nothing was changed.
+        ConflictError: other writers were faster too often. Nothing was changed.
+    """
+    merging = _Merging(session, branch, branch_table, table.name, [bare(one) for one in key])
+    with merging.views():
+        if dry_run:
+            return merging.plan()
+        found: list[MergedBranch] = []
+
+        def statement() -> execute.Statement | None:
+            found.append(merging.plan())
+            if not found[-1].rows:
+                return None
+            figures = {
+                "branch": branch,
+                **{kind: getattr(found[-1], kind) for kind in _KINDS},
+            }
+            return execute.Statement(
+                merging.sql(),
+                figures,
+                at=found[-1].version,
+                key=marks.BRANCH_MERGE,
+                noted=merging.noted,
+            )
+
+        execute.run(table, statement)
+        return found[-1]
+
+
+class _Merging:
+    def __init__(
+        self, session: SparkSession, branch: str, ours: str, table: str, key: Sequence[str]
+    ) -> None:
+        self.session, self._branch, self._ours, self._table = session, branch, ours, table
+        base = base_of(session, ours)
+        if base is None:
+            raise ValueError(f"{ours} is no table of a branch; accepted: one that a branch made")
+        self._base, self._key = base, key
+        # What is built on the branch meanwhile is of another merge.
+        self._until = log.table_version(session, ours)
+        self._kept: list[DataFrame] = []
+
+    @contextmanager
+    def views(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._let_go()
+            for view in (_OURS, _THEIRS, _APPLIED):
+                self.session.catalog.dropTempView(view)
+
+    def plan(self) -> MergedBranch:
+        """What is to be merged into the table as it is now, in the view `_APPLIED`."""
+        self._let_go()
+        now = log.version(self.session, self._table)
+        self._check_columns()
+        ours, theirs = self._both_had(now)
+        self._view(_OURS, ours, Point(self._ours, self._until.version))
+        self._view(_THEIRS, theirs, Point(self._table, now))
+        self._check_keys()
+        verdicts = self._keep(self.session.sql(three_ways.verdicts(_OURS, _THEIRS)))
+        numbers = {
+            (row.verdict, row.change): int(row.number)
+            for row in verdicts.groupBy("verdict", "change")
+            .agg(F.count("*").alias("number"))
+            .collect()
+        }
+        conflicts = sum(n for (verdict, _), n in numbers.items() if verdict == three_ways.CONFLICT)
+        if conflicts:
+            raise ValueError(self._conflicts(verdicts, conflicts))
+        applied = verdicts.where(f"verdict = '{three_ways.APPLIED}'")
+        applied.createOrReplaceTempView(_APPLIED)
+        self._check_fits(now)
+        added, changed, removed = (numbers.get((three_ways.APPLIED, kind), 0) for kind in _KINDS)
+        return MergedBranch(
+            added,
+            changed,
+            removed,
+            same=sum(n for (verdict, _), n in numbers.items() if verdict == three_ways.SAME),
+            moved_on=not self.session.table(_THEIRS).isEmpty(),
+            version=now,
+        )
+
+    def sql(self) -> str:
+        """The statement that applies `_APPLIED`."""
+        columns = [quoted(one) for one in self.session.table(self._table).columns]
+        sets = ", ".join(f"stored.{one} = applied.after.{one}" for one in columns)
+        values = ", ".join(f"applied.after.{one}" for one in columns)
+        return f"""\
+merge into {self._table} as stored
+using {_APPLIED} as applied
+on {self._on()}
+when matched and applied.change = 'removed' then delete
+when matched then update set {sets}
+when not matched and applied.change <> 'removed'
+    then insert ({", ".join(columns)}) values ({values})"""
+
+    def _on(self) -> str:
+        return " and ".join(
+            f"stored.{quoted(one)} = applied.key.{quoted(one)}" for one in self._key
+        )
+
+    @property
+    def noted(self) -> tuple[str, int]:
+        """What the commit of a merge records: a later one goes on from there."""
+        return f"{marks.BRANCH_MERGED}{self._until.table_id}", self._until.version
+
+    def _both_had(self, now: int) -> tuple[Point, Point]:
+        """The newest state that branch and table have had: for what each of them changed since.
+
+        That is what was merged last, or where the branch began: for the table in its own log if it
+        is still there, which tells what a compaction only moved.
+        """
+        app, _ = self.noted
+        merged = log.state(self.session, self._table, now)[1].get(app, -1)
+        if merged >= 0:
+            return (Point(self._ours, merged),) * 2
+        began = Point(self._ours, 0)
+        try:
+            if log.state(self.session, self._table, self._base.version)[0] == self._base.table_id:
+                return began, Point(self._table, self._base.version)
+        except (PySparkException, Py4JError):  # the log has that version no more
+            pass
+        return began, began
+
+    def _view(self, name: str, before: Point, after: Point) -> None:
+        # Tombstones are rows: a branch that deleted one brings its tombstone.
+        rows = diff(self.session, before, after, self._key, hides=False).rows
+        now = F.when(F.col("after").isNotNull(), F.to_json(F.struct("after"), _AS_TEXT))
+        self._keep(rows.withColumn("now", now)).createOrReplaceTempView(name)
+
+    def _check_columns(self) -> None:
+        ours, theirs = (
+            {field.name: field.dataType.simpleString() for field in self.session.table(one).schema}
+            for one in (self._ours, self._table)
+        )
+        differ = [
+            f"{name} is {ours.get(name, 'not there')} on the branch and"
+            f" {theirs.get(name, 'not there')} in the table"
+            for name in [*ours, *(one for one in theirs if one not in ours)]
+            if ours.get(name) != theirs.get(name)
+        ]
+        if differ:
+            raise ValueError(
+                f"{self._ours} and {self._table} have other columns: {'; '.join(differ)}."
+                " Nothing was changed. Accepted: the same columns, which a build of the same model"
+                " gives both"
+            )
+        missing = [one for one in self._key if one.lower() not in map(str.lower, theirs)]
+        if missing:
+            raise ValueError(
+                f"{self._table} has no column {', '.join(missing)}, by which rows are merged;"
+                f" accepted: {', '.join(theirs)}"
+            )
+
+    def _check_keys(self) -> None:
+        is_null = " or ".join(f"key.{quoted(one)} is null" for one in self._key)
+        named = ", ".join(self._key)
+        for view, of in ((_OURS, self._ours), (_THEIRS, self._table)):
+            nulls = self.session.table(view).where(is_null).count()
+            if nulls:
+                raise ValueError(
+                    f"{of}: {counted(nulls, 'row')} changed that have NULL in the key ({named}), so"
+                    " nobody knows which rows they are. Nothing was changed. Accepted: keys without"
+                    " NULL"
+                )
+            twice = self.session.sql(three_ways.repeated(view))
+            if rows := twice.select(_text("key"), "number").limit(_SHOWN).collect():
+                raise ValueError(self._repeated(of, [f"{row[0]} ({row[1]} times)" for row in rows]))
+
+    def _check_fits(self, now: int) -> None:
+        stored = f"{self._table} version as of {now}"
+        wrong = self.session.sql(three_ways.unexpected(_APPLIED, stored, self._on()))
+        rows = wrong.select(_text("key"), "number").limit(_SHOWN).collect()
+        if rows:
+            raise ValueError(
+                self._repeated(
+                    self._table, [f"{row[0]} ({counted(row[1], 'row')})" for row in rows]
+                )
+            )
+
+    def _repeated(self, of: str, keys: Sequence[str]) -> str:
+        return (
+            f"{of}: {', '.join(self._key)} names no single row, for there are others of the same"
+            f" key: {', '.join(keys)}. Nothing was changed. Accepted: a unique_key that is unique"
+        )
+
+    def _conflicts(self, verdicts: DataFrame, number: int) -> str:
+        rows = (
+            verdicts.where(f"verdict = '{three_ways.CONFLICT}'")
+            .select(_text("key"), "change", _text("after"), "their_change", _text("their_after"))
+            .limit(_SHOWN)
+            .collect()
+        )
+        lines = [
+            f"  {row[0]}: {row[1]} on the branch{_shown(row[2])},"
+            f" {row[3]} in the table{_shown(row[4])}"
+            for row in rows
+        ]
+        more = f"\n  and {number - len(rows):,} more" if number > len(rows) else ""
+        return (
+            f"{counted(number, 'row')} changed on {self._branch} and in {self._table}, and not"
+            f" alike. Nothing was changed. Accepted: to make them alike on one side, and to merge"
+            " again:\n" + "\n".join(lines) + more
+        )
+
+    def _keep(self, rows: DataFrame) -> DataFrame:
+        self._kept.append(rows.persist())
+        return self._kept[-1]
+
+    def _let_go(self) -> None:
+        for rows in self._kept:
+            rows.unpersist()
+        self._kept.clear()
+
+
+def _text(column: str) -> Column:
+    return F.to_json(column, {"ignoreNullFields": "false"})
+
+
+def _shown(row: str | None) -> str:
+    return "" if row is None else f" ({row})"

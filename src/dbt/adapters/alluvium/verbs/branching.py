@@ -1,0 +1,206 @@
+"""Branches of the project's tables, on which builds go on beside the ones of a target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dbt.adapters.base import available
+
+from alluvium.merge import execute
+from alluvium.names import in_catalog
+from alluvium.versions import branches, merging
+from alluvium.versions.branches import Branch
+from alluvium.wording import counted
+from dbt.adapters.alluvium import audit
+from dbt.adapters.alluvium.handle import mistakes
+from dbt.adapters.alluvium.verbs.comparing import key_of
+from dbt.adapters.alluvium.verbs.versioning import Versioning
+
+_TABLES = ("incremental", "table", "snapshot", "seed", "published")
+# Part of a schema's name, which the catalog keeps in lower case.
+_NAME = re.compile(r"[a-z0-9_]{1,60}")
+
+
+class Branching(Versioning):
+    @available.parse_list
+    def branch(
+        self, name: str, unique_ids: Sequence[str], timestamp: str | None, dry_run: bool
+    ) -> list[str]:
+        """Clone tables of models into schemas of a branch, with their progress; a line for each.
+
+        timestamp: the newest version of each at that time; the newest of all if not given.
+
+        Raises:
+            DbtRuntimeError: A model has no table that a branch can have, or something else is
+                there. What was cloned stays, and the same command does the rest.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commits
+        session: Any = self._handle.session
+        lines = []
+        with mistakes("alluvium.branch"):
+            branch = self._branch(name)
+            due = []
+            for one in unique_ids:
+                node = self.nodes[one]
+                self._check(branch, node, unique_ids)
+                point = self.point_of(one, {"timestamp": timestamp})
+                due.append((node, point, self._schema(branch, node)))
+            for node, point, schema in due:
+                made = True
+                if not dry_run:
+                    branches.make_schema(session, branch, schema)
+                    made = branches.make_table(session, branch, point, (schema, str(node.alias)))
+                does = "would show" if dry_run else "shows"
+                shown = f"{does} version {point.version:,} of {point.table}, no file copied"
+                lines.append(f"{schema}.{node.alias}: {shown if made else f'is of {name} already'}")
+        lines.append(f"{name}: a target with `schema: {branch.schema}` builds on it")
+        return lines
+
+    @available.parse_list
+    def discard(self, name: str, dry_run: bool) -> list[str]:
+        """Drop what a branch and its builds made, and its schemas; the lines that say so.
+
+        Raises:
+            DbtRuntimeError: There is no such branch, or other tables need its files. Nothing was
+                dropped.
+        """
+        self._handle.cursor()
+        with mistakes("alluvium.discard"):
+            branch = self._branch(name)
+            built = {
+                (in_catalog(self._schema(branch, node)), in_catalog(str(node.alias)))
+                for node in self.nodes.values()
+                if node.is_relational and _is_below(str(node.schema), branch.of)
+            }
+            done = branches.discard(
+                self._handle.session,
+                branch,
+                {f"{schema}.{name}" for schema, name in built},
+                {schema for schema, _ in built},
+                dry_run=dry_run,
+            )
+        does = "would be dropped" if dry_run else "dropped"
+        lines = [f"{table}: {does}" for table in done.tables]
+        lines += [
+            f"{one}: stays, for neither the branch nor a model of this project made it"
+            for one in done.kept
+        ]
+        schemas = ", ".join(done.schemas) or "no schema"
+        lines.append(f"{name}: {counted(len(done.tables), 'table')} and {schemas} {does}")
+        return lines
+
+    @available.parse_list
+    def merge_branch(self, name: str, unique_ids: Sequence[str], dry_run: bool) -> list[str]:
+        """Bring what changed on a branch into the tables of models; a line for each.
+
+        Raises:
+            DbtRuntimeError: Rows changed on both sides and not alike, or rows cannot be told apart.
+                Nothing was changed.
+        """
+        self._handle.cursor()
+        with mistakes("alluvium.merge"):
+            branch = self._branch(name)
+            # What one model refuses is to stop all, before the first is changed.
+            lines = [self._taken_over(branch, one, dry_run=True) for one in unique_ids]
+            if not dry_run:
+                lines = [self._taken_over(branch, one, dry_run=False) for one in unique_ids]
+        return lines
+
+    def _taken_over(self, branch: Branch, unique_id: str, *, dry_run: bool) -> str:
+        node, session = self.nodes[unique_id], self._handle.session
+        key = self._mergeable(node)
+        ours = self._on_branch(branch, node)
+        if self._version(ours) is None:
+            raise ValueError(
+                f"{node.name}: the branch {branch.name} has no table {ours}; accepted: a model"
+                " that it was made with"
+            )
+        table = execute.DeltaTable(session, self.asked(unique_id).name, unique_id)
+        try:
+            done = merging.merge(session, branch.name, ours, table, key, dry_run=dry_run)
+        except ValueError as error:
+            raise ValueError(f"{node.name}: {error}") from error
+        return done.line(node.name, branch.name, dry_run)
+
+    def _branch(self, name: str) -> Branch:
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"name is {name!r}; accepted: lower-case letters, digits and `_`, at most 60"
+            )
+        return Branch(name, str(self.config.credentials.schema))
+
+    def _schema(self, branch: Branch, node: Any) -> str:
+        """The schema of a node's table on the branch: the one that a target of it gives the node.
+
+        Raises:
+            ValueError: the node's schema does not come from the target's.
+        """
+        schema = str(node.schema)
+        if not _is_below(schema, branch.of):
+            raise ValueError(
+                f"{node.name}: its schema {schema} does not begin with the target's, {branch.of},"
+                " so a target of the branch would build it there too; accepted: models whose"
+                " schema follows the target's"
+            )
+        return branch.schema + schema[len(branch.of) :]
+
+    def _check(self, branch: Branch, node: Any, unique_ids: Sequence[str]) -> None:
+        """Stop what a build on the branch would not go on with, or would do to the target's table.
+
+        Raises:
+            ValueError: what it is.
+        """
+        if node.config.materialized not in _TABLES:
+            raise ValueError(_refused(node))
+        if root := node.config.get("location_root"):
+            raise ValueError(
+                f"{node.name} has location_root {root}, where a full refresh on the branch would"
+                " overwrite the target's table; accepted: models without one"
+            )
+        if audit.is_published(node):
+            candidate = audit.candidate_of(node, self.nodes)
+            table = self._on_branch(branch, candidate)
+            if candidate.unique_id not in unique_ids and self._version(table) is None:
+                raise ValueError(
+                    f"{node.name} shows {candidate.name}, which the branch has not; accepted:"
+                    f" both, models: [{candidate.name}, {node.name}]"
+                )
+
+    def _on_branch(self, branch: Branch, node: Any) -> str:
+        """The name of a node's table on the branch, as SQL writes it."""
+        return self.Relation.create(
+            schema=self._schema(branch, node), identifier=str(node.alias)
+        ).render()
+
+    def _mergeable(self, node: Any) -> list[str]:
+        if audit.is_published(node):
+            candidate = audit.candidate_of(node, self.nodes)
+            raise ValueError(
+                f"{node.name} is published, and holds no rows of its own; accepted:"
+                f" {candidate.name}, and a build that publishes it"
+            )
+        key = key_of(node, self.nodes)
+        if not key:
+            raise ValueError(
+                f"{node.name} has no unique_key, by which rows are merged; accepted: a model with"
+                " one"
+            )
+        return list(key)
+
+
+def _is_below(schema: str, of: str) -> bool:
+    return schema == of or schema.startswith(f"{of}_")
+
+
+def _refused(node: Any) -> str:
+    kind = node.config.materialized
+    then = "a build on the branch makes it"
+    if kind == "streaming_table":
+        then = (
+            "what it has read is noted beside its own table. Leave it out: with `--defer --state`"
+            " builds on the branch read the target's"
+        )
+    kinds: Iterable[str] = _TABLES
+    return f"{node.name} is materialized as {kind}: {then}; accepted: {', '.join(kinds)}"

@@ -1,0 +1,269 @@
+"""Branches and their merges beside rows that Python keeps."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from pyspark.sql import SparkSession
+
+from alluvium.delta import committing, log
+from alluvium.merge import execute, progress
+from alluvium.versions import branches, merging, refs
+from alluvium.versions.branches import Branch
+from alluvium.versions.points import Point
+
+pytestmark = pytest.mark.spark
+
+OF = "merged_to"
+Rows = dict[int, tuple[str | None, bool]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _schema(spark: SparkSession) -> None:
+    spark.sql(f"create schema if not exists {OF}")
+
+
+class Sides:
+    """A table, a branch of it, and what rows each should have."""
+
+    def __init__(self, spark: SparkSession, name: str, rows: Rows, more: str = "") -> None:
+        self.spark, self.name = spark, name
+        self.table, self.branch = f"`{OF}`.`{name}`", Branch("fix", OF)
+        self.ours = f"`{self.branch.schema}`.`{name}`"
+        spark.sql(
+            f"create table {self.table} (id bigint, name string, _deleted boolean) using delta"
+            f" tblproperties ('delta.enableDeletionVectors' = 'true') {more}"
+        )
+        self.rows: dict[str, Rows] = {self.table: {}}
+        for start in range(0, len(rows), 8):
+            self.put(self.table, dict(list(rows.items())[start : start + 8]))
+
+    def put(self, table: str, rows: Rows) -> None:
+        """Rows by their keys, old or new."""
+        values = ", ".join(
+            f"({key}, {'null' if name is None else repr(name)}, {gone})"
+            for key, (name, gone) in rows.items()
+        )
+        self.spark.sql(
+            f"merge into {table} t using (select * from values {values} as v(id, name, _deleted)) s"
+            " on t.id = s.id when matched then update set * when not matched then insert *"
+        )
+        self.rows[table] |= rows
+
+    def drop(self, table: str, *keys: int) -> None:
+        self.spark.sql(f"delete from {table} where id in ({', '.join(map(str, keys))})")
+        for key in keys:
+            self.rows[table].pop(key, None)
+
+    def begin(self) -> None:
+        branches.make_schema(self.spark, self.branch, self.branch.schema)
+        source = Point(self.table, log.version(self.spark, self.table))
+        assert branches.make_table(self.spark, self.branch, source, (self.branch.schema, self.name))
+        self.rows[self.ours] = dict(self.rows[self.table])
+
+    def merge(self, dry_run: bool = False) -> merging.MergedBranch:
+        table = execute.DeltaTable(self.spark, self.table, "fix")
+        return merging.merge(self.spark, "fix", self.ours, table, ["`id`"], dry_run=dry_run)
+
+    def seen(self, table: str) -> Rows:
+        rows = self.spark.sql(f"select id, name, _deleted from {table}").collect()
+        found = {row[0]: (row[1], row[2]) for row in rows}
+        assert len(found) == len(rows)
+        return found
+
+    def check(self) -> None:
+        assert {table: self.seen(table) for table in self.rows} == self.rows
+
+
+def some(keys: range, name: str) -> Rows:
+    return {key: (f"{name}{key}", False) for key in keys}
+
+
+def test_three_ways(spark: SparkSession) -> None:
+    made = Sides(spark, "ways", some(range(24), "n"))
+    made.begin()
+    made.check()
+    assert not set(spark.table(made.ours).inputFiles()) ^ set(spark.table(made.table).inputFiles())
+    # The table stays as it is: the branch changes, adds, deletes, marks, and is compacted.
+    made.put(
+        made.ours, {1: ("ours", False), 2: ("n2", True), 30: ("new", False), 31: (None, False)}
+    )
+    made.drop(made.ours, 3, 4)
+    spark.sql(f"optimize {made.ours}")
+    made.check()
+    planned = made.merge(dry_run=True)
+    assert (planned.added, planned.changed, planned.removed, planned.same) == (2, 2, 2, 0)
+    assert not planned.moved_on
+    made.check()
+    # And the table moves on: other keys, the same change, the same deletion, and a compaction.
+    made.put(made.table, {5: ("theirs", False), 31: (None, False), 40: ("more", False)})
+    made.drop(made.table, 4, 6)
+    spark.sql(f"optimize {made.table}")
+    before = log.version(spark, made.table)
+    done = made.merge()
+    assert (done.added, done.changed, done.removed, done.same) == (1, 2, 1, 2)
+    assert done.moved_on
+    made.rows[made.table] |= {1: ("ours", False), 2: ("n2", True), 30: ("new", False)}
+    del made.rows[made.table][3]
+    made.check()
+    assert log.version(spark, made.table) == before + 1
+    note = json.loads(log.last_commit(spark, made.table)["userMetadata"])
+    assert {key: note["alluvium_branch_merge"][key] for key in ("branch", "added", "removed")} == {
+        "branch": "fix",
+        "added": 1,
+        "removed": 1,
+    }
+    # What is merged is merged; no file of the branch is one of the table.
+    again = made.merge()
+    assert (again.rows, again.same, log.version(spark, made.table)) == (0, 0, before + 1)
+    # A later merge begins where that one ended: what the table changed since is no conflict.
+    made.put(made.table, {1: ("theirs later", False)})
+    made.put(made.ours, {7: ("ours later", False)})
+    later = made.merge()
+    assert (later.rows, later.changed, later.moved_on) == (1, 1, True)
+    made.rows[made.table] |= {7: ("ours later", False)}
+    made.check()
+    folder = log.qualified(log.delta_log(spark, made.ours)).removeprefix("file:")
+    assert not [file for file in spark.table(made.table).inputFiles() if folder in file]
+    branches.discard(spark, made.branch, [], dry_run=False)
+    del made.rows[made.ours]
+    made.check()
+    assert not spark.catalog.databaseExists(made.branch.schema)
+
+
+def test_conflicts_change_nothing(spark: SparkSession) -> None:
+    made = Sides(spark, "conflicts", some(range(8), "n"))
+    made.begin()
+    made.put(
+        made.ours, {1: ("ours", False), 2: ("ours", False), 9: ("ours", False), 7: ("x", False)}
+    )
+    made.drop(made.ours, 3)
+    made.put(made.table, {1: ("theirs", False), 3: ("theirs", False), 9: ("theirs", False)})
+    made.drop(made.table, 2)
+    with pytest.raises(ValueError, match=r"4 rows changed on fix and in .*, and not alike") as told:
+        made.merge()
+    lines = sorted(str(told.value).splitlines()[1:])
+    assert lines[0] == (
+        '  {"id":1}: changed on the branch ({"id":1,"name":"ours","_deleted":false}),'
+        ' changed in the table ({"id":1,"name":"theirs","_deleted":false})'
+    )
+    assert lines[1].endswith(", removed in the table")
+    made.check()
+    # Made alike on one side, they are none.
+    made.put(made.table, {1: ("ours", False), 2: ("ours", False), 9: ("ours", False)})
+    made.drop(made.table, 3)
+    done = made.merge()
+    assert (done.rows, done.same) == (1, 4)
+    made.rows[made.table] |= {7: ("x", False)}
+    made.check()
+
+
+def test_a_drawn_history(spark: SparkSession) -> None:
+    draw = random.Random(11)
+    for turn in range(2):
+        made = Sides(spark, f"drawn{turn}", some(range(16), "n"))
+        made.begin()
+        for side, keys in ((made.ours, range(0, 40, 2)), (made.table, range(1, 40, 2))):
+            for _ in range(2):
+                made.put(side, {draw.choice(keys): (f"x{draw.random()}", False) for _ in range(4)})
+                made.drop(side, *(draw.choice(keys) for _ in range(2)))
+            if draw.random() < 0.5:
+                spark.sql(f"optimize {side}")
+        made.merge()
+        ours = {key: row for key, row in made.rows[made.ours].items() if key % 2 == 0}
+        theirs = {key: row for key, row in made.rows[made.table].items() if key % 2}
+        assert made.seen(made.table) == {**ours, **theirs}
+
+
+def test_what_cannot_be_merged(spark: SparkSession) -> None:
+    made = Sides(spark, "refused", some(range(4), "n"))
+    table = execute.DeltaTable(spark, made.table, "fix")
+    with pytest.raises(ValueError, match="is no table of a branch"):
+        merging.merge(spark, "fix", made.table, table, ["id"], dry_run=False)
+    made.begin()
+    with pytest.raises(ValueError, match="has no column nobody, by which rows are merged"):
+        merging.merge(spark, "fix", made.ours, table, ["nobody"], dry_run=False)
+    # A key that a file has which both sides share, and the branch once more.
+    spark.sql(f"insert into {made.ours} values (2, 'again', false)")
+    with pytest.raises(ValueError, match=r'key: \{"id":2\} \(1 row\)\. Nothing was changed'):
+        made.merge()
+    spark.sql(f"delete from {made.ours} where name = 'again'")
+    spark.sql(f"insert into {made.ours} values (null, 'nobody', false)")
+    with pytest.raises(ValueError, match=r"1 row changed that have NULL in the key \(id\)"):
+        made.merge()
+    spark.sql(f"delete from {made.ours} where id is null")
+    spark.sql(f"alter table {made.ours} add columns (weight double)")
+    with pytest.raises(ValueError, match=r"weight is double on the branch and not there in the"):
+        made.merge()
+    assert made.seen(made.table) == made.rows[made.table]
+
+
+def test_a_writer_that_is_faster(spark: SparkSession) -> None:
+    made = Sides(spark, "raced", some(range(4), "n"))
+    made.begin()
+    made.put(made.ours, {1: ("ours", False)})
+    check, times = merging._Merging._check_fits, []
+
+    def meanwhile(self: merging._Merging, now: int) -> None:
+        check(self, now)
+        if not times:
+            made.put(made.table, {1: ("theirs", False)})
+        times.append(now)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging._Merging, "_check_fits", meanwhile)
+        # Planned anew, it meets what was written meanwhile.
+        with pytest.raises(ValueError, match="1 row changed on fix and in"):
+            made.merge()
+    made.check()
+
+
+def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
+    made = Sides(spark, "killed", some(range(4), "n"))
+    app = progress.app_id("model.a.killed", log.table_id(spark, made.table))
+    log.commit_transactions(spark, made.table, {app: 7})
+
+    def kill(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for step in (branches, "_begin"), (branches.unregistered, "register"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(*step, kill)
+            with pytest.raises(KeyboardInterrupt):
+                made.begin()
+        assert not spark.catalog.tableExists(made.ours)
+    assert committing.COMMIT_METADATA not in dict(spark.sql("set").collect())
+    made.begin()
+    made.check()
+    assert progress.read(spark, made.ours, "model.a.killed") == 7
+    # Nothing is dropped while another table needs its files.
+    spark.sql(f"insert into {made.ours} values (9, 'n9', false)")
+    refs.clone(spark, Point(made.ours, None), "copied", schema=OF)
+    with pytest.raises(
+        ValueError, match=r"are needed by clone merged_to\.copied\. Nothing of fix was"
+    ):
+        branches.discard(spark, made.branch, [], dry_run=False)
+    spark.sql(f"drop table {OF}.copied")
+    # Nothing is dropped that the branch did not make, and of a discard that is killed the rest.
+    spark.sql(f"create table {made.branch.schema}.mine using delta as select 1 as id")
+    spark.sql(f"create view {made.branch.schema}.seen as select 1 as id")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(branches.Files, "delete", kill)
+        with pytest.raises(KeyboardInterrupt):
+            branches.discard(spark, made.branch, [], dry_run=False)
+    done = branches.discard(spark, made.branch, [], dry_run=False)
+    assert sorted(done.kept) == ["merged_to__fix.mine", "merged_to__fix.seen"]
+    assert done.schemas == ()
+    spark.sql(f"drop table {made.branch.schema}.mine")
+    spark.sql(f"drop view {made.branch.schema}.seen")
+    assert branches.discard(spark, made.branch, [], dry_run=True).schemas == ("merged_to__fix",)
+    assert branches.discard(spark, made.branch, [], dry_run=False).schemas == ("merged_to__fix",)
+    with pytest.raises(ValueError, match="there is no branch fix of merged_to; accepted: the name"):
+        branches.discard(spark, made.branch, [], dry_run=False)
+    assert made.seen(made.table) == made.rows[made.table]
+    spark.sql("create schema merged_to__fix")
+    with pytest.raises(ValueError, match="the branch fix did not make it"):
+        made.begin()
+    spark.sql("drop schema merged_to__fix")
