@@ -25,7 +25,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, homes, jars, java, log_store, versions
+from alluvium.engine import EngineError, homes, jars, java, log_store, own_jar, versions
 
 _MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -169,7 +169,7 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         if lock is not None:
             _remove_half_made(_database(settings.home))
         paths = jars.resolve(settings.home, packages=list(settings.packages))
-        paths.append(log_store.jar(settings.home, paths))
+        paths.append(own_jar.jar(settings.home, paths))
         builder = SparkSession.builder
         for key, value in _conf(settings, paths).items():
             builder = builder.config(key, value)
@@ -232,7 +232,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.app.name": "alluvium",
         "spark.master": settings.master,
         "spark.jars": ",".join(map(str, paths)),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.extensions": own_jar.EXTENSIONS,
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         _WAREHOUSE: str(home / "warehouse"),
         # Buckets, literals and freshness must not depend on where the process runs.

@@ -15,8 +15,7 @@ from functional.commits.racer import log_store
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError
-from alluvium.engine import log_store as engine_log_store
+from alluvium.engine import EngineError, own_jar
 from alluvium.engine.log_store import CLASS
 
 pytestmark = pytest.mark.spark
@@ -158,16 +157,16 @@ def test_it_is_compiled_once(spark: SparkSession, home: Path, tmp_path: Path,
                              monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     jars = sorted((home / "jars").glob("delta-*/*.jar"))
     (tmp_path / "jars").mkdir()
-    made = engine_log_store.jar(tmp_path, jars)
+    made = own_jar.jar(tmp_path, jars)
     assert files(tmp_path / "jars") == [made.name]
     before = made.stat()
     monkeypatch.setattr(subprocess, "run", None)  # not again
-    assert engine_log_store.jar(tmp_path, jars) == made
+    assert own_jar.jar(tmp_path, jars) == made
     assert made.stat() == before
 
 
 def test_what_cannot_be_compiled_is_said(tmp_path: Path) -> None:
     (tmp_path / "jars").mkdir()
     with pytest.raises(EngineError, match="cannot be compiled with Spark's Janino"):
-        engine_log_store.jar(tmp_path, [])
+        own_jar.jar(tmp_path, [])
     assert files(tmp_path / "jars") == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from alluvium.engine import EngineError, log_store
+from alluvium.engine import log_store
 from alluvium.engine.session import Settings, _conf
 
 KEY = "spark.delta.logStore.file.impl"
@@ -34,8 +34,3 @@ def test_the_profiles_own_stands_alone(tmp_path: Path, key: str) -> None:
 def test_another_schemes_store_changes_nothing(tmp_path: Path) -> None:
     theirs = {"spark.delta.logStore.s3a.impl": "my.Store"}
     assert conf(tmp_path, theirs) == {**theirs, **log_store.conf({})}
-
-
-def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match=r"log-store-\w+\.jar cannot be written"):
-        log_store.jar(tmp_path, [])

@@ -1,0 +1,178 @@
+"""Plain queries skip the files whose tags say that no row of theirs can match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from support.tagged import files_read, rows_and_files, tag
+
+from alluvium.delta import log
+from alluvium.publish.publish import publish
+
+pytestmark = pytest.mark.spark
+
+OFF = "spark.alluvium.pruning.enabled"
+T = "pruned.events"
+# Each file has three services; what is asked for lies between the bounds of all files, mostly.
+ROWS = """
+    select id, element_at(if(id < 120, array('compactor', 'reader', 'zeta'),
+        array('alpha', 'reader', 'writer')), int(id % 3) + 1) as service,
+        if(id % 7 = 0, null, int(id % 4) * 100) as status, 'x' as note
+    from range({low}, {high})
+"""
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> Iterator[SparkSession]:
+    """Eight files of 30 rows: four of compactor, reader, zeta, four of alpha, reader, writer."""
+    spark.sql("create database if not exists pruned")
+    spark.sql(
+        f"create table {T} (id bigint, service string, status int, note string) using delta"
+        " tblproperties (delta.enableDeletionVectors = true, delta.columnMapping.mode = 'name')"
+    )
+    for low in range(0, 240, 30):
+        rows = ROWS.format(low=low, high=low + 30)
+        spark.sql(f"insert into {T} select /*+ coalesce(1) */ * from ({rows})")
+    names = [log.physical_name(spark, T, name) for name in ("service", "status")]
+    assert tag(spark, T, names) == 8
+    yield spark
+    spark.sql("drop database pruned cascade")
+
+
+def check(session: SparkSession, query: str, files: int) -> None:
+    """The query reads so many files, and gives the rows that it gives without pruning."""
+    pruned, read = rows_and_files(session, query)
+    assert read == files
+    session.conf.set(OFF, "false")
+    plain = session.sql(query).collect()
+    session.conf.unset(OFF)
+    assert sorted(pruned, key=str) == sorted(plain, key=str)
+
+
+def test_values_between_the_bounds(events: SparkSession) -> None:
+    for where, files in {
+        "service = 'metadata'": 0,
+        "service = 'compactor'": 4,
+        "service = 'reader'": 8,
+        "'metadata' = service": 0,
+        "service <=> 'metadata'": 0,
+        "service in ('metadata', 'query')": 0,
+        "service in ('metadata', 'writer')": 4,
+        # From eleven values on Spark has them in a set.
+        "service in ('c','d','e','f','g','h','i','j','k','l','m', 'writer')": 4,
+        "service like 'comp%'": 4,
+        "service like 'm%'": 0,
+        "service is null": 0,
+        "status = 150": 0,
+        "status is null": 8,
+        "service = 'metadata' or service = 'compactor'": 4,
+        "service = 'metadata' or id < 0": 8,
+        "service = 'metadata' or length(note) = 1": 8,
+        "not (service <> 'metadata')": 0,
+        "service not in ('alpha', 'reader', 'writer')": 4,
+        "service like '%omp%'": 4,
+        "service = 'compactor' and id >= 60": 2,
+        # Nothing can be said of these.
+        "upper(service) = 'METADATA'": 8,
+        "service = 'metadata' collate utf8_lcase": 8,
+        "rand() < 2 and service = 'reader'": 8,
+        "note = 'y'": 0,  # by its bounds
+    }.items():
+        check(events, f"select * from {T} where {where}", files)
+
+
+def test_the_setting_turns_it_off(events: SparkSession) -> None:
+    off = events.newSession()
+    off.sql(f"set {OFF} = false")
+    assert files_read(off, f"select * from {T} where service = 'metadata'") == 8
+    assert files_read(events.newSession(), f"select * from {T} where service = 'metadata'") == 0
+
+
+def test_wherever_a_query_stands(events: SparkSession) -> None:
+    events.sql(f"create or replace view pruned.shown as select id, service as s from {T}")
+    events.sql("create or replace temp view mine as select * from pruned.shown where s = 'writer'")
+    check(events, "select * from pruned.shown where s = 'compactor'", 4)
+    check(events, "select count(*) from mine", 4)
+    check(events, f"with a as (select * from {T}) select id from a where service = 'writer'", 4)
+    check(events, "select a.id from pruned.shown a join mine b using (id) where a.s = 'alpha'", 8)
+    check(events, "select count(*) from pruned.shown a join mine b using (id)", 12)
+    check(
+        events,
+        f"select * from range(3) where id < (select count(*) from {T} where service = 'writer')",
+        4,
+    )
+    check(
+        events,
+        f"select * from range(3) where id in (select id from {T} where service = 'compactor')",
+        4,
+    )
+    check(
+        events,
+        f"select 1 as n from {T} where service = 'alpha' union all"
+        f" select 2 from {T} where service = 'metadata'",
+        4,
+    )
+    frame: DataFrame = events.table(T).where("service = 'writer'").groupBy("status").count()
+    assert files_read(events, frame) == 4
+
+
+def test_what_explain_shows(events: SparkSession) -> None:
+    plan = events.sql(f"explain formatted select * from {T} where service = 'writer'").head()[0]
+    assert "Location: PrunedFileIndex" in plan
+
+
+def test_create_table_as(events: SparkSession) -> None:
+    statement = (
+        f"create table pruned.writers using delta as select * from {T} where service = 'writer'"
+    )
+    # The write's own scan is the one that reads.
+    assert files_read(events, statement) == 4
+    assert events.table("pruned.writers").count() == 40
+    assert (
+        files_read(events, f"insert into pruned.writers select * from {T} where service = 'q'") == 0
+    )
+    assert events.table("pruned.writers").count() == 40
+
+
+def test_versions_of_the_table(events: SparkSession, tmp_path: Path) -> None:
+    """Before the tags, with vectors, after UPDATE and MERGE, in clones and published tables."""
+    table = "pruned.changed"
+    events.sql(f"create table {table} shallow clone {T}")
+    assert events.table(table).count() == 240  # reads the new log, which is Parquet too
+    check(events, f"select * from {table} where service = 'metadata'", 0)
+    check(events, f"select * from {table} version as of 0 where service = 'writer'", 4)
+    check(events, f"select * from {T} version as of 8 where service = 'metadata'", 8)
+    # Vectors: Delta picks files anew for each query from here on.
+    events.sql(f"delete from {table} where id % 10 = 3")
+    check(events, f"select * from {table} where service = 'writer'", 4)
+    check(events, f"select count(*) from {table} where service = 'metadata'", 0)
+    # An update writes a file without tags, which is always kept.
+    events.sql(f"update {table} set service = 'metadata' where id = 31")
+    assert events.sql(f"select id from {table} where service = 'metadata'").collect() == [(31,)]
+    check(events, f"select * from {table} where service = 'metadata'", 1)
+    events.sql(
+        f"merge into {table} t using (select 32 as id, 'query' as s union all select 999, 'query')"
+        " n on t.id = n.id when matched then update set service = s"
+        " when not matched then insert (id, service) values (n.id, s)"
+    )
+    found = events.sql(f"select id from {table} where service = 'query' order by id").collect()
+    assert found == [(32,), (999,)]
+    check(events, f"select * from {table} where service = 'writer'", 4)
+    # Names are those in the files: a renamed column keeps its index, and a new one has none.
+    events.sql(f"alter table {table} rename column service to was")
+    events.sql(f"alter table {table} add column service string")
+    check(events, f"select * from {table} where was = 'writer'", 4)
+    files = len(events.table(table).inputFiles())
+    check(events, f"select * from {table} where service is null", files)
+    events.sql(f"alter table {table} drop column was")
+    events.sql(f"alter table {table} rename column service to was")
+    check(events, f"select * from {table} where was is null", files)
+
+
+def test_a_published_table(events: SparkSession) -> None:
+    publish(events, T, "pruned.shown_events", None, {}, {})
+    check(events, "select * from pruned.shown_events where service = 'metadata'", 0)
+    check(events, "select * from pruned.shown_events where service = 'compactor'", 4)
