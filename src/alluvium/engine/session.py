@@ -257,6 +257,10 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
     }
     if settings.embedded_metastore:
         conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={_database(home)};create=true"
+        # What it refuses (a column's comment above 256 characters, say) it refuses each time. Hive
+        # would ask ten times, two seconds apart, before Spark writes the table in another way.
+        conf["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
+        conf["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
     elif drivers := [str(jar) for jar in paths if _is_jdbc_driver(jar)]:
         # Java gives the metastore's client only those drivers that are on the JVM's class path.
         conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)

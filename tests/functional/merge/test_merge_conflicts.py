@@ -22,11 +22,13 @@ from alluvium.merge.conflicts import ConflictError
 pytestmark = pytest.mark.spark
 
 TABLE = "beside.t"
-# Says that the statement has begun to read, and lets no row pass for 4 s.
-BEGUN = "alluvium.beside.begun"
+# Says that the statement has begun to read, and lets no row pass until the other writer is done.
+BEGUN, DONE = "alluvium.beside.begun", "alluvium.beside.done"
 SLOW = (
     f"java_method('java.lang.System', 'setProperty', '{BEGUN}', 'yes') is distinct from 'no'"
-    " and java_method('java.lang.Thread', 'sleep', 4000L) is null"
+    " and exists(sequence(1, 1200), i -> i = 1200"
+    f" or java_method('java.lang.System', 'getProperty', '{DONE}') = 'yes'"
+    " or java_method('java.lang.Thread', 'sleep', 25L) is not null)"
 )
 
 
@@ -92,7 +94,8 @@ class Plan:
         self.tries += 1
         if self.tries > 1:
             return execute.Statement(merge(self.values), {"try": self.tries}, self.through)
-        self.session._jvm.System.clearProperty(BEGUN)
+        for name in (BEGUN, DONE):
+            self.session._jvm.System.clearProperty(name)
         threading.Thread(target=self._disturb, daemon=True).start()
         return execute.Statement(merge(self.values, SLOW), {"try": 1}, self.through)
 
@@ -105,6 +108,8 @@ class Plan:
             self.meanwhile(self.session.newSession())
         except BaseException as error:
             self.failures.append(error)
+        finally:
+            self.session._jvm.System.setProperty(DONE, "yes")
 
 
 def append(session: SparkSession) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 import pandas as pd
 import pytest
 from deltalake import DeltaTable
-from functional import quick_java
 from functional.delta_rs import by_query
 from functional.runner import DBT, REPO, add_jars
 
@@ -55,8 +54,6 @@ def land(root: Path, number: int) -> None:
 def dbt(root: Path, *args: str) -> str:
     """Run dbt as a process of its own, for its home is not that of the other tests."""
     environ = os.environ | {"ALLUVIUM_PACKAGE": str(REPO), "DBT_PROFILES_DIR": str(root)}
-    # The JVM as users have it.
-    environ.pop(quick_java.OPTIONS, None)
     run = subprocess.run(
         [*DBT, *args, "--project-dir", str(root)],
         env=environ,
