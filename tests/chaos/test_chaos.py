@@ -1,4 +1,4 @@
-"""Three rounds of `make chaos-merge` and of `make chaos-compaction`, one of them with a kill."""
+"""Rounds of `make chaos-merge` and of `make chaos-compaction`, one of them with a kill."""
 
 from __future__ import annotations
 
@@ -28,15 +28,21 @@ def rounds_of(script: str, seeds: list[int], tmp_path: Path) -> list[dict[str, A
     return rounds
 
 
-def test_merges(tmp_path: Path) -> None:
-    rounds = rounds_of("chaos_merge.py", [0, 1, 2], tmp_path)
-    assert [one["kind"] for one in rounds] == ["kill", "merge", "optimize"]
+# Two have a kill and another writer; the third disturbs in another way.
+ROUNDS = [2, pytest.param(3, marks=pytest.mark.slow)]
 
 
-def test_compactions(tmp_path: Path) -> None:
-    rounds = rounds_of("chaos_compaction.py", [196, 199, 200], tmp_path)
-    assert [one["kind"] for one in rounds] == ["kill", "append", "merge"]
+@pytest.mark.parametrize("number", ROUNDS)
+def test_merges(tmp_path: Path, number: int) -> None:
+    rounds = rounds_of("chaos_merge.py", [0, 1, 2][:number], tmp_path)
+    assert [one["kind"] for one in rounds] == ["kill", "merge", "optimize"][:number]
+
+
+@pytest.mark.parametrize("number", ROUNDS)
+def test_compactions(tmp_path: Path, number: int) -> None:
+    rounds = rounds_of("chaos_compaction.py", [196, 199, 200][:number], tmp_path)
+    assert [one["kind"] for one in rounds] == ["kill", "append", "merge"][:number]
     assert all(one["shared_merges"] for one in rounds)
-    assert [bool(one["budget"]) for one in rounds] == [True, False, False]
-    assert [one["together"] for one in rounds] == [False, True, False]
-    assert [one["engine_merges"] for one in rounds] == [1, 1, 0]
+    assert [bool(one["budget"]) for one in rounds] == [True, False, False][:number]
+    assert [one["together"] for one in rounds] == [False, True, False][:number]
+    assert [one["engine_merges"] for one in rounds] == [1, 1, 0][:number]

@@ -248,7 +248,7 @@ def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkS
     assert rows_of(session, table) == after_delete
 
 
-@pytest.mark.parametrize("kind", ["plain", "bucketed"])
+@pytest.mark.parametrize("kind", [pytest.param("plain", marks=pytest.mark.slow), "bucketed"])
 def test_two_groups_of_one_job_are_two_commits(
     session: SparkSession, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,7 +155,7 @@ def at_random(file: str) -> str:
     return "rand(3) * 1e6"
 
 
-@pytest.mark.parametrize("keys", [in_time, at_random])
+@pytest.mark.parametrize("keys", [at_random, pytest.param(in_time, marks=pytest.mark.slow)])
 def test_ranges_have_like_numbers_of_rows(
     spark: SparkSession, tmp_path: Path, keys: Callable[[str], str]
 ) -> None:

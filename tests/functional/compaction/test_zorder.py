@@ -89,7 +89,7 @@ def cuts_of(session: SparkSession, table: str) -> list[list[dict[str, Any]]]:
     [
         ("number", "exact", "text"),
         ("wall", "raw", "at", "day", "flag"),
-        ("small", "text"),
+        pytest.param(("small", "text"), marks=pytest.mark.slow),
     ],
 )
 def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str, ...]) -> None:

@@ -27,7 +27,7 @@ from {{{{ alluvium.new_events(source('raw', 'events'), '{name}') }}}}
 """
 
 
-@pytest.fixture(params=[3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.fixture(params=[2, pytest.param(12, marks=pytest.mark.slow)])
 def batches(request: pytest.FixtureRequest) -> Any:
     return request.param
 

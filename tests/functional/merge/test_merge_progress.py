@@ -49,7 +49,7 @@ def test_progress_is_in_the_commit(project: Any) -> None:
     assert (said["events"], said["deletes"], said["through"]) == (2, 1, 1)
 
 
-@pytest.mark.parametrize("engine", ["auto", "merge_into"])
+@pytest.mark.parametrize("engine", ["auto", pytest.param("merge_into", marks=pytest.mark.slow)])
 def test_nothing_of_it_is_left_in_the_session(feed: Callable[..., Any], engine: str) -> None:
     """A hook runs in the merge's session: a `txn` left there would let Delta skip its INSERT."""
     hook = "insert into {{ target.schema }}.noted select count(*) from {{ this }}"

@@ -120,7 +120,7 @@ def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) ->
     [
         ("loses", True, "auto"),
         ("begins_later", False, "auto"),
-        ("begins_later_too", False, "merge_into"),
+        pytest.param("begins_later_too", False, "merge_into", marks=pytest.mark.slow),
     ],
 )
 def test_a_conflict_computes_the_batch_anew(

@@ -132,7 +132,7 @@ def test_no_column_is_dropped_that_the_merge_needs(project: Any) -> None:
     assert project.sql("select * from {s}.needing").columns.tolist() == OLD
 
 
-@pytest.mark.parametrize("method", ["min_max", "cover"])
+@pytest.mark.parametrize("method", ["min_max", pytest.param("cover", marks=pytest.mark.slow)])
 def test_a_wider_type_keeps_its_ranges(project: Any, method: str) -> None:
     """Of a column whose files were written, and whose statistics are, in the narrower type."""
     name, path = f"widened_{method}", f"models/widened_{method}.sql"
@@ -157,7 +157,10 @@ def test_a_wider_type_keeps_its_ranges(project: Any, method: str) -> None:
     assert (figures["method"], figures["files_kept"]) == (method, 2)
 
 
-@pytest.mark.parametrize("mode", ["append_new_columns", "sync_all_columns", "fail"])
+@pytest.mark.parametrize(
+    "mode",
+    ["append_new_columns", "fail", pytest.param("sync_all_columns", marks=pytest.mark.slow)],
+)
 def test_generated_columns_are_no_change(project: Any, mode: str) -> None:
     name = f"generated_{mode}"
     table(project, name, GENERATED, "partitioned by (day)")

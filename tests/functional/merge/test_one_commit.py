@@ -114,7 +114,9 @@ def values(rng: random.Random, keys: range, rows: int, unique: bool) -> str:
     return ", ".join(row(key) for key in chosen)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param("plain", marks=pytest.mark.slow), "partitioned", "mapped"]
+)
 def test_random_merges_leave_what_merge_leaves(session: SparkSession, kind: str) -> None:
     random_merges(session, kind, f"one commit, {kind}", 2)
 
@@ -224,7 +226,11 @@ def random_merges(session: SparkSession, kind: str, seed: str, merges: int) -> N
 
 @pytest.mark.parametrize(
     ("clause", "done"),
-    [("then update set n = s.n", False), ("and s.n > 9 then delete", False), ("then delete", True)],
+    [
+        ("then update set n = s.n", False),
+        pytest.param("and s.n > 9 then delete", False, marks=pytest.mark.slow),
+        ("then delete", True),
+    ],
 )
 def test_several_source_rows_for_one_target_row(
     session: SparkSession, clause: str, done: bool
@@ -463,7 +469,6 @@ CONFLICTS = {
 
 QUICK = [
     ("plain", "insert inside the predicate"),
-    ("plain", "delete of a row that changes"),
     ("partitioned", "insert into another partition"),
 ]
 

@@ -191,12 +191,13 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     steps = [shlex.split(step)[1:] for step in re.findall(r"```bash\n\s*(.*?)\n", page)]
     assert [step[0] for step in steps] == ["show", "run-operation", "run-operation", "build"]
     good = project.sql("select * from {s}.orders order by id")
+    run = ("run", "-s", "orders_events", "orders")
     event = {"id": 1, "version": 9_000_000, "created_at": "2024-02-02T01:00:00Z", "total": "-1.00"}
     project.write({"landing/orders/bad.json": json.dumps(event) + "\n"})
-    project.dbt("build")
+    project.dbt(*run)
     later = event | {"id": 100, "total": "5.00"}
     project.write({"landing/orders/later.json": json.dumps(later) + "\n"})
-    project.dbt("build")
+    project.dbt(*run)
     events = project.sql("select _batch_id, _source_partition from {s}.orders_events")
     batch = int(events[events["_source_partition"] == "bad.json"]["_batch_id"].item())
     undo = [word.replace("<batch>", str(batch)) for word in steps[2]]
@@ -221,7 +222,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
 
     # Somebody wrote meanwhile, and a backfill ran: both have to be named.
     project.sql("delete from {s}.orders where id = 2")
-    project.dbt("build", "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
+    project.dbt(*run, "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
     assert not project.try_dbt(*undo).success
     assert project.said("Accepted: including: [backfill, write], or another version")
     assert project.sql("select * from {s}.orders where id = 100").shape[0] == 1
@@ -243,20 +244,20 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     assert found() == mended
     others = project.sql("select * from {s}.orders where id not in (1, 100) order by id")
     pd.testing.assert_frame_equal(others, good[good["id"] != 1].reset_index(drop=True))
-    project.dbt("build")
+    project.dbt(*run)
     assert project.said("orders_events: up to date")
     args = "{model: orders_events, version: 0}"
     assert not project.try_dbt("run-operation", "alluvium.restore", "--args", args).success
     assert project.said("orders_events is a streaming table. Its checkpoint does not go back")
     # Left out for good: of a backfill and of a full refresh too.
-    project.dbt("build", "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
+    project.dbt(*run, "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
     assert found() == mended
-    project.dbt("build", "--full-refresh", "-s", "orders")
+    project.dbt("run", "--full-refresh", "-s", "orders")
     assert found() == mended
     project.dbt("run-operation", "alluvium.log", "--args", "{model: orders}")
     assert project.said(f"leaves out batch {batch} of orders")
     args = f"{{model: orders, batch: {batch}, skip: false}}"
     project.dbt("run-operation", "alluvium.restore", "--args", args)
     assert project.said(f"batch {batch} does no longer stay out")
-    project.dbt("build", "--vars", f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}")
+    project.dbt(*run, "--vars", f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}")
     assert found() == {**mended, 1: "-1.00"}

@@ -136,8 +136,8 @@ def some_files(spark_type: str, count: int = 40) -> Fragments:
     return Fragments(bounds, bounds, np.full(count, 10**9), ~every, every, version=7)
 
 
-# One of each kind in every run; unit tests see them all.
-QUICK = ("bigint", "double", "decimal(38,38)", "object id", "string")
+# Whole numbers, exact ones and texts in every run; unit tests see all types.
+QUICK = ("bigint", "decimal(38,38)", "string")
 
 
 @pytest.mark.parametrize(

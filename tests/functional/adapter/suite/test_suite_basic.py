@@ -66,6 +66,7 @@ class TestDocsGenerate(test_docs_generate.BaseDocsGenerate):
         return expected(project, profile_user, expected_catalog.base_expected_catalog)
 
 
+@pytest.mark.slow
 class TestDocsGenReferences(test_docs_generate.BaseDocsGenReferences):
     """The expected catalog names the database, PostgreSQL's types and its views' type."""
 
@@ -83,6 +84,7 @@ class TestEmpty(test_empty.BaseEmpty):
     pass
 
 
+@pytest.mark.slow
 class TestEphemeral(test_ephemeral.BaseEphemeral):
     pass
 
@@ -130,10 +132,12 @@ class TestSnapshotCheckCols(test_snapshot_check_cols.BaseSnapshotCheckCols):
     pass
 
 
+@pytest.mark.slow
 class TestSnapshotTimestamp(test_snapshot_timestamp.BaseSnapshotTimestamp):
     pass
 
 
+@pytest.mark.slow
 class TestTableMaterialization(test_table_materialization.BaseTableMaterialization):
     pass
 
