@@ -63,6 +63,7 @@ def rows_and_files(session: SparkSession, query: str | DataFrame) -> tuple[list[
     Scans of Delta's log count for nothing: its tables are read as Parquet too.
     """
     store = session._jsparkSession.sharedState().statusStore()
+    session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     before = _executions(session)
     frame = session.sql(query) if isinstance(query, str) else query
     rows = frame.collect()

@@ -31,6 +31,8 @@
           'discard': alluvium._mapping_schema({'name': branch, 'dry_run': of.flag}, ['name']),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
+          'explain_read': alluvium._mapping_schema(
+              {'model': of.model, 'where': {'type': ['string', 'object', 'null'], 'accepted': 'SQL, or values by column'}}, ['model']),
           'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),
           'log': alluvium._mapping_schema({
               'model': of.model,

@@ -120,8 +120,7 @@ def of_many(session: SparkSession, files: pa.Table) -> pa.Table:
         whole Parquet file.
     """
     java = jvm.of(session)
-    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
-    reader = java.java.lang.Class.forName(_READER, True, loader)
+    reader = jvm.own_class(session, _READER)
     conf = session._jsparkSession.sessionState().newHadoopConf()
     gateway: Any = session.sparkContext._gateway
     arguments = gateway.new_array(java.java.lang.Object, 1)

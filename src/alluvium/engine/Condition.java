@@ -98,7 +98,7 @@ public final class Condition {
      *
      * @param column its physical name
      * @param family `string`, `integer`, `boolean`, `date`, `timestamp`, `timestamp_ntz`, `decimal`
-     * @param operands String, Long or BigDecimal each, null for NULL
+     * @param operands String, whole number or BigDecimal each, null for NULL
      * @param negated NOT stands before the condition
      */
     public static Condition comparison(String operator, String column, String family,
@@ -280,7 +280,7 @@ public final class Condition {
                 // Throws where there are more digits, or more than 64 bits.
                 numbers[n] = ((BigDecimal) asked[n]).setScale(digits).unscaledValue().longValueExact();
             } else {
-                numbers[n] = ((Long) asked[n]).longValue();
+                numbers[n] = ((Number) asked[n]).longValue();
             }
             if ((family.equals("date") && numbers[n] < OLD_DAY)
                     || (family.startsWith("timestamp") && numbers[n] < OLD_MOMENT)) {

@@ -1,6 +1,10 @@
 package alluvium;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -147,6 +151,7 @@ public final class PrunedReads extends AbstractFunction1 {
     private static final class Read {
         LogicalRelation relation;
         PreparedDeltaFileIndex location;
+        PreparedDeltaFileIndex picked;
         Condition condition;
 
         /** Of one filter or several on one another; null where they are above something else. */
@@ -172,6 +177,8 @@ public final class PrunedReads extends AbstractFunction1 {
                 return null;
             }
             found.location = (PreparedDeltaFileIndex) files.location();
+            found.picked = found.location instanceof PrunedFileIndex
+                ? ((PrunedFileIndex) found.location).picked : found.location;
             Columns columns = new Columns(found.relation,
                 ((DeltaParquetFileFormat) files.fileFormat()).metadata().schema(),
                 found.location.preparedScan().scannedSnapshot().metadata().schema());
@@ -184,11 +191,15 @@ public final class PrunedReads extends AbstractFunction1 {
         }
 
         Set skipped() {
+            return skipped(condition);
+        }
+
+        private Set skipped(Condition condition) {
             Set found = new HashSet();
             if (!condition.isKnown()) {
                 return found;
             }
-            scala.collection.Iterator each = location.preparedScan().files().iterator();
+            scala.collection.Iterator each = picked.preparedScan().files().iterator();
             while (each.hasNext()) {
                 AddFile file = (AddFile) each.next();
                 String tag = tag(file);
@@ -199,8 +210,51 @@ public final class PrunedReads extends AbstractFunction1 {
             return found;
         }
 
+        ObjectNode explained() {
+            ObjectNode found = JsonNodeFactory.instance.objectNode();
+            DeltaScan scan = picked.preparedScan();
+            put(found, "total", scan.total());
+            put(found, "partition", scan.partition());
+            put(found, "scanned", scan.scanned());
+            put(found, "kept", location.preparedScan().scanned());
+            ArrayNode conditions = found.putArray("conditions");
+            List leaves = condition.leaves();
+            for (int n = 0; n < leaves.size(); n++) {
+                Condition leaf = (Condition) leaves.get(n);
+                ObjectNode one = conditions.addObject();
+                one.put("text", leaf.text);
+                one.put("known", leaf.isKnown());
+                one.put("indexed", leaf.isKnown() ? indexed(leaf.column) : 0);
+                one.put("excluded", skipped(leaf).size());
+            }
+            return found;
+        }
+
+        /** Of how many files the tags say anything of a column. */
+        private int indexed(String column) {
+            int number = 0;
+            scala.collection.Iterator each = picked.preparedScan().files().iterator();
+            while (each.hasNext()) {
+                String tag = tag((AddFile) each.next());
+                if (tag != null && new Condition.File(tag).knows(column)) {
+                    number++;
+                }
+            }
+            return number;
+        }
+
+        private static void put(ObjectNode found, String name, DataSize size) {
+            ObjectNode one = found.putObject(name);
+            if (size.files().isDefined()) {
+                one.put("files", ((Long) size.files().get()).longValue());
+            }
+            if (size.bytesCompressed().isDefined()) {
+                one.put("bytes", ((Long) size.bytesCompressed().get()).longValue());
+            }
+        }
+
         PrunedFileIndex without(Set skipped) {
-            DeltaScan scan = location.preparedScan();
+            DeltaScan scan = picked.preparedScan();
             scala.collection.immutable.Seq kept = PrunedReads.without(scan.files(), skipped);
             DataSize size = new DataSize(Option.apply(Long.valueOf(bytes(kept))), Option.empty(),
                 Option.apply(Long.valueOf(kept.size())), Option.empty());
@@ -209,6 +263,29 @@ public final class PrunedReads extends AbstractFunction1 {
                 scan.partitionLikeDataFilters(), scan.rewrittenPartitionLikeDataFilters(),
                 scan.unusedFilters(), scan.scanDurationMs(), scan.dataSkippingType());
             return new PrunedFileIndex(location, less, skipped);
+        }
+    }
+
+    /**
+     * What is left of each table's files that filters stand above, as JSON.
+     *
+     * @param plan an optimized plan, whether this rule saw it or not
+     */
+    public static String explain(LogicalPlan plan) {
+        ArrayNode found = JsonNodeFactory.instance.arrayNode();
+        explain(plan, found);
+        return found.toString();
+    }
+
+    private static void explain(LogicalPlan plan, ArrayNode found) {
+        Read read = plan instanceof Filter ? Read.of((Filter) plan) : null;
+        if (read != null) {
+            found.add(read.explained());
+            return;
+        }
+        scala.collection.Iterator each = plan.children().iterator();
+        while (each.hasNext()) {
+            explain((LogicalPlan) each.next(), found);
         }
     }
 

@@ -39,6 +39,13 @@ def java_class(jvm: Any, name: str) -> Any:
     return reduce(getattr, name.split("."), jvm)
 
 
+def own_class(session: SparkSession, name: str) -> Any:
+    """A class of `own_jar` as a `java.lang.Class`: py4j's own class loader does not know it."""
+    java = of(session)
+    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    return java.java.lang.Class.forName(name, True, loader)
+
+
 def scala_object(session: SparkSession, name: str) -> Any:
     """A Scala `object`; py4j's own class loader does not know jars that were added later."""
     return _scala_object(of(session), name)

@@ -18,6 +18,7 @@ from dbt.adapters.alluvium.verbs.describing import Describing
 from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
 from dbt.adapters.alluvium.verbs.preparing import Preparing
+from dbt.adapters.alluvium.verbs.pruning import Pruning
 from dbt.adapters.alluvium.verbs.quoting import Quoting
 from dbt.adapters.alluvium.verbs.recovering import Recovering
 from dbt.adapters.alluvium.verbs.reporting import Reporting
@@ -46,6 +47,7 @@ class AlluviumAdapter(
     Restoring,
     Comparing,
     Branching,
+    Pruning,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
 

@@ -1,0 +1,12 @@
+{#- dbt run-operation alluvium.explain_read --args '{model: edits, where: "service = ''reader''"}'
+
+    Prints how many files and bytes of a model's table a condition leaves to read: by time and other partitions, by bounds, by
+    automata, and what each of its parts excludes. Reads none of them. -#}
+{% macro explain_read(model=none, where=none) %}
+  {%- if not execute -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium._begin_operation('explain_read', {'model': model, 'where': where}, kwargs, 'does not read the logs of tables') -%}
+  {%- set node = alluvium._find_model(model, 'alluvium.explain_read') -%}
+  {%- for line in adapter.explain_read(node.unique_id, where) -%}
+    {%- do builtins.log(line, info=true) -%}
+  {%- endfor -%}
+{% endmacro %}

@@ -1,0 +1,37 @@
+{#- from {{ alluvium.prune(ref('edits'), {'service': 'reader', 'status': ['error', 'warn']}) }} as edits
+
+    The rows of a relation for which a condition is true, as a subquery: with `join`, those that have a partner there. Files without such rows
+    are not read where the target's sessions skip by automata; the rows are the same anywhere. -#}
+{% macro prune(relation, where=none, join=none, columns=none) -%}
+  {%- set arguments = ['relation', 'where', 'join', 'columns'] -%}
+  {%- for name in kwargs -%}
+    {%- do exceptions.raise_compiler_error('alluvium.prune: unknown argument ' ~ name ~ '; accepted: ' ~ arguments | join(', ')
+        ~ alluvium._did_you_mean(name, arguments)) -%}
+  {%- endfor -%}
+  {%- if where is none and join is none -%}
+    {%- do exceptions.raise_compiler_error('alluvium.prune: neither where nor join is given; accepted: one of them, or both') -%}
+  {%- endif -%}
+  {%- set conditions = [] -%}
+  {%- if where is mapping -%}
+    {%- for column, value in where.items() -%}
+      {%- do conditions.append(alluvium._any_of(column, value)) -%}
+    {%- endfor -%}
+  {%- elif where is string -%}
+    {%- do conditions.append('(' ~ where ~ '\n)') -%}
+  {%- elif where is not none -%}
+    {%- do exceptions.raise_compiler_error('alluvium.prune: where is ' ~ alluvium._shown_value(where)
+        ~ '; accepted: SQL, or values by column') -%}
+  {%- endif -%}
+  {%- set shared = alluvium._shared_columns(relation, join, columns) if join is not none and execute else [] -%}
+  {#- A view would keep the values of the day on which it was made. -#}
+  {%- if shared and target.type == 'alluvium' and model.config.materialized != 'view' -%}
+    {%- do conditions.extend(adapter.values_of(join, shared)) -%}
+  {%- endif -%}
+  {%- set rows = '(select * from ' ~ relation ~ (' where ' ~ conditions | join(' and ') if conditions else '') ~ ')' -%}
+  {%- if not shared -%}
+    {{- rows -}}
+  {%- else -%}
+    (select pruned.* from {{ rows }} as pruned left semi join {{ join }} as partners using (
+    {%- for name in shared -%}{{ alluvium._quote_name(name) }}{{ ', ' if not loop.last }}{%- endfor -%}))
+  {%- endif -%}
+{%- endmacro %}

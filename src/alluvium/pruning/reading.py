@@ -1,0 +1,137 @@
+"""Rows of a table for which a condition holds, and which files Spark reads for them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta import log
+from alluvium.engine import jvm
+from alluvium.names import quoted
+from alluvium.wording import counted
+
+Where: TypeAlias = str | Mapping[str, Any] | None
+_SETTING = "spark.alluvium.pruning.enabled"
+_RULE = "alluvium.PrunedReads"
+_ACCEPTED = (str, bool, int, float, Decimal, dt.date, dt.datetime)
+
+
+def scan(session: SparkSession, table: str, where: Where) -> DataFrame:
+    """The rows of a table for which a condition is true.
+
+    Spark skips files as for the same query in SQL: by partitions, bounds and automata.
+
+    Args:
+        table: its name, as SQL writes it.
+        where: SQL, such as `"service = 'reader' and status <> 'ok'"`; or values by column, such as
+            `{"service": "reader", "status": ["error", "warn"]}`, all of which must hold. A list
+            accepts any of its values, None is NULL.
+
+    Raises:
+        ValueError: a column of the mapping is not in the table, or a value is of another kind.
+        pyspark.errors.AnalysisException: there is no such table, or SQL that it cannot read.
+    """
+    frame = session.table(table)
+    if where is None:
+        return frame
+    if isinstance(where, str):
+        return frame.where(F.expr(where))
+    names = {name.lower(): name for name in frame.columns}
+    for name, wanted in where.items():
+        if not isinstance(name, str) or name.lower() not in names:
+            raise ValueError(
+                f"where: {table} has no column {name!r}; accepted: {', '.join(frame.columns)}"
+            )
+        column = frame[quoted(names[name.lower()])]
+        frame = frame.where(_any_of(column, name, wanted))
+    return frame
+
+
+def _any_of(column: Column, name: str, wanted: Any) -> Column:
+    values = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+    for value in values:
+        if value is not None and not isinstance(value, _ACCEPTED):
+            raise ValueError(
+                f"where: {name} is {value!r}; accepted: a text, number, boolean, date, timestamp,"
+                " None, or a list of them"
+            )
+    present = [value for value in values if value is not None]
+    found = column.isin(present) if present else F.lit(False)
+    return found | column.isNull() if len(present) < len(values) else found
+
+
+def explain_read(session: SparkSession, table: str, where: Where) -> str:
+    """What Spark reads of a table for a condition, and why; reads none of its files.
+
+    Args:
+        table, where: as for `scan`.
+
+    Returns:
+        Lines: files and bytes left by time and other partitions, by bounds and by automata, then
+        what each part of the condition excludes.
+
+    Raises:
+        ValueError, pyspark.errors.AnalysisException: as `scan` does.
+    """
+    frame = scan(session, table, where)
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    found = _explained(session, plan)
+    if not found:
+        return f"{table}: {_why_all(session, table, where, found is not None)}"
+    read = found[0]
+    lines = [table]
+    for key, label in (
+        ("total", "in the table"),
+        ("partition", "left by time and partitions"),
+        ("scanned", "left by bounds"),
+        ("kept", "left by automata"),
+    ):
+        lines.append(f"  {_size(read[key])} {label}")
+    if str(session.conf.get(_SETTING, "true")).strip().lower() == "false":
+        lines.append(f"  automata are not used: {_SETTING} is false")
+    lines += [f"  {_sentence(one, read['scanned'])}" for one in read["conditions"]]
+    return "\n".join(lines)
+
+
+def _explained(session: SparkSession, plan: Any) -> list[dict[str, Any]] | None:
+    """What the rule says of an optimized plan; None where the session was started without it."""
+    if _RULE not in str(session.conf.get("spark.sql.extensions", "")):
+        return None
+    methods = jvm.own_class(session, _RULE).getMethods()
+    explain = next(method for method in methods if method.getName() == "explain")
+    gateway: Any = session.sparkContext._gateway
+    arguments = gateway.new_array(jvm.of(session).java.lang.Object, 1)
+    arguments[0] = plan
+    return list(json.loads(explain.invoke(None, arguments)))
+
+
+def _why_all(session: SparkSession, table: str, where: Where, has_rule: bool) -> str:
+    if not has_rule:
+        return f"this session has no rule for automata: {_RULE} is not in spark.sql.extensions"
+    if where is None:
+        return "all files are read: there is no condition"
+    snapshot = log.snapshot_of(session, table)
+    total = {"files": snapshot.numOfFiles(), "bytes": snapshot.sizeInBytes()}
+    return f"no condition is left above the files ({_size(total)}): Spark has simplified it"
+
+
+def _size(size: Mapping[str, int]) -> str:
+    files = counted(size["files"], "file") if "files" in size else "?"
+    return f"{files}, {size['bytes']:,} bytes" if "bytes" in size else files
+
+
+def _sentence(condition: Mapping[str, Any], scanned: Mapping[str, int]) -> str:
+    text = condition["text"]
+    if not condition["known"]:
+        return f"{text}: automata say nothing of such a condition"
+    of = f"of {counted(scanned['files'], 'file')}" if "files" in scanned else ""
+    return (
+        f"{text}: excludes {condition['excluded']:,}; {condition['indexed']:,} {of} have an"
+        " automaton of the column"
+    )

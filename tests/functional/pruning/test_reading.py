@@ -1,0 +1,71 @@
+"""Rows of a table by a condition, from Python, and what is read for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+from support.tagged import files_read, tag
+
+import alluvium
+
+pytestmark = pytest.mark.spark
+T = "read_by.events"
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> Iterator[SparkSession]:
+    """Three files, of two days, of which two have tags."""
+    spark.sql("create database if not exists read_by")
+    spark.sql(
+        f"create table {T} (id int, service string, day date) using delta partitioned by (day)"
+    )
+    for day, services in (("01", ("a", "c", "z")), ("02", ("a", "d", "z")), ("02", ("b", "y"))):
+        rows = ", ".join(f"({n}, '{one}', date'2026-01-{day}')" for n, one in enumerate(services))
+        spark.sql(f"insert into {T} select /*+ coalesce(1) */ * from values {rows}")
+    assert tag(spark, T, ["service"], leave=1) == 2
+    yield spark
+    spark.sql("drop database read_by cascade")
+
+
+def test_a_mapping_is_what_sql_says(events: SparkSession) -> None:
+    where = {"SERVICE": ["c", "d", None], "id": 1}
+    rows = alluvium.scan(events, T, where).collect()
+    sql = "(service in ('c', 'd') or service is null) and id = 1"
+    assert sorted(rows) == sorted(events.table(T).where(sql).collect())
+    assert len(rows) == 2
+    assert alluvium.scan(events, T, {"service": []}).count() == 0
+    assert alluvium.scan(events, T, None).count() == 8
+    assert files_read(events, alluvium.scan(events, T, {"service": "nobody"})) <= 1
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"host": 1}, "has no column 'host'; accepted: id, service, day"),
+        ({"service": {"a": 1}}, "service is {'a': 1}; accepted: a text, number"),
+        ({"service": ["a", b"x"]}, "service is b'x'; accepted"),
+    ],
+)
+def test_mistakes(events: SparkSession, where: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match="where: ") as raised:
+        alluvium.scan(events, T, where)
+    assert message in str(raised.value)
+
+
+def test_what_is_said(events: SparkSession) -> None:
+    said = alluvium.explain_read(events, T, "service = 'm' and day = date'2026-01-02'")
+    lines = said.splitlines()
+    assert lines[0] == T
+    assert lines[1].startswith("  3 files, ")
+    assert lines[2].startswith("  2 files, ")
+    assert "left by time and partitions" in lines[2]
+    kept = next(line for line in lines if "left by automata" in line)
+    assert int(kept.split()[0]) == files_read(
+        events, f"select * from {T} where service = 'm' and day = date'2026-01-02'"
+    )
+    assert any("service = 'm'): excludes " in line for line in lines)
+    other = alluvium.explain_read(events, T, "upper(service) = 'M'")
+    assert "automata say nothing of such a condition" in other
+    assert "there is no condition" in alluvium.explain_read(events, T, None)
