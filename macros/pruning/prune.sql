@@ -31,7 +31,12 @@
   {%- if not shared -%}
     {{- rows -}}
   {%- else -%}
-    (select pruned.* from {{ rows }} as pruned left semi join {{ join }} as partners using (
-    {%- for name in shared -%}{{ alluvium._quote_name(name) }}{{ ', ' if not loop.last }}{%- endfor -%}))
+    {#- Not USING, which puts these columns first. -#}
+    {%- set equal = [] -%}
+    {%- for name in shared -%}
+      {%- set quoted = alluvium._quote_name(name) -%}
+      {%- do equal.append('pruned.' ~ quoted ~ ' = partners.' ~ quoted) -%}
+    {%- endfor -%}
+    (select * from {{ rows }} as pruned left semi join {{ join }} as partners on {{ equal | join(' and ') }})
   {%- endif -%}
 {%- endmacro %}

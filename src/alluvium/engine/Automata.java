@@ -30,8 +30,8 @@ public final class Automata {
 
     private static final String NOTHING = "^(?!)$";
     private static final int DEEPEST = 200;
-    private static final int MOST_WORDS = 10000;
-    private static final int MOST_CHARS = 1000000;
+    private static final int MOST_WORDS = 256;
+    private static final int MOST_CHARS = 16384;
 
     private final int[] text;
     private final Node root;

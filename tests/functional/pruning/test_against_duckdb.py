@@ -24,7 +24,7 @@ TEXTS = ("channel", "namespace", "countryName", "user", "page")
 COLUMNS = (*TEXTS, "added", "deleted", "share", "isRobot")
 # What SQL texts, identifiers and LIKE read as more than a sign.
 SIGNS = set("'\\%_\"`")
-ROWS, FILES, UNTAGGED = 6_000, 12, 2
+ROWS, FILES, UNTAGGED = 4_000, 10, 2
 
 
 def edits() -> pa.Table:
@@ -128,14 +128,16 @@ def compare(session: SparkSession, rows: pa.Table, conditions: list[str]) -> tup
     of_spark = [one.replace('"', "`") for one in conditions]
     for table in (T, SHOWN):
         query = " union all ".join(
-            f"select {place} as place, {FOUND} from {table} where {one}"
+            f"select {place} as place, id from {table} where {one}"
             for place, one in enumerate(of_spark)
         )
-        found, number = rows_and_files(session, query)
+        found, number = rows_and_files(
+            session, f"select place, {FOUND} from ({query}) group by place"
+        )
         read += number
-        got = [tuple(row)[1:] for row in sorted(found)]
-        for one, mine, theirs in zip(conditions, got, expected, strict=True):
-            assert mine == theirs, f"{table}: {one}"
+        got = {row.place: tuple(row)[1:] for row in found}
+        for place, (one, theirs) in enumerate(zip(conditions, expected, strict=True)):
+            assert got.get(place, (0, 0, 0)) == theirs, f"{table}: {one}"
     return read, 2 * len(conditions) * len(session.table(T).inputFiles())
 
 
@@ -153,9 +155,9 @@ def check(drawn: tuple[SparkSession, pa.Table], seed: int, batches: int) -> None
 
 
 def test_drawn_conditions(drawn: tuple[SparkSession, pa.Table]) -> None:
-    check(drawn, 1, batches=4)
+    check(drawn, 1, batches=1)
 
 
 @pytest.mark.slow
 def test_many_drawn_conditions(drawn: tuple[SparkSession, pa.Table]) -> None:
-    check(drawn, 2, batches=60)
+    check(drawn, 2, batches=20)

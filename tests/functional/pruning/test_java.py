@@ -88,6 +88,22 @@ def texts(draw: random.Random) -> list[list[Any]]:
     return found
 
 
+def needs_words(one: Conjunct) -> bool:
+    return one.negated or one.operator in ("<", "<=", ">", ">=", "contains")
+
+
+def test_words(java: Java) -> None:
+    for number, is_told in ((40, True), (400, False)):
+        column = [f"{n * 7919 % 9999:04d}" for n in range(number)]
+        index = summarize(column, 4000)
+        assert index is not None
+        file = java.file(to_text({"c": index}))
+        everything = Conjunct("in", tuple(column), negated=True)
+        assert java.may_hold(file, everything, "string") is not is_told
+        assert java.may_hold(file, Conjunct("contains", ("x",)), "string") is not is_told
+        assert java.may_hold(file, Conjunct("<", ("",)), "string") is not is_told
+
+
 def test_texts(java: Java) -> None:
     draw = random.Random(5)
     asked = kept = 0
@@ -100,8 +116,9 @@ def test_texts(java: Java) -> None:
             near = [value[:3] + draw.choice(SIGNS) for value in column[:9] if value]
             values = [*draw.sample(column, min(9, len(column))), *near, "", "reader", "zz"]
             for one in conjuncts(draw, values, [*ONE, "starts_with", "contains"]):
-                found = java.may_hold(file, one, "string")
-                assert found is index.may_match(one), (index.text, one)
+                found, expected = java.may_hold(file, one, "string"), index.may_match(one)
+                # Java tries a few words, as there are many files; Python many.
+                assert found is expected or (found and needs_words(one)), (index.text, one)
                 asked, kept = asked + 1, kept + found
     assert 0 < kept < asked
     assert asked > 500
