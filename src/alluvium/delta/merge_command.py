@@ -116,6 +116,10 @@ class MergeCommand(jvm.SessionCopy):
         """Of the table, as this transaction reads it."""
         return int(self._transaction.snapshot().version())
 
+    def recorded(self, app: str) -> int:
+        """The number of an application's `txn` as this transaction reads it; -1 for none."""
+        return int(self._transaction.txnVersion(app))
+
     def was_executed(self) -> bool:
         """Whether the progress in the settings is recorded in the table already."""
         return bool(self._command.hasBeenExecuted(self._transaction, self.spark, self._none))

@@ -29,6 +29,8 @@ class Statement:
     table_id: of the table that it was planned for; the present one's if not given.
     key: of `marks`, under which the commit's metadata has the figures.
     noted: name and number of a `txn` that the commit records, of what is no batch.
+    after: the event batch that the source begins behind, -1 for the first; None for any. Where a
+        restore takes the table behind that, events would be passed over.
     """
 
     sql: str
@@ -39,6 +41,7 @@ class Statement:
     table_id: str | None = None
     key: str = marks.MERGE_FIGURES
     noted: tuple[str, int] | None = None
+    after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -119,8 +122,9 @@ class DeltaTable:
             figures = {**statement.figures, **looked_at.figures(), "table": table_id}
             return json.dumps({statement.key: figures}, sort_keys=True)
 
-        recorded = statement.noted
+        recorded, after = statement.noted, None
         if statement.through is not None:
+            after = statement.after
             recorded = (progress.app_id(self.model, table_id), statement.through)
         refused = None
         if self.engine == "auto":
@@ -130,6 +134,7 @@ class DeltaTable:
                 progress=recorded,
                 metadata=describe,
                 at=statement.at,
+                after=after,
                 sort_by=self.sort_by,
             )
             if isinstance(merged, one_commit.Merged):
@@ -143,11 +148,15 @@ class DeltaTable:
                 )
             refused = merged.reason
         metadata = describe(log.skipping(self.session, self.name, statement.prune))
-        outcome = self._merge_into(statement, recorded, metadata)
+        outcome = self._merge_into(statement, recorded, metadata, after)
         return replace(outcome, refused=refused, kept=None if outcome.already_merged else kept)
 
     def _merge_into(
-        self, statement: Statement, recorded: tuple[str, int] | None, metadata: str
+        self,
+        statement: Statement,
+        recorded: tuple[str, int] | None,
+        metadata: str,
+        after: int | None,
     ) -> Outcome:
         settings = {committing.COMMIT_METADATA: metadata}
         if recorded is not None:
@@ -157,6 +166,8 @@ class DeltaTable:
                 self.session.conf.set(key, value)
             if statement.at is not None and self.version() != statement.at:
                 raise StaleBatchError(f"{self.name} has moved on since version {statement.at}")
+            looked_at = self.version()
+            self._check_not_behind(after)
             rows = self.session.sql(statement.sql).collect()
         finally:
             # A leaked pair would make Delta skip the session's next write without a word.
@@ -165,7 +176,32 @@ class DeltaTable:
         # Delta answers with no row where the `txn` is in the log already.
         if not rows:
             return Outcome(0, already_merged=True)
+        if recorded is not None and after is not None:
+            self._set_back_again(recorded[0], after, looked_at)
         return Outcome(int(rows[0]["num_affected_rows"]))
+
+    def _check_not_behind(self, after: int | None) -> None:
+        if after is None:
+            return
+        done = self.progress()
+        if (-1 if done is None else done) < after:
+            raise StaleBatchError(f"{self.name} was set back behind event batch {after}")
+
+    def _set_back_again(self, app: str, after: int, looked_at: int) -> None:
+        """Take progress back where a restore came between the look at it and MERGE INTO's own.
+
+        Delta begins that statement's transaction, so nobody can look at the table in it. What it
+        merged stays: the same events come once more, and change nothing.
+
+        Raises:
+            StaleBatchError: it did; the next try begins where the restore left off.
+        """
+        own, *others = log.newest_first(self.session, self.name, looked_at)
+        back = [number for lines in others for number in progress.numbers_of(lines or [], app)]
+        if own is None or not back or back[0] >= after:
+            return
+        log.commit_transactions(self.session, self.name, {app: back[0]})
+        raise StaleBatchError(f"{self.name} was set back behind event batch {after}")
 
 
 def run(

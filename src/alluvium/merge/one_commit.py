@@ -62,6 +62,7 @@ def merge(
     progress: tuple[str, int] | None = None,
     metadata: Callable[[Kept], str] | None = None,
     at: int | None = None,
+    after: int | None = None,
     sort_by: Sequence[str] = (),
 ) -> Merged | Refusal:
     """Run the MERGE statement `sql` with its exact result, or say why not.
@@ -70,14 +71,18 @@ def merge(
         recorded this version or a later one, nothing happens.
     metadata: gives the commit's `userMetadata` from the files that the merge looks at.
     at: version that the table must have when the merge begins; None for any.
+    after: what the table must have recorded for that application by then, at least; -1 for nothing,
+        None for any.
     sort_by: columns that each new file is sorted by, partition by partition; empty for no order.
 
-    Raises StaleBatchError where it has another version, and what MERGE raises: AnalysisException
-    for a statement that is wrong, DeltaUnsupportedOperationException where several source rows
-    match one target row, constraint violations, and Delta's concurrency exceptions
-    (delta.exceptions). Nothing of the merge is then in the table.
+    Raises StaleBatchError where it has another version or has recorded less, and what MERGE raises:
+    AnalysisException for a statement that is wrong, DeltaUnsupportedOperationException where
+    several source rows match one target row, constraint violations, and Delta's concurrency
+    exceptions (delta.exceptions). Nothing of the merge is then in the table.
     """
-    prepared = prepare(session, sql, progress=progress, metadata=metadata, at=at, sort_by=sort_by)
+    prepared = prepare(
+        session, sql, progress=progress, metadata=metadata, at=at, after=after, sort_by=sort_by
+    )
     if not isinstance(prepared, Prepared):
         return prepared
     with prepared:
@@ -144,6 +149,7 @@ def prepare(
     progress: tuple[str, int] | None = None,
     metadata: Callable[[Kept], str] | None = None,
     at: int | None = None,
+    after: int | None = None,
     sort_by: Sequence[str] = (),
 ) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
@@ -162,6 +168,8 @@ def prepare(
             return Refusal(why)
         if at is not None and command.version != at:
             raise StaleBatchError(f"the table has moved on since version {at}")
+        if progress is not None and after is not None and command.recorded(progress[0]) < after:
+            raise StaleBatchError(f"the table was set back behind event batch {after}")
         if command.was_executed():
             return Merged()
         prepared = Prepared(command, started, metadata)

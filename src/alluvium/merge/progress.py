@@ -6,6 +6,9 @@ an older one had recorded never counts for it.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log, marks
@@ -27,6 +30,12 @@ def read(session: SparkSession, table: str, model: str) -> int | None:
     """
     table_id, versions = log.state(session, table)
     return versions.get(app_id(model, table_id))
+
+
+def numbers_of(lines: Iterable[str], app: str) -> list[int]:
+    """The numbers that a commit's `txn` actions, among its JSON lines, give an application."""
+    found = (json.loads(line).get("txn") for line in lines)
+    return [int(one["version"]) for one in found if one and one["appId"] == app]
 
 
 def has_begun(session: SparkSession, table: str) -> bool:

@@ -141,6 +141,7 @@ class Merging(Checking):
                 plan.texts.prune,
                 at,
                 plan.table_id,
+                after=plan.profile.after,
             )
 
         outcome = execute.run(merged_table, statement)
