@@ -37,6 +37,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     for output in content["outputs"].values():
         output["home"] = str(home)
     content["outputs"]["other"] = content["outputs"]["dev"] | {"schema": "other"}
+    content["outputs"]["fix"] = output | {"schema": f"{output['schema']}__fix"}
     made = Project(tmp_path_factory.mktemp("package"), home, output["schema"])
     flags = {"send_anonymous_usage_stats": False}
     config = {"name": name, "profile": name, "config-version": 2, "version": "1.0", "flags": flags}
@@ -261,3 +262,37 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     assert project.said(f"batch {batch} does no longer stay out")
     project.dbt(*run, "--vars", f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}")
     assert found() == {**mended, 1: "-1.00"}
+
+
+def test_a_branch_of_a_feed(project: Project) -> None:
+    """Its merges go on behind what the table had read; what it reads itself is the target's."""
+
+    def run(operation: str, args: str) -> None:
+        project.dbt("run-operation", f"alluvium.{operation}", "--args", args)
+
+    args = "{name: fix, models: orders_events}"
+    assert not project.try_dbt("run-operation", "alluvium.branch", "--args", args).success
+    assert project.said("orders_events is materialized as streaming_table: what it has read is")
+    run("branch", "{name: fix, models: orders}")
+    before = project.sql("select * from {s}.orders order by id")
+    event = {"id": 200, "version": 1, "created_at": "2024-02-02T01:00:00Z", "total": "2.00"}
+    project.write({"landing/orders/branch.json": json.dumps(event) + "\n"})
+    project.dbt("run", "-s", "orders_events")
+    state = (project.root / "target/manifest.json").read_text()
+    project.write({"state/manifest.json": state})
+    defer = ("--target", "fix", "--defer", "--state", "state")
+    project.dbt("run", "-s", "orders", *defer)
+    assert project.figures("orders")["events"] == 1
+    new = "select cast(total as string) t from {s}.orders where id = 200"
+    fix = project.sql(new.replace("{s}", "{s}__fix"))
+    assert list(fix["t"]) == ["2.00"]
+    pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
+    run("merge", "{name: fix, models: orders}")
+    assert project.said("orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders is")
+    assert list(project.sql(new)["t"]) == ["2.00"]
+    # Progress does not come along: the event is read once more, and changes nothing.
+    project.dbt("run", "-s", "orders")
+    assert project.figures("orders")["events"] == 1
+    assert list(project.sql(new)["t"]) == ["2.00"]
+    run("discard", "{name: fix}")
+    assert not project.session.catalog.databaseExists(f"{project.schema}__fix")
