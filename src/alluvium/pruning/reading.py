@@ -17,7 +17,8 @@ from alluvium.names import quoted
 from alluvium.wording import counted
 
 Where: TypeAlias = str | Mapping[str, Any] | None
-_SETTING = "spark.alluvium.pruning.enabled"
+SETTING = "spark.alluvium.pruning.enabled"
+"""The session's setting that turns pruning by automata off, where it is `false`."""
 _RULE = "alluvium.PrunedReads"
 _ACCEPTED = (str, bool, int, float, Decimal, dt.date, dt.datetime)
 
@@ -93,8 +94,8 @@ def explain_read(session: SparkSession, table: str, where: Where) -> str:
         ("kept", "left by automata"),
     ):
         lines.append(f"  {_size(read[key])} {label}")
-    if str(session.conf.get(_SETTING, "true")).strip().lower() == "false":
-        lines.append(f"  automata are not used: {_SETTING} is false")
+    if str(session.conf.get(SETTING, "true")).strip().lower() == "false":
+        lines.append(f"  automata are not used: {SETTING} is false")
     lines += [f"  {_sentence(one, read['scanned'])}" for one in read["conditions"]]
     return "\n".join(lines)
 

@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 from support.tagged import files_read, rows_and_files, tag
 
 from alluvium.delta import log
+from alluvium.pruning.reading import SETTING
 from alluvium.publish.publish import publish
 
 pytestmark = pytest.mark.spark
 
-OFF = "spark.alluvium.pruning.enabled"
 T = "pruned.events"
 # Each file has three services; what is asked for lies between the bounds of all files, mostly.
 ROWS = """
@@ -46,9 +46,9 @@ def check(session: SparkSession, query: str, files: int) -> None:
     """The query reads so many files, and gives the rows that it gives without pruning."""
     pruned, read = rows_and_files(session, query)
     assert read == files
-    session.conf.set(OFF, "false")
+    session.conf.set(SETTING, "false")
     plain = session.sql(query).collect()
-    session.conf.unset(OFF)
+    session.conf.unset(SETTING)
     assert sorted(pruned, key=str) == sorted(plain, key=str)
 
 
@@ -94,7 +94,7 @@ def test_values_between_the_bounds(events: SparkSession) -> None:
 
 def test_the_setting_turns_it_off(events: SparkSession) -> None:
     off = events.newSession()
-    off.sql(f"set {OFF} = false")
+    off.sql(f"set {SETTING} = false")
     assert files_read(off, f"select * from {T} where service = 'metadata'") == 8
     assert files_read(events.newSession(), f"select * from {T} where service = 'metadata'") == 0
 

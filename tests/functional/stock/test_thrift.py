@@ -22,8 +22,11 @@ import yaml
 from dbt.cli.main import dbtRunner
 from deltalake import DeltaTable, write_deltalake
 from oracle.flights import COLUMNS, KEY, ORDER, assert_same, parse, replay_duckdb
+from support.written_log import WrittenLog
 
+from alluvium.delta import marks
 from alluvium.demo.flights import Delivery, replay_flights
+from alluvium.pruning.reading import SETTING
 
 hive = pytest.importorskip(
     "pyhive.hive", reason="stock dbt-spark talks to a Thrift server with PyHive, which is missing"
@@ -302,6 +305,21 @@ def live(folder: Path) -> dict[str, list[str]]:
 def content(folder: Path) -> pd.DataFrame:
     rows = DeltaTable(folder).to_pandas().astype(str)
     return rows.sort_values(list(rows), ignore_index=True)
+
+
+def test_plain_queries_skip_files_by_their_tags(stock: Stock) -> None:
+    written = WrittenLog(stock.root / "t", rows=9)
+    written.commit(3)
+    commit = stock.root / "t/_delta_log" / f"{1:020}.json"
+    # The first file's tag leaves out a number that it has: who heeds the tag finds it twice.
+    tags = {marks.AUTOMATA_TAG: '{"id":{"v":1,"type":"bigint","in":[0,3,5,8]}}'}
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    next(one for one in actions if "add" in one)["add"]["tags"] = tags
+    commit.write_text("".join(json.dumps(one) + "\n" for one in actions))
+    asked = f"select id from delta.`{stock.root}/t` where id = 4"
+    assert len(stock.query(asked)) == 2
+    stock.query_none(f"set {SETTING} = false")
+    assert len(stock.query(asked)) == 3
 
 
 def test_small_files_of_the_buckets_that_need_it_are_merged(stock: Stock, logs: Path) -> None:
