@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing
+from alluvium.delta import automata, committing
 from alluvium.delta.table_files import TableFiles
 
 # Commits behind a version by which it is so old that the newest one is worth a look.
@@ -25,12 +25,14 @@ class WrittenFile:
     Attributes:
         bytes, rows: of the file.
         keys: its smallest and its largest row key, a column for each of its columns and two rows.
+        tags: that it has beside those of its merge.
     """
 
     action: Any
     bytes: int
     rows: int
     keys: pa.Table
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 class LayoutCommits(TableFiles):
@@ -45,6 +47,16 @@ class LayoutCommits(TableFiles):
         self._base = self._later = self._snapshot
         self._same: set[str] = set()
 
+    def indexer(self, columns: Sequence[str]) -> automata.Indexer | None:
+        """What makes the indexes of files of the table; None where no column can have one."""
+        found = automata.columns(columns, self._fields.values(), self.partition_by)
+        conf = self._log.newDeltaHadoopConf()
+        return automata.Indexer(self.session, conf, found) if found else None
+
+    def uri(self, file: Any) -> str:
+        """Where the data file of an action is."""
+        return str(file.absolutePath(self._log).toUri())
+
     def commit(
         self,
         inputs: Iterable[str],
@@ -58,7 +70,7 @@ class LayoutCommits(TableFiles):
         """
         removed = self._files(inputs)
         now = int(time.time() * 1000)
-        added = [self._tagged(one.action, tags) for one, tags in outputs]
+        added = [self._tagged(one.action, {**one.tags, **tags}) for one, tags in outputs]
         actions = [*(file.removeWithTimestamp(now, False) for file in removed), *added]
         figures = {
             "numRemovedFiles": len(removed),

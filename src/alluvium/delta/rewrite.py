@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -148,6 +148,7 @@ class Rewriter(LayoutCommits):
         max_memory: int = Layout.max_memory,
         cuts: zorder.Cuts | None = None,
         tasks: int = 1,
+        index: Sequence[str] = (),
     ) -> list[Rewritten]:
         """Merge the files of each group into sorted ones, in one Spark job.
 
@@ -158,6 +159,7 @@ class Rewriter(LayoutCommits):
         cuts: of the Z-order to sort by, whose place on the curve then begins the row key.
         tasks: that write a group's files, each those of a range of row keys. What several share
             goes through a shuffle.
+        index: columns of which the new files' tags say the values.
 
         What is written is no part of the table before `commit`.
         """
@@ -182,7 +184,22 @@ class Rewriter(LayoutCommits):
                 kept = self._edited(action, partitionValues=partitions[0]) if made_up else action
                 one.files.append(WrittenFile(kept, size, rows, keys[_name(action)]))
             self._check_rows(paths, sum(file.rows for file in one.files))
+        self._index(merged, index)
         return merged
+
+    def _index(self, merged: Sequence[Rewritten], columns: Sequence[str]) -> None:
+        """Say in the new files' tags which values the columns have."""
+        indexer = self.indexer(columns)
+        if indexer is None:
+            return
+        files = [file.action for one in merged for file in one.files]
+        tags = iter(indexer.tags([(self.uri(file), fields(file)) for file in files]))
+        for one in merged:
+            one.opened += len(one.files)
+            one.files = [
+                file if (tag := next(tags)) is None else replace(file, tags={marks.AUTOMATA_TAG: tag})
+                for file in one.files
+            ]
 
     def _written(
         self,

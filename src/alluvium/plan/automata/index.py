@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,8 @@ class Index:
         type: for a column of whole numbers, its Spark type; else None.
         held: for a column of whole numbers, intervals that hold them: days since 1970, microseconds
             since then, unscaled decimals, 0 and 1 for booleans.
+        loss: how likely a value that is not in the file, though made like its values, is taken for
+            one that is: 0 to 1. Only `summarize` knows it; no tag has it.
     """
 
     has_null: bool
@@ -55,6 +57,7 @@ class Index:
     text: str | None = None
     type: str | None = None
     held: Intervals = ()
+    loss: float = field(default=0.0, compare=False)
 
     def to_tag(self) -> str:
         """The tag of the file, as JSON."""
@@ -176,9 +179,8 @@ def _of_texts(texts: Texts, has_null: bool, budget: int) -> Index | None:
     # Room for `exact` is kept: a trimmed automaton may accept just the values too.
     if not len(texts) or room < 1 or (trimmed := trim(texts, room)) is None:
         return None
-    state, text = trimmed
-    exact = not texts.is_cut and count_words(state) == len(texts)
-    return Index(has_null, exact, text)
+    exact = not texts.is_cut and count_words(trimmed.state) == len(texts)
+    return Index(has_null, exact, trimmed.text, loss=0.0 if exact else trimmed.share)
 
 
 def _exact_text(texts: Texts, room: int) -> str | None:
@@ -205,8 +207,9 @@ def _of_numbers(numbers: np.ndarray, kind: str, has_null: bool, budget: int) -> 
     while low < high:
         most = (low + high + 1) // 2
         held = intervals(numbers, most)
-        exact = sum(end - start + 1 for start, end in held) == len(numbers)
-        index = Index(has_null, exact, type=kind, held=held)
+        extra = sum(end - start + 1 for start, end in held) - len(numbers)
+        loss = extra / (held[-1][1] - held[0][0] + 1 - len(numbers)) if extra else 0.0
+        index = Index(has_null, not extra, type=kind, held=held, loss=loss)
         if _bytes(index) <= budget:
             found, low = index, most
         else:

@@ -68,17 +68,33 @@ class _Frequencies:
         return float(self.shares[np.searchsorted(self.codes, code)])
 
 
-def trim(texts: Texts, budget: int) -> tuple[State, str] | None:
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """An automaton that accepts more than the values that it is of.
+
+    Attributes:
+        text: its expression.
+        loss: how likely it accepts a word that is drawn at random.
+        share: how likely one that has the structure of the values.
+    """
+
+    state: State
+    text: str
+    loss: float
+    share: float
+
+
+def trim(texts: Texts, budget: int) -> Trimmed | None:
     """The automaton with the least loss whose expression has at most so many bytes.
 
     Args:
         texts: one at least.
 
     Returns:
-        The automaton and its expression; None where nothing but "anything" fits.
+        None where nothing but "anything" fits.
     """
     frequencies = _Frequencies.of(texts)
-    best: _Trimmed | None = None
+    best: Trimmed | None = None
     register = Register()
     for shape in shapes(texts, register):
         fitting = _longest(texts, shape, frequencies, register, budget)
@@ -86,25 +102,17 @@ def trim(texts: Texts, budget: int) -> tuple[State, str] | None:
             best = fitting
         if len(texts) > _MANY and fitting is not None:
             break
-    if best is None or best.text == "^(?s:.*)$":
-        return None
-    return best.state, best.text
-
-
-@dataclass(frozen=True, slots=True)
-class _Trimmed:
-    state: State
-    text: str
-    loss: float
+    return None if best is None or best.text == "^(?s:.*)$" else best
 
 
 def _longest(
     texts: Texts, shape: State, frequencies: _Frequencies, register: Register, budget: int
-) -> _Trimmed | None:
+) -> Trimmed | None:
     """As many prefixes told apart as fit, the likeliest first."""
     telling = _tell(texts, shape, frequencies, register)
     order: list[_Prefix] = []
-    best: _Trimmed | None = None
+    best: Trimmed | None = None
+    whole = weigh(shape, frequencies.of_set, frequencies.end)
 
     def fits(told: int) -> bool:
         nonlocal best
@@ -115,7 +123,7 @@ def _longest(
         loss = weigh(state, frequencies.of_set, frequencies.end)
         # A prefix that ends inside of a run forgets the run's length, so more may be less.
         if best is None or loss <= best.loss:
-            best = _Trimmed(state, text, loss)
+            best = Trimmed(state, text, loss, min(1.0, loss / whole) if whole else 1.0)
         return True
 
     # More prefixes at a time until they do not fit; then what fits between.

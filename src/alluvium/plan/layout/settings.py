@@ -50,6 +50,7 @@ class Layout:
         curve: how rows are ordered: LEXICAL, column by column, or ZORDER.
         partial_progress: whether each merge of a plan is a commit of its own; otherwise all of
             them are one, or none is.
+        index: columns of which the log says the values of each file.
         cuts: of the Z-order. Nobody chooses them: they are in the table's log, once it has some.
         marks: what tells the columns of `sort_by` from others that had their names. Of the table,
             too.
@@ -69,6 +70,7 @@ class Layout:
     max_memory: int = 128 * MIB
     curve: str = LEXICAL
     partial_progress: bool = True
+    index: Sequence[str] = ()
     cuts: zorder.Cuts | None = None
     marks: str = ""
 
@@ -136,6 +138,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         "max_memory": _memory,
         "curve": _one_of((LEXICAL, ZORDER)),
         "partial_progress": _flag,
+        "index": _no_or_columns,
     }
     found = _mapping("", block, {**rules, "bucket_by": None, "levels": None}, mistakes)
     nested = {
@@ -177,6 +180,7 @@ def parse_layout(model: str, block: Any) -> Layout:
     found.pop("retain", None)  # read in SQL alone, by the operation that drops old buckets
     names = {"column": "bucket_column", "rows": "level_rows"}
     found |= {names.get(key, key): value for key, value in (bucket | levels).items()}
+    found.setdefault("index", found["sort_by"])
     return Layout(**found)
 
 
@@ -217,6 +221,15 @@ def _columns(value: Any) -> tuple[str, ...]:
     if len({name.lower() for name in names}) < len(names):
         raise ValueError("each column once")
     return names
+
+
+def _no_or_columns(value: Any) -> tuple[str, ...]:
+    if value is False:
+        return ()
+    try:
+        return _columns(value)
+    except ValueError as error:
+        raise ValueError(f"false, {error}") from error
 
 
 def _one_of(values: Sequence[str] | Mapping[str, Any]) -> Any:

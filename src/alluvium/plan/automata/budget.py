@@ -1,0 +1,74 @@
+"""Which indexes a commit puts into the log, whose bytes every reader of the table pays for.
+
+Each commit holds the budget for its own files. So the table holds it, whoever else writes to it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from alluvium.plan.automata.index import Index
+from alluvium.plan.automata.tags import to_text
+
+# Bytes that a column's index may have in a file: at most, and on average over a commit's files.
+MOST_BYTES = 1024
+AVERAGE_BYTES = 256
+# Bytes of all indexes for each byte that the log has of the files without them, both as a
+# checkpoint has them: compressed.
+LOG_SHARE = 0.25
+# Characters up to which Delta's statistics have a text whole.
+_SHOWN = 32
+
+
+def within(
+    found: Sequence[Mapping[str, Index]], columns: int, log_bytes: float
+) -> list[dict[str, Index]]:
+    """Of the indexes of each file, by column, those that the budget holds.
+
+    Those are left out first that exclude least; of two that exclude as much, the longer one.
+
+    Args:
+        found: indexes of a file each.
+        columns: that the table wants indexes of.
+        log_bytes: of the files' other actions, as a checkpoint has them.
+    """
+    room = min(AVERAGE_BYTES * columns * len(found), LOG_SHARE * log_bytes)
+    sizes = {
+        (file, column): size_in_tag(column, index)
+        for file, indexes in enumerate(found)
+        for column, index in indexes.items()
+    }
+    # Names decide between equals, so that equal files have equal tags.
+    order = sorted(
+        sizes, key=lambda one: (found[one[0]][one[1]].loss, sizes[one], one[1], one[0])
+    )
+    kept: list[dict[str, Index]] = [{} for _ in found]
+    for file, column in order:
+        size = sizes[file, column]
+        if size > MOST_BYTES:
+            continue
+        room -= size
+        if room < 0:
+            break
+        kept[file][column] = found[file][column]
+    # As they were found: the order of a tag's columns is the table's.
+    return [
+        {column: index for column, index in indexes.items() if column in chosen}
+        for indexes, chosen in zip(found, kept, strict=True)
+    ]
+
+
+def size_in_tag(column: str, index: Index) -> int:
+    """Bytes that the index takes in the tag of its file, as UTF-8: name, marks and all."""
+    return len(to_text({column: index}).encode()) - 1
+
+
+def says_more(index: Index, low: object, high: object) -> bool:
+    """Whether an index excludes more than the minimum and maximum that the log has of a column.
+
+    Args:
+        low, high: as the statistics have them; None where they do not.
+    """
+    if low is None or high is None:
+        return True
+    if index.text is None:
+        return len(index.held) != 1
+    return not (low == high and isinstance(low, str) and len(low) < _SHOWN)
