@@ -43,6 +43,7 @@
               'max_memory': of.size,
               'curve': alluvium._choice_schema(['lexical', 'zorder']),
               'partial_progress': of.flag,
+              'index': of.columns_or_none,
           }),
           'alluvium_publish': alluvium._mapping_schema({
               'audit': alluvium._choice_schema(['tests', 'none']),

@@ -23,6 +23,8 @@
   {%- set size = {'type': ['string', 'integer'], 'minimum': 1, 'maximum': 10 ** 12 - 1, 'pattern': '\\A[1-9][0-9]{0,11}( ?(KiB|MiB|GiB|TiB))?\\Z',
                   'accepted': 'bytes, such as 134217728, 128 MiB or 1 GiB'} -%}
   {%- set columns = {'anyOf': [text, {'type': 'array', 'items': text, 'minItems': 1}], 'accepted': 'a column, or a list of columns'} -%}
+  {%- set columns_or_none = {'anyOf': [{'type': 'false'}, text, {'type': 'array', 'items': text, 'minItems': 1}],
+                             'accepted': 'false, a column, or a list of columns'} -%}
   {#- dbt's own keys: an empty list, or an empty text, names none. -#}
   {%- set some_columns = {'anyOf': [{'type': ['string', 'null']}, {'type': 'array', 'items': text}],
                           'accepted': 'a column, or a list of columns'} -%}
@@ -34,7 +36,7 @@
   {{ return({
       'text': text, 'model': model, 'models': models, 'tier': tier, 'relation': relation, 'number': number, 'flag': flag,
       'count': count, 'natural': natural, 'positive': positive, 'factor': factor, 'moment': moment,
-      'duration': duration, 'duration_or_auto': duration_or_auto, 'size': size, 'columns': columns,
+      'duration': duration, 'duration_or_auto': duration_or_auto, 'size': size, 'columns': columns, 'columns_or_none': columns_or_none,
       'some_columns': some_columns, 'conditions': conditions, 'from_environment': from_environment,
       'option': option,
   }) }}

@@ -233,7 +233,7 @@ class _Run:
             layout.max_memory,
             layout.cuts,
             job.spark_tasks,
-            layout.index,
+            layout.sort_by if layout.index is None else layout.index,
         )
         with measured(rewriter.session) as spent:
             written = _none_on_conflict(self.model, write)

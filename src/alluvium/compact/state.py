@@ -35,6 +35,7 @@ def read_state(
         files = kind(session, table)
         layout = with_time(layout, files.partition_by)
         files.check_row_key(layout.sort_by)
+        files.check_index(layout.index or ())
         sort_by, marks = files.key_columns(layout.sort_by)
         layout = replace(layout, sort_by=sort_by, marks=marks)
         first: str | None = layout.sort_by[0]

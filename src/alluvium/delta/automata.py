@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,6 @@ from alluvium.plan.automata.tags import to_text
 
 # Spark types whose values are read.
 _TYPES = ("string", "tinyint", "smallint", "int", "bigint", "boolean", "date")
-ACCEPTED = "columns of type " + ", ".join(_TYPES)
 # Metadata of a column whose texts are padded when they are compared.
 _PADDED = "__CHAR_VARCHAR_TYPE_STRING"
 # Values of which equal ones are looked for: files of a sorted table share them.
@@ -44,15 +42,38 @@ def columns(
     found = []
     for name in wanted:
         field = known.get(name.lower())
-        if field is None or among(name, partition):
-            continue
-        if field.dataType.simpleString() not in _TYPES:
-            continue
-        if str(field.metadata.get(_PADDED, "")).lower().startswith("char"):
+        if field is None or among(name, partition) or not _has_values(field):
             continue
         physical = field.metadata.get("delta.columnMapping.physicalName", field.name)
         found.append(Indexed(physical, to_arrow_type(field.dataType)))
     return found
+
+
+def check(wanted: Sequence[str], fields: Iterable[StructField], partition: Sequence[str]) -> None:
+    """Raises ValueError unless files with these fields can have an index of each wanted column.
+
+    partition: names of the columns that their table is partitioned by.
+    """
+    known = {field.name.lower(): field for field in fields}
+    mistakes = []
+    for name in wanted:
+        field = known.get(name.lower())
+        if field is None:
+            names = ", ".join(one.name for one in known.values())
+            mistakes.append(f"{name}: no such column; accepted: {names}")
+        elif among(name, partition):
+            mistakes.append(f"{name}: Delta prunes by it as it is; accepted: other columns")
+        elif not _has_values(field):
+            kind = field.metadata.get(_PADDED, field.dataType.simpleString())
+            mistakes.append(f"{name}: {kind}; accepted: {', '.join(_TYPES)}")
+    if mistakes:
+        raise ValueError("index: " + "; ".join(mistakes))
+
+
+def _has_values(field: StructField) -> bool:
+    """Whether the column's values are read, and compared as they are stored."""
+    is_padded = str(field.metadata.get(_PADDED, "")).lower().startswith("char")
+    return field.dataType.simpleString() in _TYPES and not is_padded
 
 
 class Indexer:
@@ -93,7 +114,7 @@ class Indexer:
         return found
 
     def _summarized(self, name: str, values: pa.Array) -> Index | None:
-        room = budget.MOST_BYTES - len(json.dumps(name, ensure_ascii=False).encode()) - 2
+        room = budget.bytes_for(name, len(values))
         if len(values) > _FEW:
             return summarize(values, room)
         key = (name, frozenset(values.to_pylist()))
@@ -104,14 +125,10 @@ class Indexer:
         return self._known[key]
 
 
-def log_bytes(actions: Sequence[Mapping[str, Any]]) -> float:
-    """About as many bytes as a checkpoint has of the files, without indexes."""
-    whole = 0
-    before = b""
+def log_bytes(actions: Sequence[Mapping[str, Any]]) -> int:
+    """About as many bytes as a checkpoint has of the files, without their indexes."""
+    texts = []
     for action in actions:
         tags = {k: v for k, v in (action.get("tags") or {}).items() if k != marks.AUTOMATA_TAG}
-        text = json.dumps({**action, "tags": tags}).encode()
-        packer = zlib.compressobj(zdict=before) if before else zlib.compressobj()
-        whole += len(packer.compress(text) + packer.flush())
-        before = text
-    return whole
+        texts.append(json.dumps({**action, "tags": tags}))
+    return budget.compressed(texts)

@@ -25,7 +25,10 @@ _GREGORIAN = -141_427
 
 
 def distinct(
-    session: SparkSession, conf: Any, uris: Sequence[str], columns: Sequence[tuple[str, pa.DataType]]
+    session: SparkSession,
+    conf: Any,
+    uris: Sequence[str],
+    columns: Sequence[tuple[str, pa.DataType]],
 ) -> Iterator[list[pa.Array | None]]:
     """For each file, for each column, its distinct values, and a NULL if it may have any.
 

@@ -197,7 +197,9 @@ class Rewriter(LayoutCommits):
         for one in merged:
             one.opened += len(one.files)
             one.files = [
-                file if (tag := next(tags)) is None else replace(file, tags={marks.AUTOMATA_TAG: tag})
+                file
+                if (tag := next(tags)) is None
+                else replace(file, tags={marks.AUTOMATA_TAG: tag})
                 for file in one.files
             ]
 

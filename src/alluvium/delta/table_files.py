@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from alluvium.delta import log, marks
+from alluvium.delta import automata, log, marks
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.compaction import tags
@@ -184,6 +184,14 @@ class TableFiles(jvm.SessionCopy):
         """
         new = [field for field in others if field.name.lower() not in self._fields]
         check_row_key(columns, [*self._fields.values(), *new], self.partition_by)
+
+    def check_index(self, columns: Sequence[str], others: Iterable[StructField] = ()) -> None:
+        """Raises ValueError unless the table's files can have indexes of these columns.
+
+        others: as for `check_row_key`.
+        """
+        new = [field for field in others if field.name.lower() not in self._fields]
+        automata.check(columns, [*self._fields.values(), *new], self.partition_by)
 
     def check_rewritable(self) -> None:
         """Raises ValueError unless the table's files may be merged."""

@@ -42,6 +42,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         max_memory=128 * 1024 * 1024,
         curve="lexical",
         partial_progress=True,
+        index=None,
     )
 
 
@@ -59,6 +60,7 @@ def test_full() -> None:
         "max_memory": "1 MiB",
         "curve": "zorder",
         "partial_progress": False,
+        "index": "`Host`",
     }
     assert parse_layout("logs", block) == Layout(
         sort_by=("service", "at"),
@@ -75,12 +77,17 @@ def test_full() -> None:
         max_memory=1048576,
         curve="zorder",
         partial_progress=False,
+        index=("Host",),
     )
+
+
+def test_an_index_may_be_turned_off() -> None:
+    assert parse_layout("logs", {"sort_by": "a", "index": False}).index == ()
 
 
 def test_what_is_null_is_as_if_it_were_not_there() -> None:
     nulls = ("bucket_by", "target_rows", "target_bytes", "fan_in", "tiers", "levels")
-    block = dict.fromkeys((*nulls, "quiet_after", "budget", "curve", "partial_progress"))
+    block = dict.fromkeys((*nulls, "quiet_after", "budget", "curve", "partial_progress", "index"))
     assert parse_layout("logs", {"sort_by": "a", **block}) == Layout(sort_by=("a",))
 
 
@@ -156,6 +163,8 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("curve", value, "lexical, zorder") for value in ("hilbert", "Zorder", 1, True, [], {})),
     *(("partial_progress", value, "true, false")
       for value in ("false", "no", 0, 1, 0.0, "", [], {})),
+    *(("index", value, "false, a column, or a list of columns")
+      for value in (True, 0, "", [], [1], {}, ["a", " "])),
     *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
       for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
     *(("quiet_after", value, "auto, or a number") for value in ("1 month", "6  hours", "Auto", [])),
@@ -195,7 +204,7 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
         (
             "sort",
             "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, retain, budget,"
-            " max_memory, curve, partial_progress,",
+            " max_memory, curve, partial_progress, index,",
         ),
         ("Sort_By", "bucket_by, levels"),
         (5, "sort_by"),
@@ -255,6 +264,7 @@ def test_every_mistake_at_once() -> None:
             "max_memory": "5",
             "curve": "hilbert",
             "partial_progress": "no",
+            "index": True,
             "bucket_by": {"column": 5, "size": "day"},
             "levels": {"growth": 1, "rows": 0, "more": 1},
         }
@@ -262,7 +272,8 @@ def test_every_mistake_at_once() -> None:
     named = {mistake.partition(":")[0] for mistake in found}
     assert named == {
         "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "tiers", "quiet_after",
-        "retain", "budget", "max_memory", "curve", "partial_progress", "bucket_by.column",
+        "retain", "budget", "max_memory", "curve", "partial_progress", "index",
+        "bucket_by.column",
         "bucket_by.size", "bucket_by.window",
         "levels.growth", "levels.rows", "levels.more",
     }  # fmt: skip

@@ -253,6 +253,7 @@ def test_the_parsers_know_the_keys_that_the_schema_has(macros: Any) -> None:
         ("budget", ["lots"]),
         ("curve", ["hilbert", 1, ["zorder"]]),
         ("partial_progress", ["yes", 0]),
+        ("index", [True, [], 5]),
     ],
 )
 def test_a_layout_is_refused_by_both(macros: Any, key: str, values: list[Any]) -> None:

@@ -3,7 +3,10 @@
 Each commit holds the budget for its own files. So the table holds it, whoever else writes to it.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
 
 from alluvium.plan.automata.index import Index
 from alluvium.plan.automata.tags import to_text
@@ -11,11 +14,24 @@ from alluvium.plan.automata.tags import to_text
 # Bytes that a column's index may have in a file: at most, and on average over a commit's files.
 MOST_BYTES = 1024
 AVERAGE_BYTES = 256
-# Bytes of all indexes for each byte that the log has of the files without them, both as a
-# checkpoint has them: compressed.
+# Bytes of all indexes for each byte that a checkpoint has of the files without them.
 LOG_SHARE = 0.25
+# Values of a column in a file up to which its index may have all of these bytes, so that it is
+# exact as a rule. One of more values is trimmed, and has no more than the average.
+_FEW_VALUES = 50
 # Characters up to which Delta's statistics have a text whole.
 _SHOWN = 32
+
+
+def bytes_for(column: str, values: int) -> int:
+    """Bytes that the index of a column of so many values may have in a file."""
+    most = MOST_BYTES if values <= _FEW_VALUES else AVERAGE_BYTES
+    return most - len(json.dumps({column: 0}, ensure_ascii=False).encode())
+
+
+def compressed(texts: Iterable[str]) -> int:
+    """Bytes that the texts, one after another, take in a checkpoint."""
+    return len(pa.Codec("snappy").compress("\n".join(texts).encode()))
 
 
 def within(
@@ -28,18 +44,22 @@ def within(
     Args:
         found: indexes of a file each.
         columns: that the table wants indexes of.
-        log_bytes: of the files' other actions, as a checkpoint has them.
+        log_bytes: of the files without indexes, as `compressed` counts them.
     """
-    room = min(AVERAGE_BYTES * columns * len(found), LOG_SHARE * log_bytes)
+    texts = [to_text(indexes) for indexes in found if indexes]
+    written = sum(len(text.encode()) for text in texts)
+    room = min(
+        AVERAGE_BYTES * columns * len(found),
+        # A checkpoint is compressed; the average is not, for a commit has it as it is.
+        LOG_SHARE * log_bytes * written / max(1, compressed(texts)),
+    )
     sizes = {
         (file, column): size_in_tag(column, index)
         for file, indexes in enumerate(found)
         for column, index in indexes.items()
     }
     # Names decide between equals, so that equal files have equal tags.
-    order = sorted(
-        sizes, key=lambda one: (found[one[0]][one[1]].loss, sizes[one], one[1], one[0])
-    )
+    order = sorted(sizes, key=lambda one: (found[one[0]][one[1]].loss, sizes[one], one[1], one[0]))
     kept: list[dict[str, Index]] = [{} for _ in found]
     for file, column in order:
         size = sizes[file, column]

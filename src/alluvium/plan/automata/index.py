@@ -32,6 +32,8 @@ VERSION = 1
 # Up to so many values, and characters of all together, the automaton of just the values is made.
 _MOST_VALUES = 4096
 _MOST_CODES = 65_536
+# States for a byte of the expression from which on it is not even written: it hardly ever fits.
+_STATES = 4
 # Conditions that an expression cannot answer are tried on the words, if there are so few.
 _MOST_WORDS = 10_000
 _TYPE = re.compile(r"decimal\([0-9]{1,2},[0-9]{1,2}\)|" + "|".join((*INTEGERS, *OTHERS)))
@@ -192,10 +194,12 @@ def _exact_text(texts: Texts, room: int) -> str | None:
     if len(texts) > _MOST_VALUES or len(texts.codes) > _MOST_CODES or texts.is_cut:
         return None
     values = texts.values.to_pylist()
-    shared = expression(minimal(values, Register()), room)
+    state = minimal(values, Register(), _STATES * room)
+    shared = None if state is None else expression(state, room)
     if shared is None or written_bytes(shared) > room:
         return None
-    whole = expression(prefix_tree(values, Register()), room)
+    state = prefix_tree(values, Register(), _STATES * room)
+    whole = None if state is None else expression(state, room)
     if whole is None or written_bytes(whole) > room:
         return shared
     return shared if 4 * written_bytes(shared) <= 3 * written_bytes(whole) else whole

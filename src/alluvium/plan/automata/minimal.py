@@ -21,21 +21,28 @@ class _Open:
     steps: list[tuple[Chars, State]] = field(default_factory=list)
 
 
-def minimal(words: Iterable[str], register: Register) -> State:
-    """The automaton that accepts just the words, which are sorted and distinct."""
-    return _build(words, register, share=True)
+def minimal(words: Iterable[str], register: Register, most: int) -> State | None:
+    """The automaton that accepts just the words, which are sorted and distinct.
+
+    most: states from which on it is given up, None.
+    """
+    return _build(words, register, True, most)
 
 
-def prefix_tree(words: Iterable[str], register: Register) -> State:
+def prefix_tree(words: Iterable[str], register: Register, most: int) -> State | None:
     """The same, but only ends are shared: each word can be read in it from end to end."""
-    return _build(words, register, share=False)
+    return _build(words, register, False, most)
 
 
-def _build(words: Iterable[str], register: Register, share: bool) -> State:
+def _build(words: Iterable[str], register: Register, share: bool, most: int) -> State | None:
+    finished = 0
     path = [_Open()]
     previous = ""
     for word in words:
         common = _common_prefix(previous, word)
+        finished = len(register.known) if share else finished + len(previous) - common
+        if finished > most:
+            return None
         _close(path, previous, common, register, share)
         path.extend(_Open() for _ in range(len(word) - common))
         path[-1].final = True

@@ -50,7 +50,8 @@ class Layout:
         curve: how rows are ordered: LEXICAL, column by column, or ZORDER.
         partial_progress: whether each merge of a plan is a commit of its own; otherwise all of
             them are one, or none is.
-        index: columns of which the log says the values of each file.
+        index: columns of which the log says the values of each file; None for those of the row key
+            that it can say them of.
         cuts: of the Z-order. Nobody chooses them: they are in the table's log, once it has some.
         marks: what tells the columns of `sort_by` from others that had their names. Of the table,
             too.
@@ -70,7 +71,7 @@ class Layout:
     max_memory: int = 128 * MIB
     curve: str = LEXICAL
     partial_progress: bool = True
-    index: Sequence[str] = ()
+    index: Sequence[str] | None = None
     cuts: zorder.Cuts | None = None
     marks: str = ""
 
@@ -180,7 +181,6 @@ def parse_layout(model: str, block: Any) -> Layout:
     found.pop("retain", None)  # read in SQL alone, by the operation that drops old buckets
     names = {"column": "bucket_column", "rows": "level_rows"}
     found |= {names.get(key, key): value for key, value in (bucket | levels).items()}
-    found.setdefault("index", found["sort_by"])
     return Layout(**found)
 
 

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructField
 
 from alluvium.compact import report, run
 from alluvium.compact.outcome import MergeError
-from alluvium.delta import bucket_column
+from alluvium.delta import automata, bucket_column
 from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
@@ -134,9 +134,11 @@ def check(
 
     if table is None:
         allow(check_row_key, layout.sort_by, fields, partition_columns(partition_by))
+        allow(automata.check, layout.index or (), fields, partition_columns(partition_by))
     else:
         files = TableFiles(session, table)
         allow(files.check_row_key, layout.sort_by, fields)
+        allow(files.check_index, layout.index or (), fields)
         allow(files.check_rewritable)
     if mistakes:
         raise DbtRuntimeError(str(LayoutError(model, mistakes)))
