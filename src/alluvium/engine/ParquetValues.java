@@ -154,14 +154,15 @@ public class ParquetValues {
             dictionaries &= hasAllInDictionary(chunk);
             Statistics statistics = chunk.getStatistics();
             // Unknown is kept: more values than there are do no harm.
-            nulls |= statistics == null || !statistics.isNumNullsSet() || statistics.getNumNulls() > 0;
+            boolean none = statistics != null && statistics.isNumNullsSet() && statistics.getNumNulls() == 0;
+            nulls |= chunk.getValueCount() > 0 && !none;
         }
         Set found = new HashSet();
         boolean read = false;
         if (dictionaries) {
             read = fromDictionaries(reader, blocks, column, found);
         } else if (size <= mostBytes) {
-            read = fromPages(reader, blocks.size(), column, found);
+            read = fromPages(reader, blocks, column, found);
         }
         if (!read) {
             written.writeByte(UNKNOWN);
@@ -234,6 +235,9 @@ public class ParquetValues {
             throws IOException {
         PrimitiveType.PrimitiveTypeName kind = column.getPrimitiveType().getPrimitiveTypeName();
         for (int block = 0; block < blocks.size(); block++) {
+            if (((BlockMetaData) blocks.get(block)).getRowCount() == 0) {
+                continue;
+            }
             DictionaryPageReadStore store = reader.getDictionaryReader((BlockMetaData) blocks.get(block));
             DictionaryPage page = store == null ? null : store.readDictionaryPage(column);
             if (page == null) {
@@ -256,13 +260,16 @@ public class ParquetValues {
         return true;
     }
 
-    private boolean fromPages(ParquetFileReader reader, int blocks, ColumnDescriptor column, Set found)
+    private boolean fromPages(ParquetFileReader reader, List blocks, ColumnDescriptor column, Set found)
             throws IOException {
         PrimitiveType.PrimitiveTypeName kind = column.getPrimitiveType().getPrimitiveTypeName();
         MessageType wanted = new MessageType("wanted", new Type[] {column.getPrimitiveType()});
         reader.setRequestedSchema(wanted);
         String writer = reader.getFileMetaData().getCreatedBy();
-        for (int block = 0; block < blocks; block++) {
+        for (int block = 0; block < blocks.size(); block++) {
+            if (((BlockMetaData) blocks.get(block)).getRowCount() == 0) {
+                continue;
+            }
             PageReadStore pages = reader.readRowGroup(block);
             ColumnReadStoreImpl store = new ColumnReadStoreImpl(pages, new Ignored(), wanted, writer);
             ColumnReader values = store.getColumnReader(column);

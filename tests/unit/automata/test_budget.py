@@ -93,6 +93,8 @@ def test_an_index_has_its_room_with_name_and_marks(count: int) -> None:
         (["a" * 32], "a" * 32, "a" * 32, True),  # may be cut off
         ([1, 2, 3], 1, 3, False),
         ([1, 3], 1, 3, True),
+        ([True], None, None, True),
+        ([False, True], None, None, False),
     ],
 )
 def test_what_says_no_more_than_the_bounds_is_not_written(

@@ -87,6 +87,8 @@ def says_more(index: Index, low: object, high: object) -> bool:
     Args:
         low, high: as the statistics have them; None where they do not.
     """
+    if index.type == "boolean":
+        return len(index.held) != 1 or index.held[0] != (0, 1)  # the log has no bounds of them
     if low is None or high is None:
         return True
     if index.text is None:
