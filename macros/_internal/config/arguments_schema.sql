@@ -34,6 +34,7 @@
           'explain_read': alluvium._mapping_schema(
               {'model': of.model, 'where': {'type': ['string', 'object', 'null'], 'accepted': 'SQL, or values by column'}}, ['model']),
           'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),
+          'index': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'log': alluvium._mapping_schema({
               'model': of.model,
               'limit': dict(of.positive, type=['integer', 'null']),

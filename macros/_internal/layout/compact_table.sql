@@ -1,12 +1,12 @@
 {#- The model that a name means, or those of a tier, that have a layout. -#}
-{% macro _models_with_layout(name, tier) %}
+{% macro _models_with_layout(name, tier, who='alluvium.compact') %}
   {%- if (name is none) == (tier is none) -%}
-    {%- do exceptions.raise_compiler_error('alluvium.compact: accepted: model, the name of one, or tier, the name of one') -%}
+    {%- do exceptions.raise_compiler_error(who ~ ': accepted: model, the name of one, or tier, the name of one') -%}
   {%- endif -%}
   {%- if tier is not none and tier not in alluvium.tiers() -%}
-    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
+    {%- do exceptions.raise_compiler_error(who ~ ": '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
   {%- endif -%}
-  {%- set asked = alluvium._find_model(name, 'alluvium.compact').unique_id if name is not none else none -%}
+  {%- set asked = alluvium._find_model(name, who).unique_id if name is not none else none -%}
   {%- set found, others = [], [] -%}
   {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
     {%- set meta = node.config.get('meta') or {} -%}
@@ -19,7 +19,7 @@
     {%- endif -%}
   {%- endfor -%}
   {%- if not found -%}
-    {%- do exceptions.raise_compiler_error("alluvium.compact: '" ~ (name or tier) ~ "' is no "
+    {%- do exceptions.raise_compiler_error(who ~ ": '" ~ (name or tier) ~ "' is no "
         ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: '
         ~ (others | select | unique | sort | join(', ') or 'the name of one; there is none')) -%}
   {%- endif -%}

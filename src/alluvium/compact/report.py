@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from alluvium.compact.index import IndexDone
 from alluvium.compact.outcome import Compacted
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.compaction_plan import CompactionPlan
@@ -59,6 +60,23 @@ def done_line(model: str, done: Compacted) -> str:
         parts.append(f"{counted(done.conflicts, 'conflict')} with other writers")
     size = f" ({done.bytes_read / 2**20:,.1f} MiB)" if done.merges else ""
     return f"{model}: compacted {', '.join(parts)}{size}{waiting} in {done.seconds:.1f} s"
+
+
+def index_line(model: str, done: IndexDone, dry_run: bool) -> str:
+    """One line for what a run of `add_indexes` did, or would do; empty where every file has one."""
+    if not done.columns:
+        return f"{model}: no column can have an index"
+    of = f"by {', '.join(done.columns)}"
+    if dry_run:
+        return f"{model}: would index {counted(done.files, 'file')} {of}"
+    if not (done.files or done.left):
+        return ""
+    conflicts = f", {counted(done.conflicts, 'conflict')} with other writers" * bool(done.conflicts)
+    left = f", {counted(done.left, 'file')} left for the next run" * bool(done.left)
+    return (
+        f"{model}: indexed {counted(done.files, 'file')} {of} ({done.bytes / 1024:,.1f} KiB)"
+        f"{conflicts}{left} in {done.seconds:.1f} s"
+    )
 
 
 def _row(task: MergeTask) -> tuple[str, ...]:

@@ -28,8 +28,14 @@ _KNOWN = 4096
 
 @dataclass(frozen=True)
 class Indexed:
-    """A column that has an index: its name in files and in the log, and its type."""
+    """A column that has an index.
 
+    Attributes:
+        column: its name in the table.
+        name: in files and in the log.
+    """
+
+    column: str
     name: str
     type: pa.DataType
 
@@ -45,7 +51,7 @@ def columns(
         if field is None or among(name, partition) or not _has_values(field):
             continue
         physical = field.metadata.get("delta.columnMapping.physicalName", field.name)
-        found.append(Indexed(physical, to_arrow_type(field.dataType)))
+        found.append(Indexed(field.name, physical, to_arrow_type(field.dataType)))
     return found
 
 
@@ -83,8 +89,13 @@ class Indexer:
         self._session, self._conf, self._indexed = session, conf, indexed
         self._known: dict[Any, Index | None] = {}
 
-    def tags(self, files: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str | None]:
-        """The tag of each file; None for one that has nothing to say, or no room for it.
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the indexed columns, as the table has them."""
+        return tuple(one.column for one in self._indexed)
+
+    def tags(self, files: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+        """The tag of each file. One that has nothing to say tells that the file was looked at.
 
         Args:
             files: the URI of each, and its action as the log has it.
@@ -96,8 +107,7 @@ class Indexer:
             self._indexes(values, action) for values, (_, action) in zip(read, files, strict=True)
         ]
         size = log_bytes([action for _, action in files])
-        kept = budget.within(found, len(wanted), size)
-        return [to_text(indexes) if indexes else None for indexes in kept]
+        return [to_text(indexes) for indexes in budget.within(found, len(wanted), size)]
 
     def _indexes(
         self, values: Sequence[pa.Array | None], action: Mapping[str, Any]

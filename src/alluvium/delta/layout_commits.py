@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import automata, committing
 from alluvium.delta.table_files import TableFiles
@@ -52,6 +52,19 @@ class LayoutCommits(TableFiles):
         found = automata.columns(columns, self._fields.values(), self.partition_by)
         conf = self._log.newDeltaHadoopConf()
         return automata.Indexer(self.session, conf, found) if found else None
+
+    def without_tag(self, key: str) -> list[str]:
+        """Paths of the files that have no tag of this name."""
+        has = self._functions.expr("tags").getItem(key)
+        found = self._snapshot.allFiles().filter(has.isNull()).select("path", self._seq([]))
+        paths: list[str] = DataFrame(found, self.session).toArrow()["path"].to_pylist()
+        return paths
+
+    def index(self, indexer: automata.Indexer, paths: Iterable[str]) -> dict[str, str]:
+        """What the tags of these files are to say of their values, by path."""
+        files = self._files(paths)
+        tags = indexer.tags([(self.uri(file), fields(file)) for file in files])
+        return {str(file.path()): tag for file, tag in zip(files, tags, strict=True)}
 
     def uri(self, file: Any) -> str:
         """Where the data file of an action is."""

@@ -196,12 +196,7 @@ class Rewriter(LayoutCommits):
         tags = iter(indexer.tags([(self.uri(file), fields(file)) for file in files]))
         for one in merged:
             one.opened += len(one.files)
-            one.files = [
-                file
-                if (tag := next(tags)) is None
-                else replace(file, tags={marks.AUTOMATA_TAG: tag})
-                for file in one.files
-            ]
+            one.files = [replace(file, tags={marks.AUTOMATA_TAG: next(tags)}) for file in one.files]
 
     def _written(
         self,

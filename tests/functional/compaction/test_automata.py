@@ -95,8 +95,9 @@ def indexes(spark: SparkSession, table: str) -> dict[str, dict[str, Index]]:
     found = {}
     for action in actions:
         add = json.loads(action.json())["add"]
-        if text := (add.get("tags") or {}).get("alluvium.automata"):
-            found[add["path"]] = from_text(text)
+        said = from_text((add.get("tags") or {}).get("alluvium.automata"))
+        if said:
+            found[add["path"]] = said
     return found
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField
 
 from alluvium.compact import report, run
+from alluvium.compact.index import add_indexes
 from alluvium.compact.outcome import MergeError
 from alluvium.delta import automata, bucket_column
 from alluvium.delta.table_files import TableFiles, check_row_key
@@ -192,6 +193,14 @@ def compact(
         return [], f"{model}: the compaction was stopped by {reason(error)}"
     line = report.done_line(model, done)
     return [line] if line else [], failed
+
+
+def index(session: SparkSession, table: str, model: str, block: Any, dry_run: bool) -> str:
+    """Give files without an index one; the line that says so. `alluvium.compact.index`."""
+    with layout_errors():
+        layout = parse_layout(model, block)
+        done = add_indexes(session, table, layout, model, dry_run=dry_run, say=told.say)
+    return report.index_line(model, done, dry_run)
 
 
 @contextmanager

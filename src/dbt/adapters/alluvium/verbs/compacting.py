@@ -119,6 +119,17 @@ class Compacting(SessionAdapter):
             return layouts.compact(self._handle.session, table, model, block, dry_run, is_hook)
 
     @available.parse(lambda *a, **k: "")
+    def index_files(self, table: str, model: str, block: Any, dry_run: bool = False) -> str:
+        """Give the files of a table that have no index one; the line that says so.
+
+        Raises:
+            DbtRuntimeError: the table cannot have these indexes.
+        """
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commits
+        with spark_errors():
+            return layouts.index(self._handle.session, table, model, block, dry_run)
+
+    @available.parse(lambda *a, **k: "")
     def storage(self, kind: str, tables: list[dict[str, Any]]) -> str:
         """The name of a view of what the tables' logs say; `storage.view` describes it."""
         self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading

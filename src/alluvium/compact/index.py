@@ -1,0 +1,106 @@
+"""Indexes for files that have none: commits that give them tags, and rewrite nothing."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from alluvium.compact.written_merge import commit_metadata
+from alluvium.delta import marks
+from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE, log_is_gone
+from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.plan.layout.errors import refusals
+from alluvium.plan.layout.settings import Layout
+
+# Files of one commit: of a run that is killed so many are done again.
+_TOGETHER = 1000
+# Commits that other writers are faster than, one after another, until a run gives up.
+_TRIES = 10
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class IndexDone:
+    """What a run did, or in a dry run would do.
+
+    Attributes:
+        columns: that are indexed.
+        files: that had no tag, and got one.
+        bytes: of these tags.
+        left: files without a tag that other writers left no time for.
+        conflicts: commits that another writer was faster than.
+        seconds: that it took.
+    """
+
+    columns: tuple[str, ...]
+    files: int
+    bytes: int = 0
+    left: int = 0
+    conflicts: int = 0
+    seconds: float = 0.0
+
+
+def add_indexes(
+    session: SparkSession,
+    table: str,
+    layout: Layout,
+    model: str,
+    *,
+    dry_run: bool = False,
+    say: Callable[[str], None] = _log.info,
+) -> IndexDone:
+    """Give the files that have no index one, in their tags. No row changes, no file is written.
+
+    Killed at any point, the next run goes on behind the newest commit.
+
+    Args:
+        model: what the table is called in messages.
+        say: takes a line of progress.
+
+    Raises:
+        LayoutError: the table cannot have these indexes.
+    """
+    started = time.monotonic()
+    files = size = conflicts = failed = 0
+    while True:
+        with refusals(model):
+            commits = LayoutCommits(session, table)
+            commits.check_rewritable()
+            commits.check_index(layout.index or ())
+        wanted = layout.sort_by if layout.index is None else layout.index
+        indexer = commits.indexer(wanted)
+        columns = indexer.columns if indexer else ()
+        due = commits.without_tag(marks.AUTOMATA_TAG) if indexer else []
+        if dry_run or not due or indexer is None or failed == _TRIES:
+            left = 0 if dry_run else len(due)
+            seconds = time.monotonic() - started
+            return IndexDone(
+                columns, len(due) if dry_run else files, size, left, conflicts, seconds
+            )
+        for begin in range(0, len(due), _TOGETHER):
+            some = due[begin : begin + _TOGETHER]
+            if files + begin:
+                say(f"{model}: {files:,} files indexed, {len(due) - begin:,} ahead")
+            tags = commits.index(indexer, some)
+            figures = {"model": model, "reason": "index", "relabelled": len(some)}
+            labels = {path: {marks.AUTOMATA_TAG: tag} for path, tag in tags.items()}
+            try:
+                commits.relabel(labels, commit_metadata([figures]))
+            except (*OTHER_ROWS, *OTHER_TABLE) as error:
+                _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
+            except Py4JJavaError as error:
+                if not log_is_gone(error):
+                    raise
+                _log.info("%s: another writer has cleaned up the log", model)
+            else:
+                files, failed = files + len(some), 0
+                size += sum(len(tag.encode()) for tag in tags.values())
+                continue
+            # The table is looked at once more: some of these files may be gone.
+            conflicts, failed = conflicts + 1, failed + 1
+            break

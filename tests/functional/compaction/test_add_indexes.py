@@ -1,0 +1,147 @@
+"""Indexes for files that have none, whatever other writers do; and where tags go from there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functional.compaction.test_automata import check, indexes, make
+from pyspark.sql import SparkSession
+
+from alluvium.compact import history, index
+from alluvium.compact.index import IndexDone, add_indexes
+from alluvium.delta import log
+from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.plan.layout.settings import Layout
+from alluvium.publish.publish import publish
+from alluvium.versions import refs
+from alluvium.versions.points import Point
+
+pytestmark = pytest.mark.spark
+
+LAYOUT = Layout(("service", "id"), index=("service", "status"))
+NAMES = {"service": "service", "status": "status"}
+
+
+def figures(done: IndexDone) -> tuple[int, int, int]:
+    return done.files, done.left, done.conflicts
+
+
+def rows(spark: SparkSession, table: str) -> list[Any]:
+    return sorted(spark.sql(f"select id, service, status from {table}").collect())
+
+
+def test_files_get_indexes_whoever_writes_meanwhile(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t"
+    table = make(spark, path, "tblproperties ('delta.enableDeletionVectors' = true)")
+    before = rows(spark, table)
+    version = log.version(spark, table)
+    would = add_indexes(spark, table, LAYOUT, "m", dry_run=True)
+    assert (would.columns, figures(would)) == (("service", "status"), (20, 0, 0))
+    assert log.version(spark, table) == version
+
+    # Stopped between two commits, the next run goes on behind the first.
+    monkeypatch.setattr(index, "_TOGETHER", 8)
+    relabel = LayoutCommits.relabel
+    calls: list[int] = []
+
+    def stopped(self: LayoutCommits, *arguments: Any) -> int:
+        calls.append(len(arguments[0]))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return relabel(self, *arguments)
+
+    monkeypatch.setattr(LayoutCommits, "relabel", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        add_indexes(spark, table, LAYOUT, "m")
+    assert len(indexes(spark, table)) == 8
+
+    def late(self: LayoutCommits, *arguments: Any) -> int:
+        """Another writer hides rows of all files while they are looked at, and adds one."""
+        if not calls:
+            calls.append(0)
+            spark.sql(f"delete from {table} where id % 100 = 7")
+            spark.sql(f"insert into {table} (id, service) values (-1, 'late')")
+        return relabel(self, *arguments)
+
+    calls.clear()
+    monkeypatch.setattr(LayoutCommits, "relabel", late)
+    said: list[str] = []
+    done = add_indexes(spark, table, LAYOUT, "m", say=said.append)
+    assert figures(done) == (13, 0, 1)
+    assert done.bytes > 0
+    assert said == ["m: 8 files indexed, 5 ahead"]
+    found = indexes(spark, table)
+    assert len(found) == 20  # of one value in each column the log says enough
+    check(path, found, NAMES)
+    assert rows(spark, table) == sorted(
+        [row for row in before if row.id % 100 != 7] + [(-1, "late", None)],
+        key=lambda row: (row[0],),
+    )
+    assert figures(add_indexes(spark, table, LAYOUT, "m")) == (0, 0, 0)
+    made = history.compactions(spark, table).to_pylist()
+    assert [(row["reason"], row["relabelled"]) for row in made] == [("index", n) for n in (8, 8, 5)]
+
+    # A writer that is always faster: the run ends, and says what is left.
+    spark.sql(f"insert into {table} (id, service) values (-2, 'x'), (-3, 'y')")
+
+    def never(self: LayoutCommits, *arguments: Any) -> int:
+        spark.sql(f"delete from {table} where id = -2")
+        spark.sql(f"insert into {table} (id, service) values (-2, 'x')")
+        return relabel(self, *arguments)
+
+    monkeypatch.setattr(index, "_TRIES", 2)
+    monkeypatch.setattr(LayoutCommits, "relabel", never)
+    ended = add_indexes(spark, table, LAYOUT, "m")
+    assert (ended.files, ended.conflicts) == (0, 2)
+    assert ended.left > 0
+
+
+def test_what_shows_a_table_shows_its_indexes(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("create database if not exists indexed")
+    table = "indexed.events"
+    spark.sql(
+        f"create table {table} (id bigint, service string, status int, _deleted boolean)"
+        f" using delta location '{tmp_path / 'events'}'"
+        " tblproperties ('delta.enableDeletionVectors' = true)"
+    )
+    spark.sql(
+        f"insert into {table} select id, concat('s-', id % 40), cast(id % 3 * 100 as int),"
+        " id % 50 = 0 from range(0, 2000, 1, 4)"
+    )
+    publish(spark, table, "indexed.shown", None, {}, {})
+    assert indexes(spark, "indexed.shown") == {}
+    add_indexes(spark, table, LAYOUT, "events")
+    found = sorted(indexes(spark, table).values(), key=repr)
+    assert len(found) == 4
+
+    def said(of: str) -> list[Any]:
+        return sorted(indexes(spark, of).values(), key=repr)
+
+    publish(spark, table, "indexed.shown", None, {}, {})
+    assert said("indexed.shown") == found
+    point = Point(table, log.version(spark, table))
+    refs.clone(spark, point, "indexed.copy", schema="indexed")
+    assert said("indexed.copy") == found
+    refs.tag(spark, point, "accepted")
+    tagged = refs_location(spark, table)
+    assert said(tagged) == found
+    # A vector hides rows of a file, and its tag stays; so after a restore of Delta's.
+    spark.sql(f"delete from {table} where service = 's-3'")
+    assert said(table) == found
+    publish(spark, table, "indexed.shown", None, {}, {})
+    assert said("indexed.shown") == found
+    spark.sql(f"restore table {table} to version as of {point.version}")
+    assert said(table) == found
+    with pytest.raises(ValueError, match="the table is published"):
+        add_indexes(spark, "indexed.shown", LAYOUT, "shown")
+
+
+def refs_location(spark: SparkSession, table: str) -> str:
+    from alluvium.delta import refs as found
+
+    (tag,) = found.tags(spark, log.qualified(log.delta_log(spark, table)))
+    return f"delta.`{tag.location}`"
