@@ -86,6 +86,22 @@ def test_the_log_says_what_was_done(project: Any) -> None:
     assert any(LAYOUT_TAG in commit.read_text() for commit in commits)
 
 
+def test_files_without_an_index_get_one(project: Any) -> None:
+    project.append_events(9, (109, "c", 100, "2024-01-01", "new"))
+    project.dbt("run", "--vars", "{alluvium_maintenance: false}")
+    said = {
+        "{model: items, dry_run: true}": "items: would index 1 file by v (dry run)",
+        "{model: items}": "items: indexed 1 file by v (",
+        "{model: items, dry_run: false}": "items: every file has its index",
+    }
+    for args, line in said.items():
+        project.dbt("run-operation", "alluvium.index", "--args", args)
+        assert project.said(line)
+    refused = project.try_dbt("run-operation", "alluvium.index", "--args", "{model: batch}")
+    assert not refused.success
+    assert project.said("'batch' is no model with meta.alluvium_layout; accepted: items")
+
+
 def test_a_table_that_fails_stops_no_other_of_its_tier(project: Any) -> None:
     query = (
         "{{ config(materialized='incremental', meta={'alluvium_tier': 'hourly',"
