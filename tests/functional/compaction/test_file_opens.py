@@ -42,8 +42,8 @@ def test_each_input_is_opened_once(spark: SparkSession, tmp_path: Path, files: i
         counts = opens()
     assert (done.inputs, done.outputs) == (files, 1)
     assert {counts[name] for name in inputs} == {1}
-    # An output is opened for its footer, and for its first and last row key.
+    # An output is opened for its footer, for its first and last row key, and for its values.
     [output] = {file.name for file in tables.files_of(path)} - inputs
-    assert counts[output] == 2
+    assert counts[output] == 3
     [figures] = history.compactions(spark, table).to_pylist()
-    assert (figures["files_opened"], figures["files_written"]) == (files + 2, 1)
+    assert (figures["files_opened"], figures["files_written"]) == (files + 3, 1)
