@@ -499,7 +499,7 @@ class Round:
         done = history.compactions(self.session, self.table).to_pylist()
         merges = [one for one in done if one["inputs"]]
         self.outcome.shared_merges = sum(
-            one["files_opened"] == 2 * (one["inputs"] + one["outputs"]) for one in merges
+            one["files_opened"] == 2 * one["inputs"] + 3 * one["outputs"] for one in merges
         )
 
     def _compare(self) -> None:
