@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import BATCH, SOURCES, merged
 
-from alluvium.delta.marks import LAYOUT_TAG
+from alluvium.delta.marks import AUTOMATA_TAG, LAYOUT_TAG
 
 pytestmark = pytest.mark.spark
 
@@ -89,9 +89,22 @@ def test_the_log_says_what_was_done(project: Any) -> None:
 def test_files_without_an_index_get_one(project: Any) -> None:
     project.append_events(9, (109, "c", 100, "2024-01-01", "new"))
     project.dbt("run", "--vars", "{alluvium_maintenance: false}")
+    location = project.sql("describe detail {s}.items")["location"].iloc[0]
+    commits = Path(location.removeprefix("file:"), "_delta_log").glob("*.json")
+    tags: dict[str, dict[str, str]] = {}
+    for commit in sorted(commits):
+        for action in map(json.loads, commit.read_text().splitlines()):
+            if "remove" in action:
+                tags.pop(action["remove"]["path"], None)
+            if "add" in action:
+                tags[action["add"]["path"]] = action["add"].get("tags") or {}
+    without = sum(AUTOMATA_TAG not in one for one in tags.values())
+    # Of what was compacted every file has one, and of what was merged none.
+    assert without == sum(LAYOUT_TAG not in one for one in tags.values())
+    assert 0 < without < len(tags)
     said = {
-        "{model: items, dry_run: true}": "items: would index 1 file by v (dry run)",
-        "{model: items}": "items: indexed 1 file by v (",
+        "{model: items, dry_run: true}": f"items: would index {without} file",
+        "{model: items}": f"items: indexed {without} file",
         "{model: items, dry_run: false}": "items: every file has its index",
     }
     for args, line in said.items():
