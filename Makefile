@@ -113,6 +113,10 @@ bench-pruning: machine $(VENV)/.bench jars ## files that queries read, with boun
 bench-publish: machine $(VENV)/.bench jars ## a publish of one changed file beside an empty commit, by the number of files
 	PYTHONPATH=tests $(BIN)/python benchmarks/publish.py $(ARGS)
 
+.PHONY: bench-refs
+bench-refs: machine $(VENV)/.bench jars ## tags, clones, checkouts and restores beside Delta's own commands
+	PYTHONPATH=tests $(BIN)/python benchmarks/refs.py $(ARGS)
+
 .PHONY: bench-merge
 bench-merge: machine $(VENV)/.bench .venv-iceberg/.done jars ## merges beside dbt-spark, delta-rs and Iceberg; ARGS=--full for 100 million rows
 	$(BIN)/python benchmarks/merge.py $(ARGS)

@@ -1,7 +1,7 @@
 """Tags and clones: another table that shows a version, for as long as it lives. No file is copied.
 
-Both are Delta's shallow clones. A tag lies in a hidden folder of its table: it has no name in the
-catalog, is found from files alone, and goes with the table.
+Both are shallow clones, as Delta's. A tag lies in a hidden folder of its table: it has no name in
+the catalog, is found from files alone, and goes with the table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, dependents, log, marks, pinned, refs, unregistered
+from alluvium.delta import cloning, committing, dependents, log, marks, pinned, refs, unregistered
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.refs import Ref
 from alluvium.engine import jvm
@@ -80,10 +80,10 @@ def tag(
             " accepted: another name, or to untag that one first"
         )
 
-    def clone() -> None:
+    def clone() -> int:
         # Delta takes a folder inside a table's for one of its partitions, unless it has a log.
         Files(session).make_folder(f"{location}/{dependents.LOG}")
-        made.clone(dependents.relation(location))
+        return made.clone(location)
 
     def undo() -> None:
         Files(session).delete(location)
@@ -148,13 +148,12 @@ def clone(
         )
 
     def undo() -> None:
-        session.sql(f"drop table if exists {table}")
+        if made.is_registered:
+            session.sql(f"drop table if exists {table}")
         Files(session).delete(location)
 
-    def clone() -> None:
-        # Without a location Delta would take `%20` of a schema's for part of a folder's name.
-        made.clone(table, location)
-        unregistered.manage(session, table)
+    def clone() -> int:
+        return made.clone(location, table)
 
     return made.make(location, clone, undo, dry_run)
 
@@ -190,6 +189,7 @@ class _Making(jvm.SessionCopy):
 
     Attributes:
         folder: of the table that it is of.
+        is_committed, is_registered: whether its log and its entry in the catalog are there.
     """
 
     def __init__(
@@ -202,19 +202,37 @@ class _Making(jvm.SessionCopy):
         version = int(self._snapshot.version())
         self._point = replace(point, version=version)
         self._ref = Ref(kind, name, "", point.table, version, message, author, None)
+        self.is_committed = self.is_registered = False
 
-    def clone(self, target: str, location: str | None = None) -> None:
-        """Delta's own, with a note of what it is."""
+    def clone(self, location: str, table: str | None = None) -> int:
+        """Make it, with a note of what it is; the number of its files.
+
+        table: its name in the catalog, quoted; None for a tag, which has none.
+        """
         said = ("kind", "name", "message", "author", "table", "version")
         note = {name: getattr(self._ref, name) for name in said}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
+        if cloning.is_plain(self._snapshot):
+            files = cloning.clone(self, self._snapshot, self._point.table, location)
+            self.is_committed = True
+            if table is not None:
+                unregistered.register(self.session, table, location, managed=True)
+                self.is_registered = True
+            return files
         self.set(_ANY_AGE, "false")
+        # Without a location Delta would take `%20` of a schema's for part of a folder's name.
+        where = "" if table is None else f" location {literal(location)}"
+        target = dependents.relation(location) if table is None else table
         with self.active():
-            where = "" if location is None else f" location {literal(location)}"
             self.spark.sql(f"create table {target} shallow clone {self._point.sql()}{where}")
+        self.is_committed = True
+        if table is not None:
+            self.is_registered = True
+            unregistered.manage(self.session, table)
+        return int(self._snapshot.numOfFiles())
 
     def make(
-        self, location: str, clone: Callable[[], None], undo: Callable[[], None], dry_run: bool
+        self, location: str, clone: Callable[[], int], undo: Callable[[], None], dry_run: bool
     ) -> Made:
         """Note the dependent, clone, and see that every file is there; else undo it all.
 
@@ -223,17 +241,18 @@ class _Making(jvm.SessionCopy):
         """
         old = pinned.old_files(self.session, self._snapshot)
         self._check_there(old, "")
-        made = Made(replace(self._ref, location=location), int(self._snapshot.numOfFiles()))
+        ref = replace(self._ref, location=location)
         if dry_run:
-            return made
+            return Made(ref, int(self._snapshot.numOfFiles()))
         dependent = Dependent(self._ref.kind, self._ref.name, location)
         folders = dependents.roots(self.session, self._snapshot)
         dependents.note(self.session, dependent, folders)
         try:
-            clone()
-        except (PySparkException, Py4JError):
-            # What is there all the same, somebody else has made meanwhile.
-            if refs.ref_in(self.session, location) is None:
+            files = clone()
+        except (PySparkException, Py4JError, ValueError):
+            # Else what is there somebody else has made meanwhile.
+            first = dependents.first_commit(location)
+            if self.is_committed or not Files(self.session).is_there(first):
                 undo()
                 dependents.forget(self.session, dependent, folders)
             raise
@@ -251,10 +270,10 @@ class _Making(jvm.SessionCopy):
             undo()
             dependents.forget(self.session, dependent, folders)
             raise
-        return made
+        return Made(ref, files)
 
     def _check_there(self, old: list[str], then: str) -> None:
-        gone = pinned.gone(self.session, old)
+        gone = pinned.lost(self.session, self._snapshot, old)
         if gone:
             raise ValueError(
                 f"version {self._ref.version:,} of {self._ref.table} needs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from functional.versions.kept import Kept, rows_of
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents, log, marks, pinned
+from alluvium.delta import cloning, dependents, log, marks, pinned
 from alluvium.delta import refs as delta_refs
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_held
+from alluvium.engine import jvm
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
@@ -76,6 +78,91 @@ def test_tags_and_clones_live_through_vacuum(spark: SparkSession) -> None:
     assert rows_of(spark, "versions.tagged_copy") == {4: "n4", 5: "n5", 1: "n1"}
     assert rows_of(spark, made.name) == made.rows
     assert second.ref.table == "versions.tagged_copy"
+    # What came and went since is gone, and the old version needs none of it.
+    refs.tag(spark, Point(made.name, then), "after_all")
+    again = resolve(spark, Table(made.name, "t"), tag="after_all")
+    assert rows_of(spark, again.sql()) == before
+
+
+def actions_of(spark: SparkSession, table: str) -> dict[str, list[str]]:
+    """Of a table's first commit, by kind, but for what no two commits have in common."""
+    folder = Path(location_of(spark, table).removeprefix("file:"))
+    found: dict[str, list[str]] = {}
+    for line in (folder / "_delta_log/00000000000000000000.json").read_text().splitlines():
+        ((kind, action),) = json.loads(line).items()
+        if kind == "commitInfo":
+            action = {name: action[name] for name in ("operation", "isolationLevel")}
+        if kind == "metaData":
+            # Delta gives columns of row ids a name by chance.
+            kept = action["configuration"].items()
+            kept = {key: value for key, value in kept if "materialized" not in key}
+            action = {**action, "configuration": kept, "id": None}
+        found.setdefault(kind, []).append(json.dumps(action, sort_keys=True))
+    return {kind: sorted(every) for kind, every in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "plain"),
+    [
+        (
+            "mapped",
+            "partitioned by (day) tblproperties ('delta.enableDeletionVectors' = 'true', 'mine' ="
+            " 'yes', 'delta.columnMapping.mode' = 'name', 'delta.constraints.some' = 'id > 0')",
+            True,
+        ),
+        (
+            "clustered",
+            "cluster by (id) tblproperties ('delta.enableChangeDataFeed' = 'true',"
+            " 'delta.enableInCommitTimestamps' = 'true', 'delta.checkpointPolicy' = 'v2')",
+            True,
+        ),
+        (
+            "both",
+            "tblproperties ('delta.enableChangeDataFeed' = 'true', 'delta.columnMapping.mode' ="
+            " 'name', 'delta.enableRowTracking' = 'true')",
+            False,
+        ),
+    ],
+)
+def test_a_clone_is_what_deltas_is(spark: SparkSession, name: str, how: str, plain: bool) -> None:
+    source = f"versions.{name}"
+    spark.sql("create database if not exists versions")
+    spark.sql(
+        f"create table {source} (id bigint not null, name string, day date) using delta"
+        f" comment 'of mine' {how}"
+    )
+    for day in ("2025-01-30", "2025-01-31"):
+        spark.sql(
+            f"insert into {source}"
+            f" select /*+ coalesce(1) */ id, concat('a b%', id), date'{day}' from range(1, 9)"
+        )
+    spark.sql(f"delete from {source} where id = 3")
+    assert cloning.is_plain(log.snapshot_of(spark, source)) is plain
+    spark.sql(f"create table {source}_by_delta shallow clone {source}")
+    made = refs.clone(spark, Point(source), f"{source}_ours", schema="versions")
+    assert made.files == len(spark.table(source).inputFiles())
+    ours, deltas = (actions_of(spark, f"{source}_{whose}") for whose in ("ours", "by_delta"))
+    assert ours == deltas
+    rows = [row.id for row in spark.table(f"{source}_ours").orderBy("id").collect()]
+    assert rows == [one for one in range(1, 9) if one != 3 for _ in range(2)]
+    types = [
+        spark.sql(f"describe extended {source}_{whose}").where("col_name = 'Type'").first()
+        for whose in ("ours", "by_delta")
+    ]
+    assert types[0] == types[1]
+
+
+def test_a_clone_leaves_alone_what_is_there(spark: SparkSession) -> None:
+    made = Kept(spark, "first_there")
+    made.insert(1)
+    other = Kept(spark, "second_there")
+    other.insert(2)
+    # As if another run had made it after all was checked.
+    copy = jvm.SessionCopy(spark)
+    snapshot = log.snapshot_of(spark, made.name)
+    with pytest.raises(ValueError, match="holds a table already"):
+        cloning.clone(copy, snapshot, made.name, location_of(spark, other.name))
+    assert rows_of(spark, other.name) == other.rows
 
 
 def test_what_is_refused(spark: SparkSession) -> None:

@@ -1,0 +1,112 @@
+"""A shallow clone in one commit: a new table's log names the files of a version of another one.
+
+Delta's command makes a checkpoint beside it, and puts the state of both tables together. A table of
+one commit needs neither.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from alluvium.delta import committing, log
+from alluvium.delta.needed_files import forget
+from alluvium.delta.states import add_files, metadata_action
+from alluvium.engine import jvm
+
+_DELTA = "org.apache.spark.sql.delta."
+# Features that a clone takes over as they are. Of others Delta's command knows what a clone has.
+_PLAIN = {
+    "appendOnly",
+    "changeDataFeed",
+    "checkConstraints",
+    "clustering",
+    "columnMapping",
+    "deletionVectors",
+    "domainMetadata",
+    "generatedColumns",
+    "inCommitTimestamp",
+    "invariants",
+    "timestampNtz",
+    "typeWidening",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+}
+
+
+def is_plain(snapshot: Any) -> bool:
+    """Whether `clone` can be used of a version."""
+    names = str(snapshot.protocol().readerAndWriterFeatureNames().mkString(" ")).split()
+    properties = metadata_action(snapshot)["configuration"]
+    is_mapped = properties.get("delta.columnMapping.mode", "none") != "none"
+    # Delta lets no plain commit bring columns with ids into a table that tells its changes.
+    has_both = is_mapped and properties.get("delta.enableChangeDataFeed") == "true"
+    return _PLAIN.issuperset(names) and not has_both
+
+
+def clone(copy: jvm.SessionCopy, snapshot: Any, source: str, location: str) -> int:
+    """Make a table in a folder that shows a version of another one; the catalog learns nothing.
+
+    As in Delta's clones, rows and vectors stay where they are, and the table has an id of its own
+    and no progress.
+
+    Args:
+        copy: whose setting `COMMIT_METADATA` the commit notes.
+        snapshot: the version, for which `is_plain` holds.
+        source: its table's name, which the history tells.
+
+    Returns:
+        The number of its files.
+
+    Raises:
+        ValueError: there is a table already.
+        Delta's concurrency exceptions (delta.exceptions): somebody else made one meanwhile.
+    """
+    session, java = copy.session, jvm.of(copy.session)
+    with copy.active():
+        # What lay there before may be kept.
+        forget(session, location)
+        path = jvm.java_class(java, "org.apache.hadoop.fs.Path")(location)
+        table_log = jvm.java_class(java, _DELTA + "DeltaLog").forTable(copy.spark, path)
+        none = java.scala.Option.empty()
+        transaction = table_log.startTransaction(none, none)
+        if int(transaction.readVersion()) >= 0:
+            raise ValueError(f"{location} holds a table already; accepted: another name")
+        transaction.readWholeTable()
+        metadata = {**metadata_action(snapshot), "id": str(uuid4()), "name": None}
+        metadata["description"] = None
+        transaction.updateMetadata(committing.action(session, "metaData", metadata), True)
+        # After the metadata, which would set it.
+        transaction.updateProtocol(snapshot.protocol())
+        actions = jvm.java_class(java, "java.util.ArrayList")(_files(copy, snapshot))
+        number = int(actions.size())
+        domains = jvm.scala_object(session, _DELTA + "DomainMetadataUtils$")
+        for one in jvm.items(
+            domains.handleDomainMetadataForCloneTable(snapshot, transaction.snapshot())
+        ):
+            actions.add(one)
+        converters = jvm.java_class(java, "scala.jdk.javaapi.CollectionConverters")
+        operation = java.org.apache.spark.sql.delta.DeltaOperations.Clone(
+            source, snapshot.version()
+        )
+        transaction.commit(converters.asScala(actions).toSeq(), operation)
+        return number
+
+
+def _files(copy: jvm.SessionCopy, snapshot: Any) -> Any:
+    """AddFile actions of a version, paths and vectors absolute: a Java list."""
+    absolute = jvm.scala_object(copy.session, _DELTA + "util.DeltaFileOperations$")
+    root = log.qualified(snapshot.deltaLog())
+    files = absolute.makePathsAbsolute(root, snapshot.allFiles()).toDF()
+    changed = DataFrame(files, copy.session).withColumns(
+        {
+            "dataChange": F.lit(True),
+            # Row ids are of the source alone.
+            "baseRowId": F.lit(None).cast("bigint"),
+            "defaultRowCommitVersion": F.lit(None).cast("bigint"),
+        }
+    )
+    return add_files(copy.session, changed, snapshot).collectAsList()
