@@ -5,6 +5,7 @@ written by hand. Their newest version has one file more and one less than the ol
 changing order, each contender does the same:
 
 - a tag and a clone beside `create table … shallow clone`, of the newest version and of the old one;
+- a branch of TABLES tables beside as many of Delta's clones, which carry no progress;
 - a checkout of a published table, and a restore, beside `restore table … to version as of`: to the
   old version and back, which both count.
 
@@ -34,12 +35,15 @@ from alluvium.engine import session as engine
 from alluvium.plan.versions.undo import NAMED
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
+from alluvium.versions.branches import Branch, discard, make_schema, make_table
 from alluvium.versions.points import Point
 from alluvium.versions.restore import Subject, restore
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "refs.json"
 CHART = REPOSITORY / "docs" / "images" / "refs.svg"
 ROUNDS, WARM = 7, 3
+# Of a branch.
+TABLES = 3
 BAR = 1.0
 
 # What one contender does for a case; then what takes it away again, not measured.
@@ -87,6 +91,31 @@ class Bench:
             "Delta: shallow clone": (
                 lambda: self._session.sql(sql),
                 lambda: self._session.sql(f"drop table bench.by_delta_{name}"),
+            ),
+        }
+
+    def branch(self) -> dict[str, Deed]:
+        """A branch of tables, and Delta's clones of as many."""
+        self._made += 1
+        branch = Branch(f"made_{self._made}", "bench")
+        point = Point(self.mine, self.newest)
+        names = [f"table_{number}" for number in range(TABLES)]
+
+        def ours() -> None:
+            make_schema(self._session, branch, branch.schema)
+            for name in names:
+                make_table(self._session, branch, point, (branch.schema, name))
+
+        def deltas() -> None:
+            self._session.sql("create schema by_delta")
+            for name in names:
+                self._session.sql(f"create table by_delta.{name} shallow clone {self.twin}")
+
+        return {
+            "alluvium: branch": (ours, lambda: discard(self._session, branch, [], dry_run=False)),
+            "Delta: shallow clones": (
+                deltas,
+                lambda: self._session.sql("drop schema by_delta cascade"),
             ),
         }
 
@@ -145,6 +174,7 @@ def measure(bench: Bench) -> Seconds:
     for number in range(WARM + ROUNDS):
         note("newest version", number, bench.refs(bench.newest))
         note("old version", number, bench.refs(bench.old))
+        note(f"branch of {TABLES} tables", number, bench.branch())
     for number in range(WARM + ROUNDS):
         for version in (bench.old, bench.newest):
             note("checkout", number, bench.checkouts(version))

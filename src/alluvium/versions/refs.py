@@ -167,7 +167,7 @@ def clone_for(session: SparkSession, branch: str, point: Point, location: str) -
     made = _Making(session, point, "branch", branch, None)
     return made.make(
         location,
-        lambda: made.clone(dependents.relation(location)),
+        lambda: made.clone(location),
         lambda: Files(session).delete(location),
         False,
     )
