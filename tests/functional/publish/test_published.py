@@ -80,19 +80,23 @@ def files_of(spark: SparkSession, table: str) -> list[dict[str, Any]]:
     return [json.loads(action.json())["add"] for action in actions]
 
 
-def test_a_history(spark: SparkSession) -> None:
+# The draws of the first seed have a change of each kind.
+@pytest.mark.parametrize(
+    ("seed", "turns"), [(2624, 8), pytest.param(7, 14, marks=pytest.mark.slow)]
+)
+def test_a_history(spark: SparkSession, seed: int, turns: int) -> None:
     made = Candidate(
         spark,
-        "drawn",
+        f"drawn_{seed}",
         "tblproperties ('delta.enableDeletionVectors' = 'true',"
         " 'delta.columnMapping.mode' = 'name',"
         " 'delta.checkpointInterval' = '4')",
     )
-    draw = random.Random(7)
+    draw = random.Random(seed)
     made.publish()  # an empty one
     assert made.seen() == {}
     assert head(spark, made.shown) is not None
-    for turn in range(14):
+    for turn in range(turns):
         kind = draw.choice(("insert", "delete", "tombstone", "update", "optimize"))
         some = range(start := draw.randrange(40), start + draw.randrange(1, 12))
         where = f"where id between {some.start} and {some.stop - 1}"

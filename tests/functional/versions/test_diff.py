@@ -59,12 +59,18 @@ def files_of(spark: SparkSession, table: str, version: int) -> dict[str, tuple[s
     }
 
 
-def test_any_two_versions_of_a_history(spark: SparkSession) -> None:
+# The draws of the first seed have a change of each kind.
+@pytest.mark.parametrize(
+    ("seed", "turns", "pairs"), [(393, 7, 4), pytest.param(11, 12, 8, marks=pytest.mark.slow)]
+)
+def test_any_two_versions_of_a_history(
+    spark: SparkSession, seed: int, turns: int, pairs: int
+) -> None:
     columns = "id bigint, `a name` string, _deleted boolean, part string"
-    table = make(spark, "drawn", columns, f"partitioned by (part) {MAPPED}")
-    draw, rows = random.Random(11), dict[int, str]()
+    table = make(spark, f"drawn_{seed}", columns, f"partitioned by (part) {MAPPED}")
+    draw, rows = random.Random(seed), dict[int, str]()
     kept = {log.version(spark, table): dict(rows)}
-    for turn in range(12):
+    for turn in range(turns):
         kind = draw.choice(("insert", "delete", "tombstone", "update", "optimize", "restore"))
         ids = [number for number in rows if draw.random() < 0.2]
         where = f"where id in ({', '.join(map(str, [-1, *ids]))})"
@@ -87,7 +93,7 @@ def test_any_two_versions_of_a_history(spark: SparkSession) -> None:
             spark.sql(f"{change.format(t=table)} {where}")
             rows = {number: name for number, name in rows.items() if number not in ids}
         kept[log.version(spark, table)] = dict(rows)
-    for _ in range(8):
+    for _ in range(pairs):
         first, last = draw.sample(list(kept), 2)
         expected = Counter[tuple[Any, ...]]()
         for number in kept[first].keys() | kept[last].keys():
