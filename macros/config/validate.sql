@@ -16,6 +16,7 @@
     {%- if 'alluvium_publish' in meta -%}
       {%- do mistakes.extend(alluvium._schema_mistakes(node.name ~ ': meta.alluvium_publish', meta.alluvium_publish, schema.model.alluvium_publish)) -%}
     {%- endif -%}
+    {%- if target.type != 'alluvium' -%}{%- do alluvium._validate_published(node, mistakes) -%}{%- endif -%}
     {%- if 'alluvium_layout' in meta -%}
       {%- do alluvium._validate_layout_table(node, mistakes) -%}
       {%- if target.type != 'alluvium' -%}{%- do alluvium._validate_layout(node, meta.alluvium_layout, mistakes) -%}{%- endif -%}
@@ -34,9 +35,7 @@
     {%- do mistakes.extend(adapter.stream_mistakes(graph.sources.values() | list)) -%}
     {%- do mistakes.extend(adapter.layout_mistakes(graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list)) -%}
   {%- endif -%}
-  {%- if merged -%}
-    {%- do alluvium._validate_dispatch(mistakes) -%}
-  {%- endif -%}
+  {%- do alluvium._validate_dispatch(merged, mistakes) -%}
   {%- do alluvium._validate_vars(schema.var, mistakes) -%}
   {%- do alluvium._validate_backfill(mistakes) -%}
   {%- do alluvium._validate_tiers(mistakes) -%}

@@ -21,9 +21,12 @@
 {% macro _tested_head(name=none) %}
   {%- if flags.INTROSPECT is sameas false -%}{{ return(none) }}{%- endif -%}
   {%- set node = alluvium._tested_node() -%}
-  {%- do alluvium._require_alluvium('alluvium.rows_kept', 'has no published models', "the test's config") -%}
-  {%- set found = [] -%}
-  {%- for unique_id in adapter.published_models(node.unique_id) -%}{%- do found.append(graph.nodes[unique_id]) -%}{%- endfor -%}
+  {%- if target.type == 'alluvium' -%}
+    {%- set found = [] -%}
+    {%- for unique_id in adapter.published_models(node.unique_id) -%}{%- do found.append(graph.nodes[unique_id]) -%}{%- endfor -%}
+  {%- else -%}
+    {%- set found = alluvium._shown_by(node.unique_id) -%}
+  {%- endif -%}
   {%- if name is not none -%}
     {%- set named = alluvium._find_model(name, 'alluvium.rows_kept: published') -%}
     {%- set meant = found | selectattr('unique_id', 'eq', named.unique_id) | list -%}

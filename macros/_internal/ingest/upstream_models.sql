@@ -13,17 +13,25 @@
 
 {% macro _upstream_models(node) %}
   {%- set found = [] -%}
-  {%- set queue = node.depends_on.nodes | list -%}
-  {%- set seen = [] -%}
-  {%- for step in range(graph.nodes | length) if queue -%}
-    {%- set parent = graph.nodes.get(queue.pop()) -%}
-    {%- if parent and parent.resource_type == 'model' and parent.unique_id not in seen -%}
-      {%- do seen.append(parent.unique_id) -%}
-      {%- do queue.extend(parent.depends_on.nodes | reject('in', seen) | list) -%}
-      {%- do found.append(parent) -%}
-    {%- endif -%}
+  {%- for unique_id in alluvium._ancestors(node) if graph.nodes.get(unique_id, {}).resource_type == 'model' -%}
+    {%- do found.append(graph.nodes[unique_id]) -%}
   {%- endfor -%}
   {{ return(found) }}
+{% endmacro %}
+
+
+{#- Unique ids of all that a node is made from. -#}
+{% macro _ancestors(node) %}
+  {%- set found = {} -%}
+  {%- set due = [node] -%}
+  {#- A node comes here once. -#}
+  {%- for step in range(graph.nodes | length + 1) if due -%}
+    {%- for unique_id in due.pop().get('depends_on', {}).get('nodes', []) if unique_id not in found -%}
+      {%- do found.update({unique_id: true}) -%}
+      {%- if unique_id in graph.nodes -%}{%- do due.append(graph.nodes[unique_id]) -%}{%- endif -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {{ return(found | list) }}
 {% endmacro %}
 
 

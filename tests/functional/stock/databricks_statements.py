@@ -1,5 +1,5 @@
 """Run dbt-databricks without a workspace: statements are noted down and answered by nothing, but
-that `edits` is there, with a day of small files.
+that `edits` is there, with a day of small files, and `logs`.
 
 Runs with the Python of .venv-databricks. Takes JSON: a list of runs, each with `args` for dbt and
 `environ` to add. Prints, as the last line, JSON of each run: `success`, `exception`, `lines` and
@@ -33,7 +33,9 @@ def opened(connection: Connection) -> Connection:
 
 
 ANSWERS: dict[str, dict[str, Any]] = {
-    "describe detail": {"partitionColumns": ["edited_on"]},
+    "describe detail": {"id": "i", "partitionColumns": ["edited_on"]},
+    "describe history": {"version": 7, "operation": "MERGE"},
+    "as failures": {"failures": 0, "should_warn": False, "should_error": False},
     "as `small`": {"bucket": "2015-09-12", "small": 40},
 }
 
@@ -49,7 +51,7 @@ def execute(self: Any, sql: str, *args: Any, **kwargs: Any) -> tuple[AdapterResp
 def get_relation(
     self: Any, database: str, schema: str, identifier: str, **kwargs: Any
 ) -> DatabricksRelation | None:
-    if identifier != "edits":
+    if identifier not in ("edits", "logs"):
         return None
     return DatabricksRelation.create(
         database=database, schema=schema, identifier=identifier, type=DatabricksRelationType.Table

@@ -78,6 +78,24 @@ RUNS = {
     ),
     "here": (["run", "--select", "flights_events"], ".alluvium"),
     "undispatched": (["run"], LANDING),
+    "published": (["build", "--select", "shown", "shown_logs", "resource_type:test"], LANDING),
+}
+# Two candidates: of rows, and of rows and tombstones.
+PUBLISHED = {
+    "edits.sql": "{{ config(materialized='incremental') }} select 1 as id",
+    "logs.sql": """{{ config(
+        materialized='incremental', incremental_strategy='merge', unique_key='id', meta={
+        'alluvium_merge': {'order_by': 'v', 'delete_when': "op = 'd'"}}) }} select 1 as id""",
+    "shown.sql": """{{ config(
+        materialized='published', meta={'alluvium_publish': {'retention': '40 days'}}) }}
+        select * from {{ ref('edits') }}""",
+    "shown_logs.sql": """{{ config(materialized='published') }} select * from {{ ref('logs') }}""",
+    "schema.yml": """
+        models:
+          - {name: edits, columns: [{name: id, data_tests: [not_null]}]}
+          - name: logs
+            data_tests: [{alluvium.rows_kept: {arguments: {share: 0.5}}}]
+    """,
 }
 
 
@@ -93,11 +111,19 @@ def results(target: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     (undispatched / "dbt_project.yml").write_text(
         text.replace("search_order: [alluvium, dbt]", "search_order: [dbt]")
     )
+    published = tmp_path_factory.mktemp("published")
+    for name in ("macros", "profiles"):
+        (published / name).symlink_to(REPO / name)
+    (published / "dbt_project.yml").write_text(text)
+    (published / "models").mkdir()
+    for name, content in PUBLISHED.items():
+        (published / "models" / name).write_text(content)
+    others = {"undispatched": undispatched, "published": published}
     runs = []
     for name, (args, landing) in RUNS.items():
         project, written = REPO, target
-        if name == "undispatched":
-            project, written = undispatched, undispatched / "target"
+        if name in others:
+            project, written = others[name], others[name] / "target"
         folders = ["--project-dir", str(project), "--profiles-dir", str(REPO / "profiles")]
         folders += ["--target-path", str(written), "--log-path", str(target)]
         runs.append({"args": args + folders, "environ": ENVIRON | {"ALLUVIUM_LANDING": landing}})
@@ -124,6 +150,21 @@ def test_bronze_becomes_a_streaming_table_of_databricks(results: dict[str, Any])
 def test_maintenance(results: dict[str, Any], name: str) -> None:
     assert results[name]["success"], results[name]["exception"]
     assert_golden(f"databricks_{name}", results[name]["statements"])
+
+
+def test_published_models_are_clones_and_views(results: dict[str, Any]) -> None:
+    ran = results["published"]
+    assert ran["success"], ran["exception"]
+    moves = [sql for sql in ran["statements"] if "version as of" in sql]
+    assert sorted(moves) == [
+        "create or replace table `main`.`alluvium`.`shown`"
+        " shallow clone `main`.`alluvium`.`edits` version as of 7 tblproperties"
+        " ('alluvium.published' = '7', 'delta.deletedFileRetentionDuration' = 'interval 40 days',"
+        " 'delta.logRetentionDuration' = 'interval 40 days')",
+        "create view `main`.`alluvium`.`shown_logs` as select * from `main`.`alluvium`.`logs`"
+        " version as of 7 where not coalesce(`_deleted`, false)",
+    ]
+    assert any("shown: 1 test passed → version 7 of edits" in line for line in ran["lines"])
 
 
 def assert_golden(name: str, statements: list[str]) -> None:

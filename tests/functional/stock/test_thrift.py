@@ -52,7 +52,7 @@ class Stock:
     def landing(self) -> Path:
         return self.root / "landing"
 
-    def dbt(self, *args: str) -> None:
+    def dbt(self, *args: str, fails: bool = False) -> None:
         self.environ.setenv("ALLUVIUM_TARGET", "thrift")
         self.environ.setenv("ALLUVIUM_SCHEMA", self.schema)
         self.environ.setenv("ALLUVIUM_LANDING", str(self.landing))
@@ -65,7 +65,7 @@ class Stock:
             "--log-path": self.root / "logs",
         }
         result = runner.invoke([*args, *(str(x) for pair in folders.items() for x in pair)])
-        assert result.success, result.exception or "\n".join(self.lines[-30:])
+        assert result.success != fails, result.exception or "\n".join(self.lines[-30:])
 
     def said(self, text: str) -> bool:
         return any(text in line for line in self.lines)
@@ -249,19 +249,28 @@ select * from {{ this }} where false
 """
 
 
-@pytest.fixture
-def logs(stock: Stock) -> Path:
-    """A table of another writer in a project of its own: folder of the table."""
+def in_project(stock: Stock, files: dict[str, str]) -> None:
+    """Let a project of its own have the package and these files."""
     stock.project = stock.root / "project"
     package = stock.project / "dbt_packages/alluvium"
     package.mkdir(parents=True)
     (package / "macros").symlink_to(REPO / "macros")
-    settings = {"name": "alluvium", "version": "0.1.0", "config-version": 2}
+    settings: dict[str, Any] = {"name": "alluvium", "version": "0.1.0", "config-version": 2}
     (package / "dbt_project.yml").write_text(yaml.safe_dump(settings))
-    settings |= {"name": "logging", "profile": "alluvium"}
+    order = ["logging", "alluvium", "dbt"]
+    dispatch = [{"macro_namespace": "dbt", "search_order": order}]
+    settings |= {"name": "logging", "profile": "alluvium", "dispatch": dispatch}
     (stock.project / "dbt_project.yml").write_text(yaml.safe_dump(settings))
     (stock.project / "models").mkdir()
-    (stock.project / "models/logs.sql").write_text(LOGS)
+    for name, text in files.items():
+        (stock.project / name).write_text(text)
+    stock.query_none(f"create schema {stock.schema}")
+
+
+@pytest.fixture
+def logs(stock: Stock) -> Path:
+    """A table of another writer in a project of its own: folder of the table."""
+    in_project(stock, {"models/logs.sql": LOGS})
     folder = stock.root / "table"
     # Rows of a file: 10 are about 2 KB and 700 about 25 KB.
     files = {
@@ -289,7 +298,6 @@ def logs(stock: Stock) -> Path:
             if add["partitionValues"]["day"] in ("2015-01-04", "2015-01-05", "2999-01-01"):
                 add["modificationTime"] = 0
         commit.write_text("\n".join(json.dumps(action) for action in actions))
-    stock.query_none(f"create schema {stock.schema}")
     stock.query_none(f"create table {stock.schema}.logs using delta location '{folder}'")
     return folder
 
@@ -385,3 +393,65 @@ def test_old_buckets_are_dropped(stock: Stock, logs: Path) -> None:
     stock.dbt("run-operation", "alluvium.vacuum", "--args", dropping)
     assert not any(Path(file).exists() for file in old)
     assert live(logs) == kept
+
+
+PUBLISHED = {
+    "models/items_wap.sql": """
+        {{ config(
+            materialized='incremental', incremental_strategy='merge', file_format='delta',
+            unique_key='id',
+            meta={'alluvium_merge': {'order_by': 'v', 'delete_when': "op = 'd'"}},
+        ) }}
+        select id, v, op from {{ target.schema }}.events where v = {{ var('batch') }}
+    """,
+    "models/items.sql": """{{ config(materialized='published') }}
+        select * from {{ ref('items_wap') }}""",
+    "models/schema.yml": """
+        models:
+          - name: items
+            config:
+              # What others do between the tests and the publish.
+              pre_hook: "{{ var('meanwhile', '') | replace('wap', target.schema ~ '.items_wap') }}"
+          - name: items_wap
+            data_tests:
+              - alluvium.rows_kept:
+                  arguments: {share: 0.5}
+                  config: {where: "not coalesce(_deleted, false)"}
+            columns:
+              - name: id
+                data_tests: [{not_null: {config: {store_failures: true}}}]
+    """,
+}
+
+
+@pytest.mark.slow
+def test_a_published_view_shows_what_passed(stock: Stock) -> None:
+    in_project(stock, PUBLISHED)
+    stock.query_none(
+        f"create table {stock.schema}.events using delta as"
+        " select * from (select explode(sequence(1, 9)) as id, 1 as v, 'c' as op)"
+        " union all values (1, 2, 'd'), (2, 2, 'u'), (10, 4, 'c'), (1, 5, 'c')"
+        " union all select explode(sequence(3, 9)), 3, 'd'"
+        " union all select explode(sequence(3, 9)), 4, 'c'"
+    )
+
+    def build(batch: int, meanwhile: str = "", fails: bool = False) -> list[int]:
+        given = json.dumps({"batch": batch, "meanwhile": meanwhile})
+        stock.dbt("build", "--vars", given, fails=fails)
+        rows = stock.query("select id, _deleted from {s}.items order by id")
+        assert not rows["_deleted"].fillna(False).any()
+        return rows["id"].tolist()
+
+    assert build(1) == [*range(1, 10)]
+    newest = stock.version("items_wap")
+    assert stock.said(f"items: 2 tests passed → version {newest} of items_wap published")
+    assert build(2) == [*range(2, 10)]
+    # The audit fails: readers keep what they saw.
+    assert build(3, fails=True) == [*range(2, 10)]
+    live = "select id from {s}.items_wap where not coalesce(_deleted, false)"
+    assert stock.query(live)["id"].tolist() == [2]
+    # Rows that no test saw wait; the same rows in other files do not.
+    assert build(4, "insert into wap select 11, 4, 'c', false") == [*range(2, 10)]
+    assert stock.said(f"version {stock.version('items_wap')} of items_wap (WRITE) came while its")
+    assert build(5, "optimize wap") == [*range(1, 12)]
+    assert stock.said(f"→ version {stock.version('items_wap')} of items_wap published")

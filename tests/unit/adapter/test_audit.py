@@ -6,10 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from unit.macros.rendered import Macros
 
 from alluvium.delta.log import TableVersion
 from dbt.adapters.alluvium import audit
 
+STOCK = Macros()
+STOCK.context["target"] = SimpleNamespace(type="databricks")
 WAP, SHOWN, DOWN, OTHER = (f"model.p.{name}" for name in ("wap", "shown", "down", "other"))
 
 
@@ -51,8 +54,25 @@ def generic(name: str = "not_null", parents: tuple[str, ...] = (WAP,)) -> Simple
     return node(f"test.p.{name}", parents, attached_node=WAP, test_metadata=object())
 
 
+def as_mapping(value: Any) -> Any:
+    """A node as dbt's graph has it for Jinja."""
+    if isinstance(value, SimpleNamespace):
+        value = vars(value)
+    if isinstance(value, dict):
+        return {key: as_mapping(one) for key, one in value.items()}
+    return value
+
+
 def said(*nodes: SimpleNamespace) -> list[str]:
-    return list(audit.mistakes({one.unique_id: one for one in nodes}))
+    """Each mistake; the macros for stock targets tell the same ones."""
+    found = list(audit.mistakes({one.unique_id: one for one in nodes}))
+    STOCK.context["graph"] = {"nodes": {one.unique_id: as_mapping(one) for one in nodes}}
+    told: list[str] = []
+    for one in STOCK.context["graph"]["nodes"].values():
+        if one["resource_type"] == "model":
+            STOCK.validate_published(one, told)
+    assert told == found
+    return found
 
 
 @pytest.mark.parametrize(
