@@ -132,7 +132,6 @@ class TestSnapshotCheckCols(test_snapshot_check_cols.BaseSnapshotCheckCols):
     pass
 
 
-@pytest.mark.slow
 class TestSnapshotTimestamp(test_snapshot_timestamp.BaseSnapshotTimestamp):
     pass
 
