@@ -23,8 +23,8 @@
         ~ '; accepted: SQL, or values by column') -%}
   {%- endif -%}
   {%- set shared = alluvium._shared_columns(relation, join, columns) if join is not none and execute else [] -%}
-  {#- A view would keep the values of the day on which it was made. -#}
-  {%- if shared and target.type == 'alluvium' and model.config.materialized != 'view' -%}
+  {#- A view would keep the values of the day on which it was made, and an ephemeral model may become part of one. -#}
+  {%- if shared and target.type == 'alluvium' and model.config.materialized in ('table', 'incremental', 'snapshot', 'test') -%}
     {%- do conditions.extend(adapter.values_of(join, shared)) -%}
   {%- endif -%}
   {%- set rows = '(select * from ' ~ relation ~ (' where ' ~ conditions | join(' and ') if conditions else '') ~ ')' -%}

@@ -127,7 +127,9 @@ class Indexer:
         room = budget.bytes_for(name, len(values))
         if len(values) > _FEW:
             return summarize(values, room)
-        key = (name, frozenset(values.to_pylist()))
+        # Python has no dates beyond the year 9999.
+        plain = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
+        key = (name, frozenset(plain.to_pylist()))
         if key not in self._known:
             while len(self._known) >= _KNOWN:
                 del self._known[next(iter(self._known))]

@@ -49,7 +49,10 @@ class LayoutCommits(TableFiles):
 
     def indexer(self, columns: Sequence[str]) -> automata.Indexer | None:
         """What makes the indexes of files of the table; None where no column can have one."""
-        found = automata.columns(columns, self._fields.values(), self.partition_by)
+        # Where readers find columns by ids, a name in a file may be another column's.
+        mode = str(self._snapshot.metadata().columnMappingMode().name())
+        fields = [] if mode == "id" else self._fields.values()
+        found = automata.columns(columns, fields, self.partition_by)
         conf = self._log.newDeltaHadoopConf()
         return automata.Indexer(self.session, conf, found) if found else None
 

@@ -40,6 +40,8 @@ public final class PrunedReads extends AbstractFunction1 {
 
     /** The session's setting that turns this off, where it is `false`. */
     public static final String SETTING = "spark.alluvium.pruning.enabled";
+    /** A query's planning takes no longer than this for its tags. */
+    private static final long MOST_NANOSECONDS = 1000000000L;
     /** The tag of a data file that says which values its columns may hold. */
     public static final String TAG = "alluvium.automata";
 
@@ -105,9 +107,18 @@ public final class PrunedReads extends AbstractFunction1 {
                 return on.trim().equalsIgnoreCase("false")
                     ? plan : pruned((LogicalPlan) plan);
             } catch (Exception problem) {
-                LOG.warn("A query reads all files that Delta picked: tags could not be used", problem);
-                return plan;
+                return unchanged(plan, problem);
+            } catch (LinkageError problem) {
+                // Another release of Delta than the one that this was compiled beside.
+                return unchanged(plan, problem);
+            } catch (StackOverflowError problem) {
+                return unchanged(plan, problem);
             }
+        }
+
+        private static TreeNode unchanged(TreeNode plan, Throwable problem) {
+            LOG.warn("A query reads all files that Delta picked: tags could not be used", problem);
+            return plan;
         }
     }
 
@@ -200,7 +211,9 @@ public final class PrunedReads extends AbstractFunction1 {
                 return found;
             }
             scala.collection.Iterator each = picked.preparedScan().files().iterator();
-            while (each.hasNext()) {
+            long started = System.nanoTime();
+            // What is not decided by then is read: long lists of values may take longer than that.
+            while (each.hasNext() && System.nanoTime() - started < MOST_NANOSECONDS) {
                 AddFile file = (AddFile) each.next();
                 String tag = tag(file);
                 if (tag != null && !condition.mayHold(new Condition.File(tag))) {

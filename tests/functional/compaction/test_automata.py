@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact.run import compact
 from alluvium.delta import column_values, log
+from alluvium.delta.layout_commits import LayoutCommits
 from alluvium.plan.automata import Index
 from alluvium.plan.automata.tags import from_text
 from alluvium.plan.layout.errors import LayoutError
@@ -162,6 +163,21 @@ def test_the_row_key_has_indexes_unless_the_layout_says_otherwise(
         found = indexes(spark, table)
         assert {column for one in found.values() for column in one} == said
         check(path, found, {"service": "service"})
+    spark.sql(f"insert into {table} (id, service, day) values (1, 's-1', date'+12000-01-01')")
+    tags = LayoutCommits(spark, table)
+    indexer = tags.indexer(["day"])
+    assert indexer is not None
+    late = spark.sql(f"select _metadata.file_name from {table} where day > '9999-12-31'").first()
+    assert late is not None
+    # Python has no such dates, and the log's bounds of them say as much.
+    assert tags.index(indexer, [late[0]]).keys() == {late[0]}
+    # Readers of such a table look for ids, not for names.
+    by_id = f"delta.`{tmp_path}/by_id`"
+    spark.sql(
+        f"create table {by_id} (service string) using delta"
+        " tblproperties ('delta.columnMapping.mode' = 'id')"
+    )
+    assert LayoutCommits(spark, by_id).indexer(["service"]) is None
     wrong = Layout(("service",), index=("padded", "At", "nobody", "service"))
     with pytest.raises(LayoutError) as refused:
         compact(spark, table, wrong, "m")

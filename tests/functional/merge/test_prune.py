@@ -24,6 +24,11 @@ FILES = {
     "models/by_columns.sql": """
         select * from {{ alluvium.prune(ref('edits'), join=ref('wanted'), columns='service') }}
     """,
+    "models/passing.sql": """
+        {{ config(materialized='ephemeral') }}
+        select * from {{ alluvium.prune(ref('edits'), join=ref('wanted')) }}
+    """,
+    "models/seen.sql": "{{ config(materialized='view') }} select * from {{ ref('passing') }}",
     "models/others.sql": "select 1 as other",
     "models/by_mapping.sql": """
         select * from {{ alluvium.prune(ref('edits'), {'SERVICE': ['writer', 'q'], 'status': 20}) }}
@@ -72,6 +77,11 @@ def test_models(shop: Project) -> None:
     shop.dbt("run-operation", "alluvium.explain_read", "--args",
              "{model: edits, where: {service: metadata}}")  # fmt: skip
     assert shop.said("0 files, 0 bytes left by automata")
+    # A view keeps no values of today, not even by way of an ephemeral model.
+    shop.dbt("compile", "-s", "seen")
+    seen = compiled.with_name("seen.sql").read_text()
+    assert "left semi join" in seen
+    assert " in (" not in seen
     # Without our adapter the join alone says which rows.
     shop.dbt("compile", "-s", "by_columns", "--target", "stock")
     plain = compiled.with_name("by_columns.sql").read_text()
