@@ -83,11 +83,15 @@ def _has_values(field: StructField) -> bool:
 
 
 class Indexer:
-    """Makes indexes of files' columns; equal values are summarized once."""
+    """Makes indexes of files' columns; equal values are summarized once.
+
+    Those of many values are made only where they are worth it: see `budget.Effort`.
+    """
 
     def __init__(self, session: SparkSession, conf: Any, indexed: Sequence[Indexed]) -> None:
         self._session, self._conf, self._indexed = session, conf, indexed
         self._known: dict[Any, Index | None] = {}
+        self._effort = budget.Effort()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -103,10 +107,11 @@ class Indexer:
         wanted = [(one.name, one.type) for one in self._indexed]
         uris = [uri for uri, _ in files]
         read = column_values.distinct(self._session, self._conf, uris, wanted)
+        size = log_bytes([action for _, action in files])
+        self._effort.begin(len(files), size)
         found = [
             self._indexes(values, action) for values, (_, action) in zip(read, files, strict=True)
         ]
-        size = log_bytes([action for _, action in files])
         return [to_text(indexes) for indexes in budget.within(found, len(wanted), size)]
 
     def _indexes(
@@ -114,27 +119,52 @@ class Indexer:
     ) -> dict[str, Index]:
         statistics = json.loads(action.get("stats") or "{}")
         lows, highs = statistics.get("minValues") or {}, statistics.get("maxValues") or {}
-        found = {}
-        for column, present in zip(self._indexed, values, strict=True):
-            index = None if present is None else self._summarized(column.name, present)
-            if index is not None and budget.says_more(
-                index, lows.get(column.name), highs.get(column.name)
-            ):
-                found[column.name] = index
+        made = self._made({one.name: of for one, of in zip(self._indexed, values, strict=True)})
+        return {
+            name: index
+            for name, index in made.items()
+            if index is not None and budget.says_more(index, lows.get(name), highs.get(name))
+        }
+
+    def _made(self, values: Mapping[str, pa.Array | None]) -> dict[str, Index | None]:
+        """The index of each column, in the order of the columns."""
+        found: dict[str, Index | None] = dict.fromkeys(values)
+        many = {}
+        for name, present in values.items():
+            if present is None:
+                continue
+            if len(present) > budget.FEW_VALUES and pa.types.is_large_string(present.type):
+                many[name] = present
+            else:
+                found[name] = self._summarized(name, present)
+        for name in self._effort.next_file(many):
+            key = _key(name, many[name])
+            if key in self._known:
+                found[name] = self._known[key]
+            elif self._effort.pays(name):
+                found[name] = self._summarized(name, many[name])
+                self._effort.note(name, found[name])
         return found
 
     def _summarized(self, name: str, values: pa.Array) -> Index | None:
         room = budget.bytes_for(name, len(values))
         if len(values) > _FEW:
             return summarize(values, room)
-        # Python has no dates beyond the year 9999.
-        plain = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
-        key = (name, frozenset(plain.to_pylist()))
+        key = _key(name, values)
         if key not in self._known:
             while len(self._known) >= _KNOWN:
                 del self._known[next(iter(self._known))]
             self._known[key] = summarize(values, room)
         return self._known[key]
+
+
+def _key(name: str, values: pa.Array) -> tuple[str, frozenset[Any]] | None:
+    """Of a column's values, if they are few."""
+    if len(values) > _FEW:
+        return None
+    # Python has no dates beyond the year 9999.
+    plain = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
+    return name, frozenset(plain.to_pylist())
 
 
 def log_bytes(actions: Sequence[Mapping[str, Any]]) -> int:

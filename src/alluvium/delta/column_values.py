@@ -14,7 +14,8 @@ from alluvium.engine import jvm
 
 _READER = "alluvium.ParquetValues"
 _TEXTS, _NUMBERS = 1, 2
-# Files that are read at a time, and of which one call gives the values.
+# Files that are read at a time, and columns of files of which one call gives the values: up to 2
+# MiB each, as a rule, in one array.
 _THREADS, _TOGETHER = 8, 64
 # Distinct values that a column may have in a file: of more an automaton excludes next to nothing.
 _MOST_VALUES = 65_536
@@ -49,8 +50,9 @@ def distinct(
     arguments[3] = java.java.lang.Long.valueOf(_MOST_BYTES)
     reader = made.newInstance(arguments)
     names = _list(java, [name for name, _ in columns])
-    for begin in range(0, len(uris), _TOGETHER):
-        some = uris[begin : begin + _TOGETHER]
+    together = max(1, _TOGETHER // len(columns))
+    for begin in range(0, len(uris), together):
+        some = uris[begin : begin + together]
         left = memoryview(reader.read(_list(java, some), names))
         for _ in some:
             found = []

@@ -65,8 +65,7 @@ public final class Automata {
     }
 
     /** Whether it is a word; of a prefix: whether any word begins so. */
-    public boolean accepts(String value, boolean isPrefix) {
-        int[] codes = value.codePoints().toArray();
+    public boolean accepts(int[] codes, boolean isPrefix) {
         stepsLeft = 100000L + 64L * codes.length;
         askedBeyond = false;
         BitSet start = new BitSet();

@@ -37,6 +37,7 @@ final class Columns {
 
     private static final Object DOUBT = new Object();
 
+    private final boolean named;
     private final LogicalRelation relation;
     private final StructType read;
     private final StructType scanned;
@@ -44,8 +45,10 @@ final class Columns {
     /**
      * @param read the schema by which the files are read
      * @param scanned the schema of the version whose files are read
+     * @param named whether conditions are called what they are in the query, which takes time
      */
-    Columns(LogicalRelation relation, StructType read, StructType scanned) {
+    Columns(LogicalRelation relation, StructType read, StructType scanned, boolean named) {
+        this.named = named;
         this.relation = relation;
         this.read = read;
         this.scanned = scanned;
@@ -65,7 +68,11 @@ final class Columns {
                 condition(((Or) one).left(), negated), condition(((Or) one).right(), negated));
         }
         Condition found = comparison(one, negated);
-        return found != null ? found : Condition.unknown((negated ? "NOT " : "") + one.sql());
+        return found != null ? found : Condition.unknown(text(one, negated));
+    }
+
+    private String text(Expression one, boolean negated) {
+        return named ? (negated ? "NOT " : "") + one.sql() : null;
     }
 
     private Condition comparison(Expression one, boolean negated) {
@@ -147,7 +154,7 @@ final class Columns {
         String physical = physical((AttributeReference) column);
         String family = family(column.dataType());
         return physical == null || family == null ? null : Condition.comparison(operator, physical,
-            family, values, negated, (negated ? "NOT " : "") + whole.sql());
+            family, values, negated, text(whole, negated));
     }
 
     /** The name of a column in files and tags; null if that is not sure. */

@@ -26,19 +26,33 @@ public final class Condition {
 
     /** Of a file, what was read of its tag so far. */
     public static final class File {
-        private final JsonNode tag;
+        private final String text;
+        private JsonNode tag;
+        private boolean isParsed;
         private final java.util.Map read = new java.util.HashMap();
 
         /** @param text the tag; null where the file has none */
         public File(String text) {
-            tag = text == null ? null : parsed(text);
+            this.text = text;
+        }
+
+        private JsonNode tag() {
+            if (!isParsed) {
+                isParsed = true;
+                tag = parsed(text);
+            }
+            return tag;
         }
 
         private Column column(String name) {
+            // Most tags name few columns. One that writes this name otherwise only lets the file in.
+            if (text == null || (text.indexOf(name) < 0 && text.indexOf('\\') < 0)) {
+                return null;
+            }
             if (!read.containsKey(name)) {
                 Column found = null;
                 try {
-                    found = tag == null ? null : Condition.column(tag.get(name));
+                    found = tag() == null ? null : Condition.column(tag().get(name));
                 } catch (RuntimeException unreadable) {
                     found = null;
                 } catch (StackOverflowError unreadable) {
@@ -57,6 +71,8 @@ public final class Condition {
 
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int VERSION = 1;
+    /** Of so many values on a file's words are looked up in the list, and not each value in the file. */
+    private static final int LONG_LIST = 16;
     /** 15 October 1582: days before may be shown otherwise than they are stored. */
     private static final long OLD_DAY = -141427;
     /** 1900, in microseconds: the same of timestamps. */
@@ -69,8 +85,14 @@ public final class Condition {
     public final String family;
     public final Object[] operands;
     public final boolean negated;
-    /** What the condition is called in the query. */
+    /** What the condition is called in the query; null where nobody asks. */
     public final String text;
+    /** Texts of the operands as characters, and numbers as a type has them: the same for all files. */
+    private int[][] codes;
+    private java.util.Set listed;
+    private UTF8String[] ordered;
+    private String numbersOf;
+    private long[] numbers;
 
     private Condition(String operator, Condition[] parts, String column, String family,
             Object[] operands, boolean negated, String text) {
@@ -217,9 +239,24 @@ public final class Condition {
 
     private boolean mayHoldText(Automata texts, Object[] asked) {
         boolean isOne = operator.equals("=") || operator.equals("<=>") || operator.equals("in");
+        if (!negated && asked.length > LONG_LIST && texts.words() != null) {
+            if (listed == null) {
+                listed = new java.util.HashSet();
+                for (int n = 0; n < asked.length; n++) {
+                    listed.add(asked[n]);
+                }
+            }
+            return !java.util.Collections.disjoint(listed, texts.words());
+        }
         if (!negated && (isOne || operator.equals("starts_with"))) {
-            for (int n = 0; n < asked.length; n++) {
-                if (texts.accepts((String) asked[n], !isOne)) {
+            if (codes == null) {
+                codes = new int[asked.length][];
+                for (int n = 0; n < asked.length; n++) {
+                    codes[n] = ((String) asked[n]).codePoints().toArray();
+                }
+            }
+            for (int n = 0; n < codes.length; n++) {
+                if (texts.accepts(codes[n], !isOne)) {
                     return true;
                 }
             }
@@ -245,10 +282,15 @@ public final class Condition {
         if (operator.equals("contains")) {
             return word.indexOf((String) asked[0]) >= 0;
         }
-        for (int n = 0; n < asked.length; n++) {
-            int order = UTF8String.fromString(word).compareTo(
-                UTF8String.fromString((String) asked[n]));
-            if (isOrdered(order)) {
+        if (ordered == null) {
+            ordered = new UTF8String[asked.length];
+            for (int n = 0; n < asked.length; n++) {
+                ordered[n] = UTF8String.fromString((String) asked[n]);
+            }
+        }
+        UTF8String own = UTF8String.fromString(word);
+        for (int n = 0; n < ordered.length; n++) {
+            if (isOrdered(own.compareTo(ordered[n]))) {
                 return true;
             }
         }
@@ -272,30 +314,49 @@ public final class Condition {
     }
 
     private boolean mayHoldNumber(Column known, Object[] asked) {
-        long[] numbers = new long[asked.length];
-        for (int n = 0; n < asked.length; n++) {
-            if (asked[n] instanceof BigDecimal) {
-                String scale = known.type.substring(known.type.indexOf(',') + 1);
-                int digits = Integer.parseInt(scale.substring(0, scale.length() - 1));
-                // Throws where there are more digits, or more than 64 bits.
-                numbers[n] = ((BigDecimal) asked[n]).setScale(digits).unscaledValue().longValueExact();
-            } else {
-                numbers[n] = ((Number) asked[n]).longValue();
-            }
-            if ((family.equals("date") && numbers[n] < OLD_DAY)
-                    || (family.startsWith("timestamp") && numbers[n] < OLD_MOMENT)) {
-                return true;
-            }
+        if (!known.type.equals(numbersOf)) {
+            numbers = numbers(known.type, asked);
+            numbersOf = known.type;
+        }
+        if (numbers.length > 0 && isOld(numbers[0])) {
+            return true;
         }
         for (int n = 0; n < known.bounds.length; n += 2) {
-            if (mayHoldBetween(known.bounds[n], known.bounds[n + 1], numbers)) {
+            if (mayHoldBetween(known.bounds[n], known.bounds[n + 1])) {
                 return true;
             }
         }
         return false;
     }
 
-    private boolean mayHoldBetween(long low, long high, long[] numbers) {
+    /** In their order, each once. */
+    private static long[] numbers(String type, Object[] asked) {
+        java.util.TreeSet found = new java.util.TreeSet();
+        for (int n = 0; n < asked.length; n++) {
+            if (asked[n] instanceof BigDecimal) {
+                String scale = type.substring(type.indexOf(',') + 1);
+                int digits = Integer.parseInt(scale.substring(0, scale.length() - 1));
+                // Throws where there are more digits, or more than 64 bits.
+                found.add(Long.valueOf(
+                    ((BigDecimal) asked[n]).setScale(digits).unscaledValue().longValueExact()));
+            } else {
+                found.add(Long.valueOf(((Number) asked[n]).longValue()));
+            }
+        }
+        long[] sorted = new long[found.size()];
+        Iterator each = found.iterator();
+        for (int n = 0; n < sorted.length; n++) {
+            sorted[n] = ((Long) each.next()).longValue();
+        }
+        return sorted;
+    }
+
+    private boolean isOld(long number) {
+        return (family.equals("date") && number < OLD_DAY)
+            || (family.startsWith("timestamp") && number < OLD_MOMENT);
+    }
+
+    private boolean mayHoldBetween(long low, long high) {
         if (operator.equals("<")) {
             return negated ? high >= numbers[0] : low < numbers[0];
         }
@@ -311,15 +372,16 @@ public final class Condition {
         if (!operator.equals("=") && !operator.equals("<=>") && !operator.equals("in")) {
             return true;
         }
-        java.util.Set inside = new java.util.HashSet();
-        for (int n = 0; n < numbers.length; n++) {
-            if (low <= numbers[n] && numbers[n] <= high) {
-                inside.add(Long.valueOf(numbers[n]));
-            }
-        }
+        long inside = before(high, true) - before(low, false);
         // An interval of more than 2^63 numbers is a negative one here.
         long width = high - low + 1;
-        return negated ? width <= 0 || width > inside.size() : !inside.isEmpty();
+        return negated ? width <= 0 || width > inside : inside > 0;
+    }
+
+    /** How many of the numbers are less than this one, or as large. */
+    private long before(long number, boolean orEqual) {
+        int place = java.util.Arrays.binarySearch(numbers, number);
+        return place < 0 ? -place - 1 : orEqual ? place + 1 : place;
     }
 
     private static JsonNode parsed(String text) {

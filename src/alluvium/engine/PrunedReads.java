@@ -3,8 +3,10 @@ package alluvium;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -137,7 +139,7 @@ public final class PrunedReads extends AbstractFunction1 {
     }
 
     private static LogicalPlan filtered(Filter top) {
-        Read read = Read.of(top);
+        Read read = Read.of(top, false);
         if (read == null || read.location.getClass() != PreparedDeltaFileIndex.class) {
             return top;
         }
@@ -165,8 +167,12 @@ public final class PrunedReads extends AbstractFunction1 {
         PreparedDeltaFileIndex picked;
         Condition condition;
 
-        /** Of one filter or several on one another; null where they are above something else. */
-        static Read of(Filter top) {
+        /**
+         * Of one filter or several on one another; null where they are above something else.
+         *
+         * @param named whether each condition is called what it is in the query
+         */
+        static Read of(Filter top, boolean named) {
             Read found = new Read();
             LogicalPlan below = top;
             while (below instanceof Filter) {
@@ -192,7 +198,7 @@ public final class PrunedReads extends AbstractFunction1 {
                 ? ((PrunedFileIndex) found.location).picked : found.location;
             Columns columns = new Columns(found.relation,
                 ((DeltaParquetFileFormat) files.fileFormat()).metadata().schema(),
-                found.location.preparedScan().scannedSnapshot().metadata().schema());
+                found.location.preparedScan().scannedSnapshot().metadata().schema(), named);
             for (below = top; below instanceof Filter; below = ((Filter) below).child()) {
                 Condition one = columns.condition(((Filter) below).condition(), false);
                 found.condition = found.condition == null
@@ -211,12 +217,22 @@ public final class PrunedReads extends AbstractFunction1 {
                 return found;
             }
             scala.collection.Iterator each = picked.preparedScan().files().iterator();
+            // Files of a sorted table share their values, and so their tags.
+            Map decided = new HashMap();
             long started = System.nanoTime();
             // What is not decided by then is read: long lists of values may take longer than that.
             while (each.hasNext() && System.nanoTime() - started < MOST_NANOSECONDS) {
                 AddFile file = (AddFile) each.next();
                 String tag = tag(file);
-                if (tag != null && !condition.mayHold(new Condition.File(tag))) {
+                if (tag == null) {
+                    continue;
+                }
+                Boolean mayHold = (Boolean) decided.get(tag);
+                if (mayHold == null) {
+                    mayHold = Boolean.valueOf(condition.mayHold(new Condition.File(tag)));
+                    decided.put(tag, mayHold);
+                }
+                if (!mayHold.booleanValue()) {
                     found.add(file.path());
                 }
             }
@@ -291,7 +307,7 @@ public final class PrunedReads extends AbstractFunction1 {
     }
 
     private static void explain(LogicalPlan plan, ArrayNode found) {
-        Read read = plan instanceof Filter ? Read.of((Filter) plan) : null;
+        Read read = plan instanceof Filter ? Read.of((Filter) plan, true) : null;
         if (read != null) {
             found.add(read.explained());
             return;

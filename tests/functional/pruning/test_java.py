@@ -71,8 +71,11 @@ def conjuncts(draw: random.Random, values: list[Any], operators: list[str]) -> l
     found = []
     for _ in range(12):
         operator = draw.choice([*operators, "in", "is_null"])
-        number = {"in": draw.randrange(4), "is_null": 0}.get(operator, 1)
-        operands = tuple(draw.choice([*values, None]) for _ in range(number))
+        number = {"in": draw.choice((0, 1, 2, 3, 30)), "is_null": 0}.get(operator, 1)
+        # A long list of few values: of many it would nearly always hold one that is there.
+        some = values if number < 30 else draw.sample(values, -(-len(values) // 4))
+        some = [*some, None] if number < 30 or draw.random() < 0.3 else some
+        operands = tuple(draw.choice(some) for _ in range(number))
         if operator in ("starts_with", "contains") and None in operands:
             continue
         found.append(Conjunct(operator, operands, draw.random() < 0.4))  # type: ignore[arg-type]

@@ -122,3 +122,34 @@ def test_more_bytes_lose_less() -> None:
     assert numbers is not None
     assert numbers.held == ((1, 100), (200, 200))
     assert numbers.loss == pytest.approx(97 / 196)
+
+
+def test_more_indexes_of_many_values_are_made_only_where_they_exclude_half() -> None:
+    good, bad = (Index(False, False, "^[a-z]*$", loss=loss) for loss in (0.5, 0.6))
+    effort = budget.Effort()
+    effort.begin(1000, 10**9)
+    made = {"good": 0, "bad": 0, "nothing": 0}
+    for _ in range(100):
+        for name in effort.next_file(made):
+            if effort.pays(name):
+                made[name] += 1
+                effort.note(name, {"good": good, "bad": bad}.get(name))
+    assert made == {"good": 100, "bad": 8, "nothing": 8}
+    assert effort.next_file(made) == ["good", "bad", "nothing"]
+
+
+def test_the_files_of_a_commit_share_the_room_for_indexes_of_many_values() -> None:
+    index = Index(False, False, "^[a-z]{80}.*$", loss=0.1)
+    effort = budget.Effort()
+    size = budget.size_in_tag("a", index)
+    # A quarter of a checkpoint, which has a byte of 2.5: every tenth file has room.
+    effort.begin(100, 100 * size / 10 / (0.25 * 2.5))
+    made = []
+    for file in range(100):
+        assert effort.next_file(["a"]) == ["a"]
+        if effort.pays("a"):
+            made.append(file)
+            effort.note("a", index)
+    assert made[:8] == list(range(8))
+    assert len(made) in (10, 11)
+    assert made[-1] >= 89

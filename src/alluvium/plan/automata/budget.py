@@ -5,6 +5,7 @@ Each commit holds the budget for its own files. So the table holds it, whoever e
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -18,14 +19,20 @@ AVERAGE_BYTES = 256
 LOG_SHARE = 0.25
 # Values of a column in a file up to which its index may have all of these bytes, so that it is
 # exact as a rule. One of more values is trimmed, and has no more than the average.
-_FEW_VALUES = 50
+FEW_VALUES = 50
+# Indexes of more values that each column gets before they are judged, and the share of absent
+# values that they may accept then.
+_TRIED = 8
+_WORTH = 0.5
+# What a checkpoint makes of such texts: at best a byte of so many.
+_SQUEEZED = 2.5
 # Characters up to which Delta's statistics have a text whole.
 _SHOWN = 32
 
 
 def bytes_for(column: str, values: int) -> int:
     """Bytes that the index of a column of so many values may have in a file."""
-    most = MOST_BYTES if values <= _FEW_VALUES else AVERAGE_BYTES
+    most = MOST_BYTES if values <= FEW_VALUES else AVERAGE_BYTES
     return most - len(json.dumps({column: 0}, ensure_ascii=False).encode())
 
 
@@ -74,6 +81,52 @@ def within(
         {column: index for column, index in indexes.items() if column in chosen}
         for indexes, chosen in zip(found, kept, strict=True)
     ]
+
+
+@dataclass
+class _Made:
+    number: int = 0
+    loss: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return self.loss / max(1, self.number)
+
+
+@dataclass
+class Effort:
+    """Which indexes of many values are made: a trim takes long, and the log has room for few.
+
+    Each column gets some. More are made only if these exclude half of the absent values, and while
+    the log may have room for them. The files of a commit share the room alike.
+    """
+
+    _made: dict[str, _Made] = field(default_factory=dict)
+    _share: float = 0.0
+    _room: float = 0.0
+
+    def begin(self, files: int, log_bytes: float) -> None:
+        """So many files come, whose actions have so many bytes in a checkpoint."""
+        self._share = _SQUEEZED * LOG_SHARE * log_bytes / max(1, files)
+        self._room = 0.0
+
+    def next_file(self, columns: Iterable[str]) -> list[str]:
+        """Those columns of the next file, of many values each, by what their indexes exclude."""
+        self._room += self._share
+        # Stable, so that equal files have equal tags.
+        return sorted(columns, key=lambda one: self._made.get(one, _Made()).mean)
+
+    def pays(self, column: str) -> bool:
+        """Whether one more is made."""
+        made = self._made.get(column, _Made())
+        return made.number < _TRIED or (made.mean <= _WORTH and self._room > 0)
+
+    def note(self, column: str, index: Index | None) -> None:
+        """One was made; None where the bytes were too few to exclude anything."""
+        made = self._made.setdefault(column, _Made())
+        made.number += 1
+        made.loss += 1.0 if index is None else index.loss
+        self._room -= 0 if index is None else size_in_tag(column, index)
 
 
 def size_in_tag(column: str, index: Index) -> int:
