@@ -147,14 +147,16 @@ def measure(
     say(f"{name}: asked")
     if name == BLOOM:
         result["bloom_filters"] = bloom_chunks(session, path, adds, list(case.columns))
-    if name not in (OURS, MORE):
+    if name in (OURS, MORE):
+        result["index"] = truth.figures(adds, files, asked)
+    if name != OURS:
         return result
-    result["index"] = truth.figures(adds, files, asked)
     result["queries"] = {
         column: asking.beside_plain(
             session, table, asking.where(column, asked[column].present[-1]), source.payload
         )
         for column in case.columns
+        if column in case.sort_by
     }
     say(f"{name}: beside plain queries")
     # The rows of a merge hide others by deletion vectors: from then on Delta selects twice.
