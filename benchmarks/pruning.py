@@ -119,7 +119,7 @@ def measure(
     for batch in source.batches(case.batch):
         tables.land(session, table, batch)
     say(f"{name}: landed")
-    with Indexing() as indexed, bloom_filters(session, case.columns if name == BLOOM else ()):
+    with Indexing() as indexed, bloom_filters(session, list(case.columns) if name == BLOOM else ()):
         started = time.perf_counter()
         if layout is not None:
             later = source.adds[-1]["modificationTime"] / 1000 + 2 * DAY

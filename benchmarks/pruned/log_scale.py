@@ -104,39 +104,42 @@ def measured(session: SparkSession, folder: Path, files: int) -> dict[str, Any]:
     session.sql(f"select count(*) from {name} where {CONDITION}").collect()
     found: dict[str, Any] = {"files": files, "tag_bytes_a_file": tag_bytes}
     for title, is_read in (("log read", True), ("log known", False)):
-        taken: dict[bool, list[float]] = {True: [], False: []}
+        taken: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
         for turn in range(_ROUNDS + 1):
-            for on, seconds in taken.items():
+            for on, spent in taken.items():
                 if is_read:
                     _forget(session)
-                spent = planning(session, name, on)
+                one = planning(session, name, on)
                 if turn:
-                    seconds.append(spent)
-        pruned, plain = statistics.median(taken[True]), statistics.median(taken[False])
+                    spent.append(one)
         found[f"planning, {title}"] = {
-            "pruned": pruned,
-            "plain": plain,
-            "more": pruned - plain,
-            "pruned_all": taken[True],
-            "plain_all": taken[False],
+            kind: {
+                "pruned": statistics.median(one[place] for one in taken[True]),
+                "plain": statistics.median(one[place] for one in taken[False]),
+                "pruned_all": [one[place] for one in taken[True]],
+                "plain_all": [one[place] for one in taken[False]],
+            }
+            for place, kind in enumerate(("seconds", "cpu_seconds"))
         }
-    whole: dict[str, list[dict[str, Any]]] = {"pruned": [], "plain": []}
-    for _ in range(2):
-        for kind, runs in whole.items():
-            _forget(session)
-            with ruled(session, kind == "pruned"):
-                runs.append(run(session, name, CONDITION, "message"))
-    for kind, runs in whole.items():
-        found[f"query, log read, {kind}"] = min(runs, key=lambda one: one["seconds"])
+    for kind in ("pruned", "plain"):
+        _forget(session)
+        with ruled(session, kind == "pruned"):
+            found[f"query, log read, {kind}"] = run(session, name, CONDITION, "message")
     return found
 
 
-def planning(session: SparkSession, name: str, on: bool) -> float:
+def planning(session: SparkSession, name: str, on: bool) -> tuple[float, float]:
+    """Seconds, and those that the thread which plans had a core: without tasks that read the log.
+
+    The second says the same on a machine that has other things to do.
+    """
+    threads: Any = jvm.of(session).java.lang.management.ManagementFactory.getThreadMXBean()
     with ruled(session, on):
-        started = time.perf_counter()
+        cpu, started = threads.getCurrentThreadCpuTime(), time.perf_counter()
         frame = session.sql(f"select * from {name} where {CONDITION}")
         frame._jdf.queryExecution().executedPlan()
-        return time.perf_counter() - started
+        spent = time.perf_counter() - started
+        return spent, (threads.getCurrentThreadCpuTime() - cpu) / 1e9
 
 
 def _forget(session: SparkSession) -> None:
