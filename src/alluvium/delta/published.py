@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -58,7 +58,7 @@ class Publisher(PublishedFiles):
         version: of the source; the newest if not given.
         own: properties that the published table has by its config.
         hides: whether rows that are marked `_deleted` are left out.
-        whole: whether whole states are compared, whatever the commits say.
+        again: published files that are to be written once more; then whole states are compared.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class Publisher(PublishedFiles):
         version: int | None = None,
         own: Mapping[str, str] | None = None,
         hides: bool = True,
-        whole: bool = False,
+        again: Collection[str] | None = None,
     ) -> None:
-        super().__init__(session, source, target, version, hides, whole)
+        super().__init__(session, source, target, version, hides, again)
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._hold: bool | None = None
         self._target = target

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -69,7 +69,8 @@ class PublishedFiles(jvm.SessionCopy):
         target: the published table's. It exists, and may be empty.
         version: of the source; the newest if not given.
         hides: whether rows that are marked `_deleted` are left out.
-        whole: whether whole states are compared, whatever the commits say.
+        again: published files that are to be written once more, such as those whose vectors are
+            gone. Then whole states are compared, whatever the commits say.
 
     Its publishes are of the versions that it has read: one instance publishes once.
     """
@@ -81,7 +82,7 @@ class PublishedFiles(jvm.SessionCopy):
         target: str,
         version: int | None,
         hides: bool,
-        whole: bool = False,
+        again: Collection[str] | None = None,
     ) -> None:
         super().__init__(session)
         with self.active():
@@ -97,7 +98,7 @@ class PublishedFiles(jvm.SessionCopy):
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
-        self._whole = whole
+        self._again = again
         self._hides = hides and among(TOMBSTONE, self._source.metadata().schema().fieldNames())
         # Version of the published table of which what differs is known.
         self._compared = int(self._snapshot.version())
@@ -168,7 +169,7 @@ class PublishedFiles(jvm.SessionCopy):
         published one.
         """
         head = self.head
-        if self._whole or head is None or head.table_id != self.table_id:
+        if self._again is not None or head is None or head.table_id != self.table_id:
             return None
         number = self.version - head.version
         if not 0 <= number <= FEW or not self._is_ours():
@@ -257,12 +258,15 @@ class PublishedFiles(jvm.SessionCopy):
     def _target_files(self) -> DataFrame:
         """The published files by what their tags say that they are of.
 
-        `vector` is `?` of a file that somebody else added, or put another vector on.
+        `vector` is `?` of a file that somebody else added, or put another vector on, and of one
+        that is to be written once more.
         """
         tag = F.col("tags").getItem(marks.PUBLISHED_TAG)
         vector = F.coalesce(F.get_json_object(tag, "$.vector"), F.lit(""))
         own = F.coalesce(F.get_json_object(tag, "$.own"), vector)
-        is_ours = tag.isNotNull() & (self._vector() == own)
+        is_ours = (
+            tag.isNotNull() & (self._vector() == own) & ~F.col("path").isin(*self._again or ())
+        )
         return DataFrame(self._snapshot.allFiles().toDF(), self.session).select(
             "path",
             F.when(is_ours, vector).otherwise("?").alias("vector"),

@@ -297,7 +297,7 @@ class Recovery:
                 table.by_path,
                 version,
                 hides=table.hides,
-                whole=True,
+                again=bad,
             )
             if missing := publisher.missing():
                 raise ValueError(

@@ -34,18 +34,21 @@ class Kept:
 
     Its checkpoint is that of version 4. Its newest version, 6, has four files, each with
     a deletion vector.
+
+    properties: of the table beside its own, each after a comma.
     """
 
     name = "kept"
 
-    def __init__(self, spark: SparkSession, root: Path) -> None:
+    def __init__(self, spark: SparkSession, root: Path, properties: str = "") -> None:
         self.spark, self.place = spark, root / self.name
         self.rows: list[Rows] = []
         self.do(
             f"create table {self.sql} (id bigint, name string, at timestamp, x double,"
             " s struct<a: int>, part string)"
             " using delta partitioned by (part) tblproperties ('delta.checkpointInterval' = '4',"
-            " 'delta.enableDeletionVectors' = 'true', 'delta.columnMapping.mode' = 'name')",
+            " 'delta.enableDeletionVectors' = 'true', 'delta.columnMapping.mode' = 'name'"
+            f"{properties})",
             {},
         )
         for turn in range(1, 5):

@@ -195,3 +195,25 @@ def test_what_readers_see_is_put_right(old: Home) -> None:
     spark.sql("insert into moved.wap values (31, 'newer', false, 'p 0+%')")
     publish(spark, "moved.wap", "moved.shown", None, {}, {})
     assert old.rows("shown") == [*SHOWN, 31, 41]
+
+
+def test_a_vector_that_hides_tombstones_is_gone(spark: SparkSession, tmp_path: Path) -> None:
+    home = Home(spark, tmp_path)
+    spark.sql(f"create database moved location '{home.root}/warehouse/moved.db'")
+    try:
+        rows = "select /*+ coalesce(1) */ id, hash(id) % 2 = 0 as _deleted from range(30000)"
+        spark.sql(f"create table moved.wap using delta as {rows}")
+        publish(spark, "moved.wap", "moved.shown", None, {}, {})
+        shown = home.rows("shown")
+        assert 10_000 < len(shown) < 20_000
+        # So many rows are hidden by a file beside the published table's log.
+        (vector,) = home.place("shown").glob("*.bin")
+        vector.unlink()
+        home_tables = [one for one in home.tables if one.name != "clone"]
+        assert Fsck(spark, home_tables, [str(home.root)]).run().damaged == ["shown"]
+        (line,) = Recovery(spark, home_tables, [str(home.root)], dry_run=False).run()
+        assert line == "shown: shows version 0 of wap: 1 data file cannot be read"
+        assert home.rows("shown") == shown
+        assert Fsck(spark, home_tables, [str(home.root)]).run().damaged == []
+    finally:
+        spark.sql("drop database moved cascade")

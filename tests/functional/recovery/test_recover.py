@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from functional.recovery.damage import Copy, Kept, checkpoint, commit, cut
+from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -102,6 +103,31 @@ def test_damages(copy: Copy, kept: Kept, damage: str) -> None:
     assert all(there.count(one) for one in before.values())
     assert copy.fsck().damaged == []
     assert copy.recover(dry_run=False) == []
+
+
+# What is broken of a checkpoint that keeps its files in sidecars, and what is moved aside.
+SIDECARS: dict[str, Damage] = {
+    "a sidecar is cut": lambda copy: [cut(one, 200) for one in copy.log.glob("_sidecars/*")],
+    "a sidecar is gone": lambda copy: [one.unlink() for one in copy.log.glob("_sidecars/*")],
+    "its list is cut": lambda copy: [cut(one, 100) for one in copy.log.glob("*.checkpoint.*")],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", SIDECARS)
+def test_checkpoints_with_sidecars(spark: SparkSession, tmp_path: Path, damage: str) -> None:
+    kept = Kept(spark, tmp_path / "kept", ", 'delta.checkpointPolicy' = 'v2'")
+    copy = Copy(spark, kept.place, tmp_path / "copy")
+    assert copy.fsck(full=True).lines() == []
+    SIDECARS[damage](copy)
+    (line,) = copy.fsck().lines()
+    assert "the checkpoint of version 4 cannot be read" in line
+    assert "nothing is lost, for older files of the log tell the same" in line
+    moved, left = copy.recover(dry_run=False)
+    assert "moves 2 files of its log" in moved
+    assert "reads version 6, as before; no row is lost" in left
+    assert copy.seen() == kept.rows[6]
+    assert copy.fsck().damaged == []
 
 
 def test_nothing_is_left_to_read(copy: Copy) -> None:
