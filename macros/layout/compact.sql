@@ -9,11 +9,7 @@
   {%- if relation is not none -%}
     {#- In SQL, to look is to open every file: not for a merge that changed nothing. -#}
     {%- if (alluvium._maintenance_is_on() if target.type == 'alluvium' else alluvium._files_may_have_changed()) -%}
-      {%- set block = (config.get('meta') or {}).get('alluvium_layout') -%}
-      {%- if block is none -%}
-        {%- do exceptions.raise_compiler_error('alluvium.compact: ' ~ relation ~ ' has no meta.alluvium_layout;'
-            ~ ' accepted: sort_by, a column or a list of columns, and what docs/compaction.md lists') -%}
-      {%- endif -%}
+      {%- set block = alluvium._layout_of_hook('compact', relation, 'sort_by, a column or a list of columns') -%}
       {%- set failed = alluvium.compact_table(relation, relation.identifier, block) -%}
       {%- if failed -%}{%- do exceptions.raise_database_error(failed) -%}{%- endif -%}
     {%- endif -%}

@@ -23,3 +23,15 @@
   {%- if value is boolean or not found -%}{{ return(none) }}{%- endif -%}
   {{ return(found[1] | int * {none: 1, 'KiB': 2 ** 10, 'MiB': 2 ** 20, 'GiB': 2 ** 30, 'TiB': 2 ** 40}[found[2]]) }}
 {% endmacro %}
+
+
+{#- `meta.alluvium_layout` of the model that a post-hook belongs to.
+    accepted: the keys that the hook needs. -#}
+{% macro _layout_of_hook(hook, relation, accepted) %}
+  {%- set block = (config.get('meta') or {}).get('alluvium_layout') -%}
+  {%- if block is none -%}
+    {%- do exceptions.raise_compiler_error('alluvium.' ~ hook ~ ': ' ~ relation ~ ' has no meta.alluvium_layout;'
+        ~ ' accepted: ' ~ accepted ~ ', and what docs/compaction.md lists') -%}
+  {%- endif -%}
+  {{ return(block) }}
+{% endmacro %}

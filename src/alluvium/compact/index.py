@@ -6,13 +6,13 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.written_merge import commit_metadata
 from alluvium.delta import marks
-from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE, log_is_gone
 from alluvium.delta.layout_commits import LayoutCommits
 from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.settings import Layout
@@ -72,8 +72,7 @@ def add_indexes(
             commits = LayoutCommits(session, table)
             commits.check_rewritable()
             commits.check_index(layout.index or ())
-        wanted = layout.sort_by if layout.index is None else layout.index
-        indexer = commits.indexer(wanted)
+        indexer = commits.indexer(layout.indexed)
         columns = indexer.columns if indexer else ()
         due = commits.without_tag(marks.AUTOMATA_TAG) if indexer else []
         if dry_run or not due or indexer is None or failed == _TRIES:
@@ -89,15 +88,8 @@ def add_indexes(
             tags = commits.index(indexer, some)
             figures = {"model": model, "reason": "index", "relabelled": len(some)}
             labels = {path: {marks.AUTOMATA_TAG: tag} for path, tag in tags.items()}
-            try:
-                commits.relabel(labels, commit_metadata([figures]))
-            except (*OTHER_ROWS, *OTHER_TABLE) as error:
-                _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
-            except Py4JJavaError as error:
-                if not log_is_gone(error):
-                    raise
-                _log.info("%s: another writer has cleaned up the log", model)
-            else:
+            relabel = partial(commits.relabel, labels, commit_metadata([figures]))
+            if none_on_conflict(model, relabel) is not None:
                 files, failed = files + len(some), 0
                 size += sum(len(tag.encode()) for tag in tags.values())
                 continue

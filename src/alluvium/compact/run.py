@@ -9,18 +9,17 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.failures import Failures, named
 from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.state import read_state
 from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
 from alluvium.delta import backoffs, marks
-from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE, log_is_gone
 from alluvium.delta.rewrite import Rewriter
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
@@ -39,7 +38,6 @@ _AUTO_COMPACTION = (
     " spark.databricks.delta.autoCompact.enabled, which goes before the table's properties"
 )
 _log = logging.getLogger(__name__)
-Made = TypeVar("Made")
 
 
 def preview(
@@ -144,7 +142,7 @@ class _Run:
             self.say(f"{model}: {_AUTO_COMPACTION}")
         if planned.tasks and layout.curve == ZORDER and layout.cuts is None:
             paths = [path for task in planned.tasks for path in task.inputs]
-            _none_on_conflict(model, partial(rewriter.make_cuts, layout.sort_by, paths))
+            none_on_conflict(model, partial(rewriter.make_cuts, layout.sort_by, paths))
         elif self._relabel(rewriter, planned, fragments):
             self._merge(rewriter, planned, layout)
         return True
@@ -174,7 +172,7 @@ class _Run:
         }
         figures = {"model": self.model, "reason": "relabel", "relabelled": len(labels)}
         commit = partial(rewriter.relabel, labels, commit_metadata([figures]))
-        if _none_on_conflict(self.model, commit) is None:
+        if none_on_conflict(self.model, commit) is None:
             # The merges may rest on it that these fragments have left their level.
             self._has_done(conflicts=self.done.conflicts + 1)
             return False
@@ -233,10 +231,10 @@ class _Run:
             layout.max_memory,
             layout.cuts,
             job.spark_tasks,
-            layout.sort_by if layout.index is None else layout.index,
+            layout.indexed,
         )
         with measured(rewriter.session) as spent:
-            written = _none_on_conflict(self.model, write)
+            written = none_on_conflict(self.model, write)
         if written is None:
             return None
         size = sum(task.bytes for task in job.tasks)
@@ -264,7 +262,7 @@ class _Run:
         commit = partial(rewriter.commit, inputs, outputs, metadata)
         version = None
         try:
-            version = _none_on_conflict(self.model, commit)
+            version = none_on_conflict(self.model, commit)
         finally:
             if version is None:
                 # Not deleted: a storage may say that a commit failed that is there.
@@ -291,16 +289,3 @@ class _Run:
 
     def _has_done(self, **figures: Any) -> None:
         self.done = replace(self.done, **figures)
-
-
-def _none_on_conflict(model: str, action: Callable[[], Made]) -> Made | None:
-    """What the action makes; None if another writer was faster."""
-    try:
-        return action()
-    except (*OTHER_ROWS, *OTHER_TABLE) as error:
-        _log.info("%s: another writer was faster: %s", model, str(error).splitlines()[0])
-    except Py4JJavaError as error:
-        if not log_is_gone(error):
-            raise
-        _log.info("%s: another writer has cleaned up the log of the version that was read", model)
-    return None

@@ -76,6 +76,11 @@ class Layout:
     marks: str = ""
 
     @property
+    def indexed(self) -> Sequence[str]:
+        """Columns of which the log is to say the values of each file."""
+        return self.sort_by if self.index is None else self.index
+
+    @property
     def row_key(self) -> str:
         """What tells apart row keys that cannot be compared: the order, its columns and cuts."""
         cuts = self.cuts.name if self.cuts else ""
