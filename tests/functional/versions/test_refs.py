@@ -248,12 +248,21 @@ def test_points(spark: SparkSession) -> None:
     for batch in (3, 5, 7, 6):
         log.commit_transactions(spark, made.name, {app: batch})
         made.insert(100 + batch)
+        if batch in (5, 6):
+            publish(spark, made.name, f"{made.name}_shown", None, {}, {})
     newest = {3: 4, 4: 4, 5: 6, 6: 10, 7: 10}
     for batch, version in newest.items():
         assert resolve(spark, table, batch=batch) == Point(made.name, version), batch
     for batch in (2, 8):
         with pytest.raises(ValueError, match=rf"no batch {batch}; accepted: 3 to 7"):
             resolve(spark, table, batch=batch)
+    # Of a published table: what it showed of them.
+    shown = Table(f"{made.name}_shown", "pointed_shown", table)
+    for batch, version in {5: 6, 6: 10}.items():
+        point = resolve(spark, shown, batch=batch)
+        assert rows_of(spark, point.sql()) == made.versions[version]
+    with pytest.raises(ValueError, match="pointed_shown never showed version 4 of pointed"):
+        resolve(spark, shown, batch=3)
 
 
 def test_published_tables_are_noted(spark: SparkSession) -> None:
