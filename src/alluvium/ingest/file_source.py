@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.engine.files import Files
+from alluvium.engine.row_json import IN_FULL
 from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
 from alluvium.ingest.headers import HeaderError
@@ -33,12 +34,6 @@ _SCHEME = r"^[a-zA-Z][a-zA-Z0-9+.\-]*:(//[^/]*)?"
 _UNCHECKED = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
-}
-# A row as JSON. Spark's own formats of times end with the millisecond.
-_AS_JSON = {
-    "ignoreNullFields": "false",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
 _SHOWN = 200
 # A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
@@ -232,7 +227,7 @@ class FileSource:
             value = _line()
         else:
             columns = [F.col(quoted(name)) for name in rows.columns]
-            value = F.to_json(F.struct(*columns), _AS_JSON).cast("binary")
+            value = F.to_json(F.struct(*columns), IN_FULL).cast("binary")
         headers = F.lit(None).cast(HEADERS)
         if header is not None:
             line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header.line).alias("value"))

@@ -31,6 +31,8 @@ class Statement:
     noted: name and number of a `txn` that the commit records, of what is no batch.
     after: the event batch that the source begins behind, -1 for the first; None for any. Where a
         restore takes the table behind that, events would be passed over.
+    needs_one_commit: whether MERGE INTO may not run it: between its look at `at` and Delta's own
+        another writer may come.
     """
 
     sql: str
@@ -42,6 +44,7 @@ class Statement:
     key: str = marks.MERGE_FIGURES
     noted: tuple[str, int] | None = None
     after: int | None = None
+    needs_one_commit: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,8 @@ class DeltaTable:
                     kept=kept,
                 )
             refused = merged.reason
+            if statement.needs_one_commit:
+                raise needs_merge_into(self.name, refused)
         metadata = describe(log.skipping(self.session, self.name, statement.prune))
         outcome = self._merge_into(statement, recorded, metadata, after)
         return replace(outcome, refused=refused, kept=None if outcome.already_merged else kept)
@@ -196,12 +201,22 @@ class DeltaTable:
         Raises:
             StaleBatchError: it did; the next try begins where the restore left off.
         """
-        own, *others = log.newest_first(self.session, self.name, looked_at)
-        back = [number for lines in others for number in progress.numbers_of(lines or [], app)]
-        if own is None or not back or back[0] >= after:
+        commits = log.newest_first(self.session, self.name, looked_at)
+        numbers = (number for lines in commits for number in progress.numbers_of(lines or [], app))
+        back = next((number for number in numbers if number < after), None)
+        if back is None:
             return
-        log.commit_transactions(self.session, self.name, {app: back[0]})
+        log.commit_transactions(self.session, self.name, {app: back})
         raise StaleBatchError(f"{self.name} was set back behind event batch {after}")
+
+
+def needs_merge_into(table: str, reason: str) -> ValueError:
+    """What says that a statement cannot be run in one commit, and must be."""
+    return ValueError(
+        f"{table}: {reason}. So MERGE INTO alone could do it, which may overwrite what another"
+        " writer commits meanwhile. Nothing was changed. Accepted: a table of which that does not"
+        " hold"
+    )
 
 
 def run(

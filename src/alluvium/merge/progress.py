@@ -7,7 +7,7 @@ an older one had recorded never counts for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import SparkSession
 
@@ -30,6 +30,19 @@ def read(session: SparkSession, table: str, model: str) -> int | None:
     """
     table_id, versions = log.state(session, table)
     return versions.get(app_id(model, table_id))
+
+
+def by_model(table_id: str, versions: Mapping[str, int]) -> dict[str, int]:
+    """By model, the newest event batch that is merged into the table with this id.
+
+    versions: of the table's `txn` actions, by application.
+    """
+    suffix = f"/{table_id}"
+    return {
+        app.removeprefix(marks.MERGED_THROUGH).removesuffix(suffix): number
+        for app, number in versions.items()
+        if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix)
+    }
 
 
 def numbers_of(lines: Iterable[str], app: str) -> list[int]:
@@ -79,12 +92,8 @@ def of_clone(session: SparkSession, source: str, version: int, table_id: str) ->
     version: of the source.
     """
     source_id, versions = log.state(session, source, version)
-    suffix = f"/{source_id}"
-    carried = {
-        app.removesuffix(suffix) + f"/{table_id}": number
-        for app, number in versions.items()
-        if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix)
-    }
+    merged = by_model(source_id, versions)
+    carried = {app_id(model, table_id): number for model, number in merged.items()}
     # The clone's fragments are sorted by the cuts of the source's Z-order. What the source leaves
     # out for good, its clone does too.
     kept = {

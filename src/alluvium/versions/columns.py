@@ -24,10 +24,10 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from alluvium.engine.row_json import IN_FULL
 from alluvium.names import bare, quoted
 
 _PHYSICAL, _ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
-_IN_FULL = {"timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 _INTEGERS = DecimalType(19, 0)
 _MOST_DIGITS = 38
 
@@ -93,7 +93,7 @@ class Columns:
         """`values`, of which two are equal only where they are the same."""
         kind, values = self._kinds[name], self.values(name, is_after, within)
         if _holds(kind, VariantType):
-            return F.to_json(F.struct(values), _IN_FULL)
+            return F.to_json(F.struct(values), IN_FULL)
         return values
 
     def _paired(self, before: StructType, after: StructType) -> list[Pair]:

@@ -11,8 +11,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log, marks
-from alluvium.merge import execute
+from alluvium.delta import committing, log, marks
+from alluvium.engine.row_json import IN_FULL
+from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
 from alluvium.versions.branches import base_of
@@ -24,8 +25,6 @@ from alluvium.wording import counted
 _SHOWN = 5
 _KINDS = ("added", "changed", "removed")
 _OURS, _THEIRS, _APPLIED = (f"alluvium_branch_{name}" for name in ("ours", "theirs", "applied"))
-# As texts two rows can be compared, whatever types their columns have.
-_AS_TEXT = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,8 @@ def merge(
         key: names of the columns that identify a row.
 
     Raises:
-        ValueError: there are conflicts; a key is NULL or is there twice; the columns differ; or
-            the branch began as another table. Nothing was changed.
+        ValueError: there are conflicts; a key is NULL or is there twice; the columns differ; the
+            branch took events back; or the table takes no merge in one commit. Nothing was changed.
         ConflictError: other writers were faster too often. Nothing was changed.
     """
     merging = _Merging(session, branch, branch_table, table.name, [bare(one) for one in key])
@@ -110,9 +109,14 @@ def merge(
                 at=found[-1].version,
                 key=marks.BRANCH_MERGE,
                 noted=merging.noted,
+                needs_one_commit=True,
             )
 
         execute.run(table, statement)
+        if not found[-1].rows and found[-1].same:
+            # What both did alike is merged too: a later merge is to begin behind it.
+            never = committing.NEVER_FORGOTTEN / 1000
+            log.commit_transactions(session, table.name, dict([merging.noted]), never)
         return found[-1]
 
 
@@ -125,6 +129,8 @@ class _Merging:
         if base is None:
             raise ValueError(f"{ours} is no table of a branch; accepted: one that a branch made")
         self._base, self._key = base, key
+        self._names = [quoted(one) for one in key]
+        self._began = self._first_state()
         # What is built on the branch meanwhile is of another merge.
         self._until = log.table_version(session, ours)
         self._kept: list[DataFrame] = []
@@ -160,6 +166,8 @@ class _Merging:
         applied = verdicts.where(f"verdict = '{three_ways.APPLIED}'")
         applied.createOrReplaceTempView(_APPLIED)
         self._check_fits(now)
+        if not applied.isEmpty() and (why := one_commit.refused(self.session, self.sql())):
+            raise execute.needs_merge_into(self._table, why)
         added, changed, removed = (numbers.get((three_ways.APPLIED, kind), 0) for kind in _KINDS)
         return MergedBranch(
             added,
@@ -178,21 +186,19 @@ class _Merging:
         return f"""\
 merge into {self._table} as stored
 using {_APPLIED} as applied
-on {self._on()}
+on {three_ways.on_key(self._names)}
 when matched and applied.change = 'removed' then delete
 when matched then update set {sets}
 when not matched and applied.change <> 'removed'
     then insert ({", ".join(columns)}) values ({values})"""
 
-    def _on(self) -> str:
-        return " and ".join(
-            f"stored.{quoted(one)} = applied.key.{quoted(one)}" for one in self._key
-        )
-
     @property
     def noted(self) -> tuple[str, int]:
-        """What the commit of a merge records: a later one goes on from there."""
-        return f"{marks.BRANCH_MERGED}{self._until.table_id}", self._until.version
+        """What the commit of a merge records: a later one goes on from there.
+
+        A full refresh gives the branch's table another id. The first one stays in its log.
+        """
+        return f"{marks.BRANCH_MERGED}{self._began[0]}", self._until.version
 
     def _both_had(self, now: int) -> tuple[Point, Point]:
         """The newest state that branch and table have had: for what each of them changed since.
@@ -203,7 +209,9 @@ when not matched and applied.change <> 'removed'
         app, _ = self.noted
         merged = log.state(self.session, self._table, now)[1].get(app, -1)
         if merged >= 0:
+            self._check_progress(log.state(self.session, self._ours, merged), "was merged last")
             return (Point(self._ours, merged),) * 2
+        self._check_progress(self._began, "began")
         began = Point(self._ours, 0)
         try:
             if log.state(self.session, self._table, self._base.version)[0] == self._base.table_id:
@@ -212,10 +220,46 @@ when not matched and applied.change <> 'removed'
             pass
         return began, began
 
+    def _first_state(self) -> tuple[str, dict[str, int]]:
+        """Id and progress with which the branch's table began.
+
+        A table that Delta's own command cloned got its progress by a second commit.
+
+        Raises ValueError where its log has them no more.
+        """
+        try:
+            first, numbers = log.state(self.session, self._ours, 0)
+            return first, numbers or log.state(self.session, self._ours, 1)[1]
+        except (PySparkException, Py4JError) as error:
+            raise ValueError(
+                f"{self._ours}: its log no longer tells how the branch began, so nobody knows what"
+                " changed since. Nothing was changed. Accepted: a branch whose log has its first"
+                " version (delta.logRetentionDuration)"
+            ) from error
+
+    def _check_progress(self, before: tuple[str, dict[str, int]], since: str) -> None:
+        """Stop what would take events from the table that its own builds then pass over."""
+        now = log.state(self.session, self._ours, self._until.version)
+        then, ours = (progress.by_model(*one) for one in (before, now))
+        back = [
+            f"{model} from batch {number} to {ours.get(model, 'none')}"
+            for model, number in sorted(then.items())
+            if ours.get(model, -1) < number
+        ]
+        if back:
+            raise ValueError(
+                f"{self._ours} went back since it {since}: {', '.join(back)}. The merge would take"
+                " those events from the table, and its builds would pass them over. Nothing was"
+                " changed. Accepted: a build on the branch first, or alluvium.restore of the table"
+            )
+
     def _view(self, name: str, before: Point, after: Point) -> None:
         # Tombstones are rows: a branch that deleted one brings its tombstone.
         rows = diff(self.session, before, after, self._key, hides=False).rows
-        now = F.when(F.col("after").isNotNull(), F.to_json(F.struct("after"), _AS_TEXT))
+        # As texts two rows can be compared, whatever types and order their columns have.
+        columns = sorted(self.session.table(self._table).columns)
+        row = F.struct(*(F.col("after")[one].alias(one) for one in columns))
+        now = F.when(F.col("after").isNotNull(), F.to_json(row, IN_FULL))
         self._keep(rows.withColumn("now", now)).createOrReplaceTempView(name)
 
     def _check_columns(self) -> None:
@@ -259,7 +303,7 @@ when not matched and applied.change <> 'removed'
 
     def _check_fits(self, now: int) -> None:
         stored = f"{self._table} version as of {now}"
-        wrong = self.session.sql(three_ways.unexpected(_APPLIED, stored, self._on()))
+        wrong = self.session.sql(three_ways.unexpected(_APPLIED, stored, self._names))
         rows = wrong.select(_text("key"), "number").limit(_SHOWN).collect()
         if rows:
             raise ValueError(

@@ -267,3 +267,104 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match="the branch fix did not make it"):
         made.begin()
     spark.sql("drop schema merged_to__fix")
+
+
+def test_what_both_did_alike_is_merged(spark: SparkSession) -> None:
+    """And stays so where the branch's table is replaced: what the table does later is its own."""
+    made = Sides(spark, "alike", some(range(4), "n"))
+    made.begin()
+    for side in (made.ours, made.table):
+        made.put(side, {1: ("both", False)})
+    before = log.version(spark, made.table)
+    assert (made.merge(dry_run=True).same, log.version(spark, made.table)) == (1, before)
+    done = made.merge()
+    assert (done.rows, done.same, log.version(spark, made.table)) == (0, 1, before + 1)
+    assert (made.merge().same, log.version(spark, made.table)) == (0, before + 1)
+    # Columns in another order are the same ones.
+    spark.sql(
+        f"create or replace table {made.ours} using delta as"
+        f" select _deleted, name, id from {made.ours}"
+    )
+    made.put(made.table, {1: ("corrected", False)})
+    made.put(made.ours, {2: ("ours", False)})
+    made.put(made.table, {3: ("both", False)})
+    made.put(made.ours, {3: ("both", False)})
+    done = made.merge()
+    assert (done.rows, done.same) == (1, 1)
+    made.rows[made.table] |= {2: ("ours", False)}
+    made.check()
+
+
+def test_a_branch_that_took_events_back(spark: SparkSession) -> None:
+    made = Sides(spark, "taken_back", some(range(4), "n"))
+
+    def merged(table: str, batch: int) -> None:
+        app = progress.app_id("model.a.orders", log.table_id(spark, table))
+        log.commit_transactions(spark, table, {app: batch})
+
+    merged(made.table, 7)
+    made.begin()
+    for batch in (8, 9):
+        made.put(made.ours, {batch: (f"n{batch}", False)})
+        merged(made.ours, batch)
+    made.merge()
+    made.rows[made.table] |= some(range(8, 10), "n")
+    spark.sql(f"delete from {made.ours} where id = 9")
+    merged(made.ours, 8)
+    for is_dry in (True, False):
+        with pytest.raises(ValueError, match=r"merged last: model\.a\.orders from batch 9 to 8\."):
+            made.merge(is_dry)
+    merged(made.ours, 9)
+    assert made.merge().removed == 1
+    del made.rows[made.table][9]
+    assert made.seen(made.table) == made.rows[made.table]
+
+
+def test_tables_that_take_no_merge_in_one_commit(spark: SparkSession) -> None:
+    made = Sides(spark, "fed", some(range(4), "n"))
+    spark.sql(f"alter table {made.table} set tblproperties ('delta.enableChangeDataFeed' = 'true')")
+    made.begin()
+    made.merge()
+    made.put(made.ours, {1: ("ours", False)})
+    for is_dry in (True, False):
+        with pytest.raises(ValueError, match=r"change data feed .* Nothing was changed. Accepted"):
+            made.merge(is_dry)
+    made.check()
+
+
+def test_values_that_differ_by_a_microsecond(spark: SparkSession) -> None:
+    """Beside columns whose names this package uses itself."""
+    made = Sides(spark, "moments", {})
+    columns = "id bigint, there timestamp_ntz, `key` timestamp, change string, after int, now int"
+    spark.sql(f"drop table {made.table}")
+    spark.sql(
+        f"create table {made.table} ({columns}) using delta"
+        " tblproperties ('delta.enableDeletionVectors' = 'true')"
+    )
+    moment = "'2024-01-01 00:00:00.12345{}'"
+    for number, digits in enumerate(("67", "67", "68")):
+        one = moment.format(digits[0])
+        spark.sql(
+            f"insert into {made.table} values"
+            f" ({number}, timestamp_ntz{one}, timestamp{one}, 'x', 1, 1)"
+        )
+    made.begin()
+
+    def at(table: str, number: int, kind: str, column: str, digit: int) -> None:
+        value = kind + moment.format(digit)
+        spark.sql(f"update {table} set {column} = {value} where id = {number}")
+
+    for number, kind, column in ((0, "timestamp_ntz", "there"), (1, "timestamp", "`key`")):
+        at(made.ours, number, kind, column, 1)
+        at(made.table, number, kind, column, 2)
+    with pytest.raises(ValueError, match="2 rows changed on fix and in"):
+        made.merge()
+    for number, kind, column in ((0, "timestamp_ntz", "there"), (1, "timestamp", "`key`")):
+        at(made.table, number, kind, column, 1)
+    spark.sql(
+        f"insert into {made.ours} select 9, there, `key`, change, 2, 3 from {made.ours}"
+        " where id = 2"
+    )
+    done = made.merge()
+    assert (done.added, done.rows, done.same) == (1, 1, 2)
+    assert spark.table(made.table).exceptAll(spark.table(made.ours)).isEmpty()

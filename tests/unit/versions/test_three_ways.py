@@ -89,8 +89,7 @@ def test_like_a_merge_of_dicts(
     # What is to be applied fits the table, unless it has a key twice, or one that it should not.
     fill(duck, "ours", [tuple(row[:4]) for row in applied.values()])
     fill(duck, "stored_rows", [(key, value) for key, value in table.items()])
-    on = "applied.key.id = stored.id"
-    unexpected = three_ways.unexpected("ours", "stored_rows", on)
+    unexpected = three_ways.unexpected("ours", "stored_rows", ["id"])
     assert duck.sql(unexpected).fetchall() == []
     duck.sql("insert into stored_rows select key.id, 'again' from ours")
     assert {row[0]["id"] for row in duck.sql(unexpected).fetchall()} == applied.keys()

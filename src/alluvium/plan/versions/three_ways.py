@@ -5,6 +5,8 @@ The rules are SQL that any engine reads: they run on Spark, and their tests on a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 APPLIED, SAME, CONFLICT = "applied", "same", "conflict"
 
 
@@ -41,7 +43,16 @@ from {ours} as ours
 left join {theirs} as theirs on ours.key is not distinct from theirs.key"""
 
 
-def unexpected(applied: str, table: str, on: str) -> str:
+def on_key(key: Sequence[str]) -> str:
+    """The condition by which a row of `applied` and one of `stored`, a table's, have one key.
+
+    Args:
+        key: names of the columns that identify a row, as SQL writes them.
+    """
+    return " and ".join(f"stored.{one} = applied.key.{one}" for one in key)
+
+
+def unexpected(applied: str, table: str, key: Sequence[str]) -> str:
     """A query of the keys that a table has otherwise than the merge of a branch takes for granted.
 
     What the branch added the table must not have, and all else once: of a key that is there twice
@@ -50,17 +61,19 @@ def unexpected(applied: str, table: str, on: str) -> str:
     Args:
         applied: name of the relation of what is to be applied: `key` and `change`.
         table: name of the table.
-        on: condition by which a row of `applied` and one of `stored`, the table's, have one key.
+        key: names of the columns that identify a row, as SQL writes them.
 
     Returns:
         `key`, `change` and `number`, of the rows that the table has.
     """
+    # A row that has the key has no NULL in it.
+    found = f"count(stored.{key[0]})"
     return f"""\
-select applied.key, applied.change, count(stored.there) as number
+select applied.key, applied.change, {found} as number
 from {applied} as applied
-left join (select *, 1 as there from {table}) as stored on {on}
+left join (select * from {table}) as stored on {on_key(key)}
 group by applied.key, applied.change
-having count(stored.there) <> case when applied.change = 'added' then 0 else 1 end"""
+having {found} <> case when applied.change = 'added' then 0 else 1 end"""
 
 
 def repeated(changes: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dbt.adapters.base import available
+from pyspark.errors import PySparkException
 
 from alluvium.merge import execute
 from alluvium.names import in_catalog
@@ -97,15 +98,28 @@ class Branching(Versioning):
 
         Raises:
             DbtRuntimeError: Rows changed on both sides and not alike, or rows cannot be told apart.
-                Nothing was changed.
+                Nothing was changed. Or another writer came between two models; it says which are
+                merged.
         """
         self._handle.cursor()
         with mistakes("alluvium.merge"):
             branch = self._branch(name)
             # What one model refuses is to stop all, before the first is changed.
             lines = [self._taken_over(branch, one, dry_run=True) for one in unique_ids]
-            if not dry_run:
-                lines = [self._taken_over(branch, one, dry_run=False) for one in unique_ids]
+            if dry_run:
+                return lines
+            lines = []
+            for one in unique_ids:
+                try:
+                    lines.append(self._taken_over(branch, one, dry_run=False))
+                except (ValueError, PySparkException) as error:
+                    if not lines:
+                        raise
+                    # One commit a table: what came before the first that fails is merged.
+                    merged = ", ".join(self.nodes[done].name for done in unique_ids[: len(lines)])
+                    raise ValueError(
+                        f"{error}\n{merged}: merged before; the same command does the rest"
+                    ) from error
         return lines
 
     def _taken_over(self, branch: Branch, unique_id: str, *, dry_run: bool) -> str:
