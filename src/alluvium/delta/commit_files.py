@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -45,6 +45,8 @@ _COLUMNS = (
     "metaData.id as table_id",
 )
 _SAYS_SOMETHING = "path is not null or info is not null or txn is not null or table_id is not null"
+# Commits that are read at first, and later on, where it is not known how many are needed.
+_STEP, _MOST = 50, 800
 # So many commits are named one by one.
 _FEW = 8
 # Rows that a commit wrote again as they were, by the names of its metrics.
@@ -154,6 +156,19 @@ class TableLog:
                 (line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}"
             )
         return _id(version, log.commit_info(first))
+
+    def spans(self, most: int | None = None) -> Iterator[tuple[int, int]]:
+        """First and last of versions to read at a time, newest first, with growing steps.
+
+        most: so many versions in all; as many as the log has if not given.
+        """
+        earliest, last, step = self.first(), self.version, _STEP
+        if most is not None:
+            earliest = max(earliest, last - most + 1)
+        while last >= earliest:
+            begins = max(earliest, last - step + 1)
+            yield begins, last
+            last, step = begins - 1, min(2 * step, _MOST)
 
     def read(self, first: int, last: int) -> Commits:
         """The commits from one version to another, both included, in one Spark job.

@@ -141,13 +141,14 @@ def bounded_columns(session: SparkSession, table: str) -> list[str]:
 def state(
     session: SparkSession, table: str, version: int | None = None
 ) -> tuple[str, dict[str, int]]:
-    """Table id, and the newest version of each application's `txn` action, in one snapshot.
+    """`numbers` of a version of a table; of the newest if none is given."""
+    return numbers(snapshot_of(session, table, version))
 
-    version: of the table; the newest if not given.
-    """
-    snapshot = snapshot_of(session, table, version)
+
+def numbers(snapshot: Any) -> tuple[str, dict[str, int]]:
+    """Table id, and the newest version of each application's `txn` action."""
     found = jvm.items(snapshot.setTransactions())
-    return str(snapshot.metadata().id()), {a.appId(): a.version() for a in found}
+    return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
 
 
 def last_commit(session: SparkSession, table: str) -> dict[str, Any]:

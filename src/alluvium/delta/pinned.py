@@ -21,6 +21,7 @@ from alluvium.delta.states import FEW, absolute_path, absolute_vector, plain
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.names import quoted
+from alluvium.wording import counted
 
 # Files that are asked for at once, of a file system that may be far away.
 _AT_ONCE = 16
@@ -154,6 +155,11 @@ def lost(session: SparkSession, snapshot: Any, old: Sequence[str]) -> list[str]:
     if not gone(session, old):
         return []
     return gone(session, _exactly(session, snapshot))
+
+
+def needs(lost: Sequence[str]) -> str:
+    """What a message says of a version whose files are gone."""
+    return f"needs {counted(len(lost), 'file')} that VACUUM deleted, such as {lost[0]}"
 
 
 def _exactly(session: SparkSession, snapshot: Any) -> list[str]:

@@ -40,6 +40,10 @@ class SettingBack(jvm.SessionCopy):
         """The version that the commit would follow."""
         return int(self._now.version())
 
+    def numbers(self) -> tuple[str, dict[str, int]]:
+        """Table id and `txn` actions of the earlier version, as `log.state` has them."""
+        return log.numbers(self._then)
+
     @cached_property
     def goes(self) -> list[Any]:
         """AddFile actions of the newest version that the earlier one does not have."""
@@ -126,10 +130,7 @@ class SettingBack(jvm.SessionCopy):
 
     def _progress(self) -> dict[str, int]:
         """The `txn` actions that are not as they were; -1 for one that was not there."""
-        now, then = (
-            {one.appId(): int(one.version()) for one in jvm.items(state.setTransactions())}
-            for state in (self._now, self._then)
-        )
+        (_, now), (_, then) = map(log.numbers, (self._now, self._then))
         return {
             app: then.get(app, -1)
             for app in now

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, pinned
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of
 from alluvium.delta.published import Moved, Publisher, mistakes_of
@@ -250,8 +250,7 @@ def checkout(
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if missing := publisher.missing():
         raise ValueError(
-            f"{source}: version {version} needs {counted(len(missing), 'file')} that"
-            f" VACUUM deleted, such as {missing[0]}; accepted: a newer version"
+            f"{source}: version {version} {pinned.needs(missing)}; accepted: a newer version"
         )
     if dry_run:
         return publisher.planned()

@@ -17,8 +17,8 @@ from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_
 from alluvium.report.batches import batch_of, published_of, skips_of
 from alluvium.wording import counted, moment
 
-# Versions that are read at a time, and the most that are shown where nobody says how many.
-_STEP, LIMIT = 50, 20
+# The most versions that are shown where nobody says how many.
+LIMIT = 20
 _HEAD = "HEAD"
 _CAME, _CHANGED, _WENT = "+", "~", "-"
 
@@ -114,13 +114,8 @@ def names(
 
 
 def _newest_first(table_log: TableLog, most: int | None) -> Iterator[_Read]:
-    earliest, last = table_log.first(), table_log.version
-    if most is not None:
-        earliest = max(earliest, last - most + 1)
-    while last >= earliest:
-        begins = max(earliest, last - _STEP + 1)
-        yield from reversed(_read(table_log, begins, last))
-        last = begins - 1
+    for first, last in table_log.spans(most):
+        yield from reversed(_read(table_log, first, last))
 
 
 def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:

@@ -19,8 +19,6 @@ from alluvium.report.batches import batch_of, published_of
 from alluvium.report.log_lines import parsed_moment
 
 NAMES = ("version", "timestamp", "tag", "batch")
-# Commits that are read at a time.
-_STEP = 50
 
 
 @dataclass(frozen=True)
@@ -197,8 +195,5 @@ def _newest(table_log: TableLog, number: Callable[[Commit], int | None], bound: 
 
 
 def _newest_first(table_log: TableLog) -> Iterator[Commit]:
-    first, last = table_log.first(), table_log.version
-    while last >= first:
-        begins = max(first, last - _STEP + 1)
-        yield from reversed(table_log.read(begins, last).commits)
-        last = begins - 1
+    for span in table_log.spans():
+        yield from reversed(table_log.read(*span).commits)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks
+from alluvium.delta import committing, log, marks, pinned
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of, is_held, is_undone
 from alluvium.delta.setting_back import SettingBack
-from alluvium.merge import skipped
+from alluvium.merge import progress, skipped
 from alluvium.plan.versions import undo
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
-from alluvium.wording import counted
 
 _NOTES = {
     "merge": marks.MERGE_FIGURES,
@@ -103,10 +102,14 @@ def restore(
         RuntimeError: somebody else wrote meanwhile. Nothing was changed.
     """
     table_log = TableLog(session, subject.table)
-    done = _done(table_log, table_log.first() if version is None else version + 1)
     marked = _marked(session, subject, before_batch, skip)
-    then = version if version is not None else _version_before(session, subject, done, before_batch)
+    if version is None:
+        then, done = _version_before(session, subject, table_log, before_batch)
+    else:
+        then, done = version, _done(table_log, version + 1, table_log.version)
     way = _way(session, subject, then)
+    if before_batch is not None and (came := _merged(subject, way)) >= before_batch:
+        raise ValueError(_came_along(subject, before_batch, came))
     found = undo.undone([one for one in done if one.version > then], then, _NOTES)
     stops = [one for one in found if one.kind in undo.NAMED and one.kind not in including]
     if stops and way.changes:
@@ -120,8 +123,8 @@ def restore(
         raise ValueError(f"{subject.table} cannot go back: " + "; ".join(mistakes))
     if missing := way.missing():
         raise ValueError(
-            f"{subject.table}: version {then:,} needs {counted(len(missing), 'file')} that VACUUM"
-            f" deleted, such as {missing[0]}. Nothing was changed. Accepted: a newer version"
+            f"{subject.table}: version {then:,} {pinned.needs(missing)}. Nothing was changed."
+            " Accepted: a newer version"
         )
     made = None
     if (way.changes or marked) and not dry_run:
@@ -185,18 +188,44 @@ def _way(session: SparkSession, subject: Subject, then: int) -> SettingBack:
 
 
 def _version_before(
-    session: SparkSession, subject: Subject, done: Sequence[Done], batch: int | None
-) -> int:
+    session: SparkSession, subject: Subject, table_log: TableLog, batch: int | None
+) -> tuple[int, list[Done]]:
+    """The newest version without a batch, and the commits, in order, that were read for it."""
     assert batch is not None
-    found = undo.before_batch(done, subject.model, batch)
+    read = list[Done]()
+
+    def newest_first() -> Iterator[Done]:
+        for span in table_log.spans():
+            read[:0] = found = _done(table_log, *span)
+            yield from reversed(found)
+
+    found = undo.before_batch(newest_first(), subject.model, batch)
     if found is not None and found >= 0:
-        return found
+        return found, read
     # What a killed command had undone already is to be completed.
-    if found is None and batch in (one.before_batch for one in done):
-        return done[-1].version
+    if found is None and batch in (one.before_batch for one in read):
+        return table_log.version, read
+    came = progress.read(session, subject.table, subject.model)
+    if came is not None and came >= batch:
+        raise ValueError(_came_along(subject, batch, came))
     raise ValueError(
         f"{subject.table} holds no batch {batch} or later one, as its log tells; accepted: a"
         " merged batch, or version"
+    )
+
+
+def _merged(subject: Subject, way: SettingBack) -> int:
+    """The newest batch that the earlier version holds, whoever merged it; -1 before the first."""
+    table_id, numbers = way.numbers()
+    return numbers.get(progress.app_id(subject.model, table_id), -1)
+
+
+def _came_along(subject: Subject, batch: int, came: int) -> str:
+    return (
+        f"{subject.table}: no commit in its log brought batch {batch} or a later one up to {came}."
+        " A clone or a table of a branch has such batches from its source, an adopted table from"
+        " its earlier model. Nothing was changed. Accepted: a restore of the source, and a new"
+        f" clone or branch of it; a batch behind {came}; version"
     )
 
 
@@ -221,12 +250,12 @@ def _showing(
     return found
 
 
-def _done(table_log: TableLog, first: int) -> list[Done]:
-    """What the commits from a version on say, in order."""
+def _done(table_log: TableLog, first: int, last: int) -> list[Done]:
+    """What the commits of these versions say, in order; of those that the log still has."""
     first = max(first, table_log.first())
-    if first > table_log.version:
+    if first > last:
         return []
-    read = table_log.read(first, table_log.version)
+    read = table_log.read(first, last)
     versions = read.actions["version"].to_pylist()
     changes = read.actions["is_change"].to_pylist()
     changing = {version for version, is_change in zip(versions, changes, strict=True) if is_change}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 from functional.versions.kept import Kept, rows_of
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import cloning, log
 from alluvium.merge import progress, skipped
 from alluvium.publish.publish import checkout, publish
+from alluvium.versions import branches
 from alluvium.versions import restore as restoring
+from alluvium.versions.branches import Branch
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 from alluvium.versions.restore import Restored, Shown, Subject, mark, restore
@@ -163,3 +166,38 @@ def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> Non
     assert {path.name for path in made.folder.glob("*.parquet")} < there
     with pytest.raises(ValueError, match=r"version \d+ needs \d files? that VACUUM deleted"):
         made.back(version=last, including=["write"])
+
+
+@pytest.mark.parametrize("how", ["branch", "branch by Delta", "dbt clone"])
+def test_batches_that_came_with_a_clone(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    name = f"source_of_{how.replace(' ', '_').lower()}"
+    made = Feed(spark, name)
+    made.batch(1, 1, 2)
+    made.batch(2, 3)
+    branch = Branch(name, "versions")
+    schema = branch.schema if how.startswith("branch") else "versions"
+    ours, made_as = copy.copy(made), f"{schema}.{name}{'' if how.startswith('branch') else '_copy'}"
+    ours.name, ours.subject = made_as, Subject(made_as, MODEL, name)
+    if how == "dbt clone":
+        spark.sql(f"create table {made_as} shallow clone {made.name}")
+        assert progress.copy(spark, made.name, made_as) == 1
+    else:
+        if how == "branch by Delta":
+            monkeypatch.setattr(cloning, "is_plain", lambda _: False)
+        branches.make_schema(spark, branch, schema)
+        branches.make_table(spark, branch, Point(made.name, made.version), (schema, name))
+    assert ours.version == (0 if how == "branch" else 1)
+    with pytest.raises(ValueError, match="no commit in its log brought batch 2 or a later one up"):
+        ours.back(before_batch=2)
+    ours.rows = dict(made.rows)
+    ours.batch(3, 4)
+    newest = ours.version
+    for batch in (1, 2):
+        with pytest.raises(ValueError, match=f"brought batch {batch} or a later one up to 2"):
+            ours.back(before_batch=batch, skip=True)
+    assert (ours.version, ours.merged, rows_of(spark, made_as)) == (newest, 3, ours.rows)
+    ours.back(before_batch=3)
+    assert (ours.merged, rows_of(spark, made_as)) == (2, made.rows)
+    assert (made.merged, rows_of(spark, made.name)) == (2, made.rows)

@@ -81,18 +81,51 @@ def test_what_is_undone_is_not_undone_twice() -> None:
 def test_the_version_before_a_batch() -> None:
     commits = [done(0, "CREATE TABLE"), merged(1, 14), done(2, "DELETE"), merged(3, 18)]
     # One merge brought 15 to 18.
-    assert {batch: before_batch(commits, MODEL, batch) for batch in (13, 14, 15, 18, 19)} == {
+    assert {
+        batch: before_batch(reversed(commits), MODEL, batch) for batch in (13, 14, 15, 18, 19)
+    } == {
         13: 0,
         14: 0,
         15: 2,
         18: 2,
         19: None,
     }
-    assert before_batch(commits, "model.shop.other", 15) is None
+    assert before_batch(reversed(commits), "model.shop.other", 15) is None
     # Gone back, and merged again.
     commits += [restored(4, 2), merged(5, 20)]
-    assert before_batch(commits, MODEL, 18) == 4
-    assert before_batch(commits[:5], MODEL, 18) is None
+    assert before_batch(reversed(commits), MODEL, 18) == 4
+    assert before_batch(reversed(commits[:5]), MODEL, 18) is None
     # A table that is made again begins again.
     commits += [done(6, "CREATE OR REPLACE TABLE"), merged(7, 20)]
-    assert before_batch(commits, MODEL, 20) == 4
+    assert before_batch(reversed(commits), MODEL, 20) == 4
+
+
+def test_no_more_commits_are_taken_than_are_asked_for() -> None:
+    commits = iter([merged(9, 20), done(8), merged(7, 18), merged(6, 17), merged(5, 16)])
+    assert before_batch(commits, MODEL, 18) == 6
+    assert [one.version for one in commits] == [5]
+
+
+@pytest.mark.parametrize(
+    "began",
+    [
+        [done(0, "CLONE", batches={MODEL: 17})],
+        [
+            done(0, "CLONE"),
+            done(1, "Manual Update", batches={MODEL: 17}, changes_rows=False, has_files=False),
+        ],
+    ],
+)
+def test_what_a_clone_began_with_is_no_batch_of_its_own(began: list[Done]) -> None:
+    last = began[-1].version
+    commits = [*began, merged(last + 1, 18), merged(last + 2, 20)]
+    assert {
+        batch: before_batch(reversed(commits), MODEL, batch) for batch in (17, 18, 19, 20, 21)
+    } == {
+        17: last,  # whose progress says that it is there
+        18: last,
+        19: last + 1,
+        20: last + 1,
+        21: None,
+    }
+    assert before_batch(reversed(began), MODEL, 17) is None

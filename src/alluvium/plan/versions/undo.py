@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 # Kinds of commits.
@@ -71,7 +71,7 @@ def kind_of(commit: Done, notes: Mapping[str, str]) -> str:
         return REBUILD
     if notes["purge"] in commit.notes:
         return PURGE
-    if commit.batches and (commit.has_files or operation == "MERGE"):
+    if commit.batches and _has_events(commit):
         return BATCH
     if commit.changes_rows:
         return BACKFILL if notes["merge"] in commit.notes else WRITE
@@ -87,7 +87,7 @@ def undone(commits: Sequence[Done], then: int, notes: Mapping[str, str]) -> list
     twice.
     """
     found = []
-    for commit in _effective(commits, then):
+    for commit in _effective(reversed(commits), then):
         kind = kind_of(commit, notes)
         about = commit.operation or "" if kind not in (BATCH, BACKFILL, COMPACTION) else ""
         if kind == BATCH:
@@ -98,26 +98,39 @@ def undone(commits: Sequence[Done], then: int, notes: Mapping[str, str]) -> list
     return found
 
 
-def before_batch(commits: Sequence[Done], model: str, batch: int) -> int | None:
+def before_batch(commits: Iterable[Done], model: str, batch: int) -> int | None:
     """The newest version without events of a batch or a later one; None where there are none.
 
-    commits: in order, up to the newest; as far back as the log tells them.
+    Events that a clone or an adopted table has of its source, as progress alone, are not counted:
+    who asks looks at the progress of the version that is found.
+
+    commits: newest first, as far back as the log tells them. They are taken until it is known.
     """
     found = None
     for commit in _effective(commits, -1):
         number = commit.batches.get(model)
-        if number is not None and commit.restored is None:
+        if number is not None and commit.restored is None and _has_events(commit):
             if number < batch:
                 break
             found = commit.version - 1
     return found
 
 
-def _effective(commits: Sequence[Done], then: int) -> Iterator[Done]:
-    """The commits that made the newest version, newest first, but for what was undone."""
-    known = {commit.version: commit for commit in commits}
-    at = max(known, default=then)
-    while at > then and at in known:
-        commit = known[at]
-        yield commit
-        at = commit.restored if commit.restored is not None else at - 1
+def _has_events(commit: Done) -> bool:
+    """Whether the batches that a commit tells came with it."""
+    operation = commit.operation or ""
+    return operation == "MERGE" or (commit.has_files and operation != "CLONE")
+
+
+def _effective(commits: Iterable[Done], then: int) -> Iterator[Done]:
+    """The commits that made the newest version, but for what was undone.
+
+    commits: newest first.
+    """
+    at: int | None = None
+    for commit in commits:
+        if at is None or commit.version == at:
+            yield commit
+            at = commit.restored if commit.restored is not None else commit.version - 1
+            if at <= then:
+                return
