@@ -6,8 +6,8 @@ one commit needs neither.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -36,6 +36,9 @@ _PLAIN = {
     "vacuumProtocolCheck",
 }
 
+# The version, and the time, since which a table's log has times of commits.
+_TIMES_SINCE = "delta.inCommitTimestampEnablement"
+
 
 def is_plain(snapshot: Any) -> bool:
     """Whether `clone` can be used of a version."""
@@ -47,16 +50,27 @@ def is_plain(snapshot: Any) -> bool:
     return _PLAIN.issuperset(names) and not has_both
 
 
-def clone(copy: jvm.SessionCopy, snapshot: Any, source: str, location: str) -> int:
+def clone(
+    copy: jvm.SessionCopy,
+    snapshot: Any,
+    source: str,
+    location: str,
+    table_id: str,
+    numbers: Mapping[str, int],
+    properties: Mapping[str, str],
+) -> int:
     """Make a table in a folder that shows a version of another one; the catalog learns nothing.
 
-    As in Delta's clones, rows and vectors stay where they are, and the table has an id of its own
-    and no progress.
+    As in Delta's clones, rows and vectors stay where they are, and nothing of the source's `txn`
+    actions comes along.
 
     Args:
         copy: whose setting `COMMIT_METADATA` the commit notes.
         snapshot: the version, for which `is_plain` holds.
         source: its table's name, which the history tells.
+        table_id: of the new table.
+        numbers: of its `txn` actions, by application.
+        properties: that it has beside those of the version.
 
     Returns:
         The number of its files.
@@ -66,6 +80,8 @@ def clone(copy: jvm.SessionCopy, snapshot: Any, source: str, location: str) -> i
         Delta's concurrency exceptions (delta.exceptions): somebody else made one meanwhile.
     """
     session, java = copy.session, jvm.of(copy.session)
+    # Nothing below may ask `log`, which makes another session the thread's: without the settings of
+    # `copy` the commit would note nothing.
     with copy.active():
         # What lay there before may be kept.
         forget(session, location)
@@ -76,8 +92,9 @@ def clone(copy: jvm.SessionCopy, snapshot: Any, source: str, location: str) -> i
         if int(transaction.readVersion()) >= 0:
             raise ValueError(f"{location} holds a table already; accepted: another name")
         transaction.readWholeTable()
-        metadata = {**metadata_action(snapshot), "id": str(uuid4()), "name": None}
+        metadata = {**metadata_action(snapshot), "id": table_id, "name": None}
         metadata["description"] = None
+        metadata["configuration"] = {**_kept(metadata["configuration"]), **properties}
         transaction.updateMetadata(committing.action(session, "metaData", metadata), True)
         # After the metadata, which would set it.
         transaction.updateProtocol(snapshot.protocol())
@@ -88,12 +105,23 @@ def clone(copy: jvm.SessionCopy, snapshot: Any, source: str, location: str) -> i
             domains.handleDomainMetadataForCloneTable(snapshot, transaction.snapshot())
         ):
             actions.add(one)
+        for app, one in numbers.items():
+            actions.add(committing.set_transaction(session, app, one))
         converters = jvm.java_class(java, "scala.jdk.javaapi.CollectionConverters")
         operation = java.org.apache.spark.sql.delta.DeltaOperations.Clone(
             source, snapshot.version()
         )
         transaction.commit(converters.asScala(actions).toSeq(), operation)
         return number
+
+
+def _kept(of_source: Mapping[str, str]) -> dict[str, str]:
+    """Properties that a clone has too. Its log has times of commits from the first one on, if ever.
+
+    Delta's command takes over since when its source has them. Then no version of the clone is found
+    by a time.
+    """
+    return {key: one for key, one in of_source.items() if not key.startswith(_TIMES_SINCE)}
 
 
 def _files(copy: jvm.SessionCopy, snapshot: Any) -> Any:

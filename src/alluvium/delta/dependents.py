@@ -224,17 +224,25 @@ def needed(session: SparkSession, dependent: Dependent, folder: str) -> DataFram
         ) from error
 
 
-def needing(session: SparkSession, folder: str, going: Container[str] = ()) -> list[Dependent]:
+def needing(
+    session: SparkSession,
+    folder: str,
+    going: Container[str] = (),
+    others: Iterable[Dependent] = (),
+) -> list[Dependent]:
     """Those that need files of a folder, and those inside it: what a drop of it would break.
 
-    going: the folders of what is dropped too.
+    Args:
+        going: the folders of what is dropped too.
+        others: more that may need some, beside those that the register names.
 
     Raises:
         ValueError: it is not known of one.
     """
+    known = {one.location: one for one in [*others, *living(session, folder)]}
     return [
         one
-        for one in living(session, folder)
+        for one in known.values()
         if one.location not in going
         and (one.kind == "tag" or not needed(session, one, folder).isEmpty())
     ]

@@ -26,7 +26,7 @@ PUBLISHED = "alluvium/published/"
 # Read by `delta.heads`.
 HOLD = "alluvium/hold"
 # Before the id of a table: the version of it that a table of a branch began as. Read by
-# `versions.branches`.
+# `delta.refs`.
 BRANCH = "alluvium/branch/"
 # Before the id of a branch's table: the newest version of it that was merged into this table. Read
 # by `versions.merging`.

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import dependents, log, marks
+from alluvium.delta.log import TableVersion
 from alluvium.engine.files import Files
 
 _TAGS = f"{dependents.HIDDEN}/tags"
@@ -22,7 +25,7 @@ class Ref:
     Attributes:
         kind: `tag`, `clone` or `branch`.
         location: its folder.
-        table: the other one's name then.
+        table: the other one's name then; its id, where the first commit is gone.
         version: of the other one.
         at: when it was made, in UTC.
     """
@@ -56,7 +59,7 @@ def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
         ValueError: an entry of the register cannot be read.
     """
     for one in dependents.noted(session, folder):
-        found = ref_in(session, one.location) if one.kind == "branch" else None
+        found = branch_in(session, one.location, one.name) if one.kind == "branch" else None
         if found is not None:
             yield found
 
@@ -79,3 +82,33 @@ def ref_in(session: SparkSession, location: str) -> Ref | None:
         note.get("author"),
         None if millis is None else datetime.fromtimestamp(millis / 1000, UTC),
     )
+
+
+def branch_in(session: SparkSession, location: str, name: str) -> Ref | None:
+    """The table of a branch of this name in a folder; None where that is none, or another one's.
+
+    Where the first commit is gone, its table's `txn` actions tell that it is one of a branch.
+    """
+    found = ref_in(session, location)
+    if found is not None:
+        return found if (found.kind, found.name) == ("branch", name) else None
+    files = Files(session)
+    if files.is_there(dependents.first_commit(location)) or not files.names(
+        f"{location}/{dependents.LOG}"
+    ):
+        return None
+    try:
+        base = base_of(session, dependents.relation(location))
+    except (PySparkException, Py4JError):  # what is left of a log that was deleted
+        return None
+    if base is None:
+        return None
+    return Ref("branch", name, location, base.table_id, base.version, None, None, None)
+
+
+def base_of(session: SparkSession, table: str) -> TableVersion | None:
+    """The version of another table that a table of a branch began as; None where it is none."""
+    for app, number in log.state(session, table)[1].items():
+        if app.startswith(marks.BRANCH):
+            return TableVersion(app[len(marks.BRANCH) :], number)
+    return None

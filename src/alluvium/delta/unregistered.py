@@ -10,8 +10,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
-from alluvium.delta.dependents import relation
+from alluvium.delta.dependents import LOG, relation
 from alluvium.engine import jvm
+from alluvium.engine.files import Files
 from alluvium.names import in_catalog, literal
 
 _TYPES = "org.apache.spark.sql.catalyst.catalog.CatalogTableType"
@@ -76,6 +77,22 @@ def default_folder(session: SparkSession, schema: str, name: str) -> str:
     path = java.org.apache.hadoop.fs.Path(default_location(session, schema, name))
     conf = session._jsparkSession.sessionState().newHadoopConf()
     return str(path.getFileSystem(conf).makeQualified(path).toString())
+
+
+def is_free(session: SparkSession, location: str) -> bool:
+    """Whether nothing is in a folder that a new table is going to have.
+
+    A log without a commit is nobody's: a kill inside the first commit leaves its folder, with a
+    draft. It stays, for another process may be about to commit.
+    """
+    files = Files(session)
+    if not set(files.names(location)) <= {LOG}:
+        return False
+    return all(
+        name.startswith(".")
+        or (name.startswith("_") and not files.names(f"{location}/{LOG}/{name}"))
+        for name in files.names(f"{location}/{LOG}")
+    )
 
 
 def register(session: SparkSession, name: str, location: str, *, managed: bool) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, dependents, log, marks, unregistered
-from alluvium.delta.dependents import relation
-from alluvium.delta.log import TableVersion
-from alluvium.delta.refs import Ref, ref_in
+from alluvium.delta import committing, dependents, log, marks, pinned, unregistered
+from alluvium.delta.dependents import Dependent, relation
+from alluvium.delta.refs import Ref, base_of, branch_in
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.merge import progress
@@ -49,7 +49,7 @@ class Table:
         name: quoted, with its schema; the folder's where the catalog does not have it, as a kill
             leaves it.
         location: the folder of a table.
-        ref: what its first commit tells; None of what a build made, and the branch did not.
+        ref: what its log tells of it; None of what a build made, and the branch did not.
         is_view: whether it is a view.
         is_registered: whether the catalog has it.
     """
@@ -59,14 +59,6 @@ class Table:
     ref: Ref | None
     is_view: bool = False
     is_registered: bool = True
-
-
-def base_of(session: SparkSession, table: str) -> TableVersion | None:
-    """The version of another table that a table of a branch began as; None where it is none."""
-    for action in jvm.items(log.snapshot_of(session, table).setTransactions()):
-        if action.appId().startswith(marks.BRANCH):
-            return TableVersion(action.appId()[len(marks.BRANCH) :], int(action.version()))
-    return None
 
 
 # Making one --------------------------------------------------------------------------------------
@@ -92,10 +84,17 @@ def make_schema(session: SparkSession, branch: Branch, schema: str) -> None:
 
 
 def is_schema_of(session: SparkSession, branch: Branch, schema: str) -> bool:
-    """Whether a schema that exists is one that a branch made."""
+    """Whether a schema is there, and the branch made it."""
+    return branch_of(session, schema) == branch
+
+
+def branch_of(session: SparkSession, schema: str) -> Branch | None:
+    """The branch that made a schema; None where none did, or the schema is not there."""
+    if not session.catalog.databaseExists(quoted(schema)):
+        return None
     properties = _catalog(session).getDatabaseMetadata(schema).properties()
-    mark = [properties.get(key) for key in (_NAME, _OF)]
-    return [one.get() for one in mark if one.isDefined()] == [branch.name, branch.of]
+    name, of = (properties.get(key) for key in (_NAME, _OF))
+    return Branch(str(name.get()), str(of.get())) if name.isDefined() and of.isDefined() else None
 
 
 def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple[str, str]) -> bool:
@@ -115,47 +114,40 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
     schema, alias = name
     table = f"{quoted(schema)}.{quoted(alias)}"
     place = unregistered.default_folder(session, schema, alias)
-    is_ours = _ref(session, branch, place) is not None
+    made = branch_in(session, place, branch.name)
     if session.catalog.tableExists(table):
-        if not is_ours:
+        if made is None:
             raise ValueError(
                 f"{table} is there, and the branch {branch.name} did not make it;"
                 " accepted: another name for the branch"
             )
         return False
-    if not is_ours:
-        if Files(session).names(place):
+    if made is None:
+        if not unregistered.is_free(session, place):
             raise ValueError(
                 f"{place} is not empty, and the branch {branch.name} did not make what is there;"
                 " accepted: to move that folder away, or another name for the branch"
             )
-        refs.clone_for(session, branch.name, source, place)
+        began = partial(_began, session, source)
+        made = refs.clone_for(session, branch.name, source, place, began).ref
     by_path = relation(place)
+    # The first commit of a clone that Delta's command made is without progress.
     if base_of(session, by_path) is None:
-        _begin(session, branch, place)
+        of = Point(made.table, made.version)
+        numbers = _began(session, of, log.table_id(session, by_path))
+        log.commit_transactions(session, by_path, numbers, committing.NEVER_FORGOTTEN / 1000)
     unregistered.register(session, table, place, managed=True)
     return True
 
 
-def _begin(session: SparkSession, branch: Branch, place: str) -> None:
-    """Give a clone the progress of its source, and note which version it is of."""
-    made, by_path = _ref(session, branch, place), relation(place)
-    assert made is not None
-    source_id, numbers = log.state(session, made.table, made.version)
-    carried = progress.of_clone(session, made.table, made.version, log.table_id(session, by_path))
+def _began(session: SparkSession, source: Point, table_id: str) -> dict[str, int]:
+    """The `txn` actions of a clone with this id: progress, and the version that it is of."""
+    assert source.version is not None
+    source_id, numbers = log.state(session, source.table, source.version)
+    carried = progress.of_clone(session, source.table, source.version, table_id)
     # A published table shows what it showed, until its own candidate is published.
     head = {app: one for app, one in numbers.items() if app.startswith(marks.PUBLISHED)}
-    began = {f"{marks.BRANCH}{source_id}": made.version}
-    log.commit_transactions(
-        session, by_path, {**carried, **head, **began}, committing.NEVER_FORGOTTEN / 1000
-    )
-
-
-def _ref(session: SparkSession, branch: Branch, place: str) -> Ref | None:
-    """What a folder's table is, if this branch made it."""
-    found = ref_in(session, place)
-    is_ours = found is not None and (found.kind, found.name) == ("branch", branch.name)
-    return found if is_ours else None
+    return {**carried, **head, f"{marks.BRANCH}{source_id}": source.version}
 
 
 # What one holds ----------------------------------------------------------------------------------
@@ -166,42 +158,53 @@ def schemas_of(session: SparkSession, branch: Branch, others: Iterable[str]) -> 
 
     others: schemas in which a custom name of the project may have put a table.
     """
-    names = (row.namespace for row in session.sql("show schemas").collect())
-    likely = {one for one in names if one.startswith(in_catalog(branch.schema))}
+    likely = {one for one in _schemas(session) if one.startswith(in_catalog(branch.schema))}
     likely |= {in_catalog(one) for one in others}
+    return [one for one in sorted(likely) if is_schema_of(session, branch, one)]
+
+
+def strangers_of(session: SparkSession, branch: Branch) -> list[str]:
+    """Schemas whose names begin like those of a branch, and that no branch made.
+
+    Whose they are nobody knows: a build on the branch by another adapter makes such ones.
+    """
+    below = in_catalog(f"{branch.schema}_")
     return [
-        one
-        for one in sorted(likely)
-        if session.catalog.databaseExists(quoted(one)) and is_schema_of(session, branch, one)
+        one for one in _schemas(session) if one.startswith(below) and not branch_of(session, one)
     ]
 
 
 def tables_of(
     session: SparkSession, branch: Branch, schema: str, built: Container[str]
 ) -> tuple[list[Table], list[str]]:
-    """The tables of a schema that go with the branch, and the names of what else is there.
+    """The tables of a schema that go with the branch, and what else is there.
+
+    That is named, a folder that the catalog does not have by its path.
 
     built: what the project's models have there, as `schema.name`.
     """
     going, others = list[Table](), list[str]()
-    due = set(Files(session).names(unregistered.default_folder(session, schema, "")))
+    folder = unregistered.default_folder(session, schema, "")
+    due = set(Files(session).names(folder))
     listed = _catalog(session).listTables(schema, "*", False)  # without temporary views
     for entry in jvm.items(_catalog(session).getTablesByName(listed)):
         name = str(entry.identifier().table())
         due.discard(name)
         place = unregistered.default_folder(session, schema, name)
-        ref = _ref(session, branch, place)
+        ref = branch_in(session, place, branch.name)
         if ref is None and f"{schema}.{name}" not in built:
             others.append(f"{schema}.{name}")
             continue
         is_view = str(entry.tableType().name()) == "VIEW"
         going.append(Table(f"{quoted(schema)}.{quoted(name)}", place, ref, is_view))
     for name in sorted(due):
-        place = unregistered.default_folder(session, schema, name)
-        ref = _ref(session, branch, place)
-        if ref is not None:
+        place = f"{folder}/{name}"
+        ref = branch_in(session, place, branch.name)
+        if ref is not None or f"{schema}.{name}" in built:
             table = f"{quoted(schema)}.{quoted(name)}"
             going.append(Table(table, place, ref, is_registered=False))
+        elif not unregistered.is_free(session, place):
+            others.append(place)
     return going, others
 
 
@@ -212,11 +215,13 @@ class Discarded:
     Attributes:
         tables, schemas: names; views are among tables.
         kept: what neither the branch nor a build made, with its schema.
+        strangers: schemas, as `strangers_of` has them.
     """
 
     tables: tuple[str, ...]
     schemas: tuple[str, ...]
     kept: tuple[str, ...]
+    strangers: tuple[str, ...]
 
 
 def discard(
@@ -224,6 +229,7 @@ def discard(
     branch: Branch,
     built: Container[str],
     others: Iterable[str] = (),
+    metastore: Iterable[Dependent] = (),
     *,
     dry_run: bool,
 ) -> Discarded:
@@ -234,6 +240,7 @@ def discard(
     Args:
         built: what the project's models have there, as `schema.name`. It goes too.
         others: as `schemas_of` has them.
+        metastore: tables, of which some may be clones that Delta alone has made.
 
     Raises:
         ValueError: there is no such branch, or other tables need files of its tables. Nothing was
@@ -244,21 +251,42 @@ def discard(
         raise ValueError(_no_such(session, branch))
     found = {schema: tables_of(session, branch, schema, built) for schema in schemas}
     going = [table for tables, _ in found.values() for table in tables]
-    _check_droppable(session, branch, going)
+    folders = [unregistered.default_folder(session, schema, "") for schema in schemas]
+    _check_droppable(session, branch, going, folders, metastore)
+    strangers = strangers_of(session, branch)
     empty = [schema for schema, (_, kept) in found.items() if not kept]
     if not dry_run:
         for table in going:
             _drop(session, table)
         for schema in empty:
             session.sql(f"drop schema if exists {quoted(schema)} restrict")
-    kept = tuple(name for _, names in found.values() for name in names)
-    return Discarded(tuple(table.name for table in going), tuple(empty), kept)
+    kept = (name for _, names in found.values() for name in names)
+    return Discarded(
+        tuple(table.name for table in going), tuple(empty), tuple(kept), tuple(strangers)
+    )
 
 
-def _check_droppable(session: SparkSession, branch: Branch, going: Sequence[Table]) -> None:
-    locations = {table.location for table in going}
-    for table in going:
-        needing = dependents.needing(session, table.location, locations)
+def _check_droppable(
+    session: SparkSession,
+    branch: Branch,
+    going: Sequence[Table],
+    folders: Sequence[str],
+    metastore: Iterable[Dependent],
+) -> None:
+    """Stop where a table elsewhere needs files of those that go.
+
+    folders: of the branch's schemas.
+    """
+    tables = {table.location: table for table in going if not table.is_view}
+    others = [one for one in metastore if one.location not in tables]
+    clones = {
+        one.location: one
+        for folder in folders
+        for one in pinned.clones(session, folder, others)
+        if not dependents.needed(session, one, folder).isEmpty()
+    }
+    for location, table in tables.items():
+        needing = dependents.needing(session, location, tables, clones.values())
         if needing:
             raise ValueError(
                 f"files of {table.name} are needed by {dependents.named(needing)}. Nothing of"
@@ -268,6 +296,9 @@ def _check_droppable(session: SparkSession, branch: Branch, going: Sequence[Tabl
 
 
 def _drop(session: SparkSession, table: Table) -> None:
+    if table.ref is None and not table.is_registered:
+        Files(session).delete(table.location)
+        return
     if table.ref is None:
         session.sql(f"drop {'view' if table.is_view else 'table'} if exists {table.name}")
         return
@@ -278,17 +309,17 @@ def _drop(session: SparkSession, table: Table) -> None:
 
 
 def _no_such(session: SparkSession, branch: Branch) -> str:
-    catalog, found = _catalog(session), []
-    for row in session.sql("show schemas").collect():
-        properties = catalog.getDatabaseMetadata(row.namespace).properties()
-        name, of = (properties.get(key) for key in (_NAME, _OF))
-        if name.isDefined() and of.isDefined() and of.get() == branch.of:
-            found.append(str(name.get()))
-    accepted = ", ".join(sorted(set(found))) or "the name of a branch; there is none"
+    all_of_them = (branch_of(session, one) for one in _schemas(session))
+    found = sorted({one.name for one in all_of_them if one is not None and one.of == branch.of})
+    accepted = ", ".join(found) or "the name of a branch; there is none"
     return (
         f"there is no branch {branch.name} of {branch.of}; accepted:"
         f" {accepted}{did_you_mean(branch.name, found)}"
     )
+
+
+def _schemas(session: SparkSession) -> list[str]:
+    return sorted(row.namespace for row in session.sql("show schemas").collect())
 
 
 def _catalog(session: SparkSession) -> Any:

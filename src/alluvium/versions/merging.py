@@ -12,11 +12,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import committing, log, marks
+from alluvium.delta.refs import base_of
 from alluvium.engine.row_json import IN_FULL
 from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
-from alluvium.versions.branches import base_of
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 from alluvium.wording import counted

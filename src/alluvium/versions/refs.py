@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from uuid import uuid4
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -22,10 +23,11 @@ from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.names import did_you_mean, literal, quoted
 from alluvium.versions.points import Point
-from alluvium.wording import counted
 
 # A version is older than the table's retention, and its files are there all the same.
 _ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+# Where its first version is gone, a branch cannot be merged: nobody knows what changed on it.
+_LOG_LIVES, _FOREVER = "delta.logRetentionDuration", "interval 36500 days"
 # One part of a path, and no name that another ref has.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _NOT_A_NAME = {"head"}
@@ -141,7 +143,7 @@ def clone(
         raise ValueError(f"{table} is there already; accepted: a name that nothing has")
     made = _Making(session, point, "clone", f"{in_schema}.{table_name}", message)
     location = unregistered.default_folder(session, in_schema, table_name)
-    if Files(session).names(location):
+    if not unregistered.is_free(session, location):
         raise ValueError(
             f"{location}, where {table} would lie, is not empty; accepted: to move that folder, or"
             " another name"
@@ -158,13 +160,22 @@ def clone(
     return made.make(location, clone, undo, dry_run)
 
 
-def clone_for(session: SparkSession, branch: str, point: Point, location: str) -> Made:
+def clone_for(
+    session: SparkSession,
+    branch: str,
+    point: Point,
+    location: str,
+    began: Callable[[str], Mapping[str, int]],
+) -> Made:
     """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
+
+    began: by the new table's id, the numbers of its `txn` actions. A clone that Delta's command
+        has to make is without them.
 
     Raises:
         ValueError: files of that version are gone. Nothing was left behind.
     """
-    made = _Making(session, point, "branch", branch, None)
+    made = _Making(session, point, "branch", branch, None, began)
     return made.make(
         location,
         lambda: made.clone(location),
@@ -176,11 +187,20 @@ def clone_for(session: SparkSession, branch: str, point: Point, location: str) -
 def drop(session: SparkSession, one: Ref, *of: str) -> None:
     """Delete the folder of a tag, or of a table of a branch, and its entries in registers.
 
+    The first commit says whose the folder is. It goes last, so that what a kill leaves is known.
+
     of: folders in whose registers it stands, beside those of its files.
     """
     snapshot = log.snapshot_of(session, dependents.relation(one.location))
     folders = dependents.roots(session, snapshot)
-    Files(session).delete(one.location)
+    files, first = Files(session), dependents.first_commit(one.location)
+    of_log = f"{one.location}/{dependents.LOG}"
+    for folder, kept in ((one.location, of_log), (of_log, first)):
+        # Of a log the newest first: what is left of it can be read.
+        for path in (f"{folder}/{name}" for name in sorted(files.names(folder), reverse=True)):
+            if path != kept:
+                files.delete(path)
+    files.delete(one.location)
     dependents.forget(session, Dependent(one.kind, one.name, one.location), [*of, *folders])
 
 
@@ -193,14 +213,21 @@ class _Making(jvm.SessionCopy):
     """
 
     def __init__(
-        self, session: SparkSession, point: Point, kind: str, name: str, message: str | None
+        self,
+        session: SparkSession,
+        point: Point,
+        kind: str,
+        name: str,
+        message: str | None,
+        began: Callable[[str], Mapping[str, int]] | None = None,
     ) -> None:
         super().__init__(session)
         self._snapshot = log.snapshot_of(session, point.table, point.version)
         self.folder = log.qualified(self._snapshot.deltaLog())
         author = str(session.sparkContext.sparkUser())
         version = int(self._snapshot.version())
-        self._point = replace(point, version=version)
+        self._point, self._began = replace(point, version=version), began
+        self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
         self._ref = Ref(kind, name, "", point.table, version, message, author, None)
         self.is_committed = self.is_registered = False
 
@@ -213,7 +240,17 @@ class _Making(jvm.SessionCopy):
         note = {name: getattr(self._ref, name) for name in said}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
         if cloning.is_plain(self._snapshot):
-            files = cloning.clone(self, self._snapshot, self._point.table, location)
+            table_id = str(uuid4())
+            numbers = {} if self._began is None else self._began(table_id)
+            files = cloning.clone(
+                self,
+                self._snapshot,
+                self._point.table,
+                location,
+                table_id,
+                numbers,
+                self._properties,
+            )
             self.is_committed = True
             if table is not None:
                 unregistered.register(self.session, table, location, managed=True)
@@ -222,6 +259,8 @@ class _Making(jvm.SessionCopy):
         self.set(_ANY_AGE, "false")
         # Without a location Delta would take `%20` of a schema's for part of a folder's name.
         where = "" if table is None else f" location {literal(location)}"
+        for one in self._properties.items():
+            where = f" tblproperties ({' = '.join(map(literal, one))}){where}"
         target = dependents.relation(location) if table is None else table
         with self.active():
             self.spark.sql(f"create table {target} shallow clone {self._point.sql()}{where}")
@@ -276,7 +315,6 @@ class _Making(jvm.SessionCopy):
         gone = pinned.lost(self.session, self._snapshot, old)
         if gone:
             raise ValueError(
-                f"version {self._ref.version:,} of {self._ref.table} needs"
-                f" {counted(len(gone), 'file')} that VACUUM deleted, such as {gone[0]}.{then}"
+                f"version {self._ref.version:,} of {self._ref.table} {pinned.needs(gone)}.{then}"
                 " Accepted: a newer version"
             )

@@ -248,10 +248,26 @@ def test_a_branch(project: Project) -> None:
     refused("branch", "{name: Fix, models: animals_wap}", "name is 'Fix'; accepted: lower-case")
     refused("branch", "{name: fix, models: names}", "names is materialized as view: a build on the")
     refused("branch", "{name: fix, models: animals}", "models: [animals_wap, animals]")
+    # Where the project's own rule names a schema, the target's table may lie in the very same one.
+    config = "{{ config(materialized='table'%s) }} select 1 as id"
+    own = "{% macro generate_schema_name(custom_schema_name, node) -%}" + (
+        f"{{%- if node.name == 'shared' -%}}{SCHEMA}_shared{{%- else -%}}"
+        "{{ default__generate_schema_name(custom_schema_name, node) }}{%- endif -%}"
+        "{%- endmacro %}"
+    )
+    more = {
+        "models/shared.sql": config % "",
+        "models/aside.sql": config % ", schema='aside'",
+        "macros/generate_schema_name.sql": own,
+    }
+    project.write(more)
+    refused("branch", "{name: fix, models: shared}", f"shared: its schema is {SCHEMA}_shared, so a")
     refused("discard", "{name: fix}", f"there is no branch fix of {SCHEMA}; accepted: the name")
     run(project, "branch", both % "false")
     assert project.said(f"a target with `schema: {SCHEMA}__fix` builds on it")
 
+    project.dbt("build", "-s", "aside", "--target", "fix")
+    project.session.sql(f"create schema {SCHEMA}__fix_other")
     on_it = ["-s", "animals_wap+", "--target", "fix"]
     project.dbt("build", *on_it, *events("(2, 'bat', 11, 'u')", "(4, 'dog', 12, 'c')"))
     assert project.said("animals: 4 tests passed → version")
@@ -276,8 +292,14 @@ def test_a_branch(project: Project) -> None:
     refused("merge", merge % "false", '{"id":3}: changed on the branch ({"id":3,"name":"cat"')
     refused("merge", "{name: fix, models: animals}", "animals is published, and holds no rows")
     assert seen(project) == {**on_branch, 1: "elk", 3: "cod"}
+    # Of schemas that are not there when the branch begins, those that its builds make go with it.
     run(project, "discard", "{name: fix}")
-    assert not project.session.catalog.databaseExists(f"{SCHEMA}__fix")
+    assert project.said(f"`{SCHEMA}__fix_aside`.`aside`: dropped")
+    assert project.said(f"{SCHEMA}__fix_other: stays, for it is not known")
+    left = project.session.sql(f"show schemas like '{SCHEMA}__fix*'").collect()
+    assert [row[0] for row in left] == [f"{SCHEMA}__fix_other"]
+    project.session.sql(f"drop schema {SCHEMA}__fix_other")
+    project.remove(*more)
     assert seen(project) == {**on_branch, 1: "elk", 3: "cod"}
 
 

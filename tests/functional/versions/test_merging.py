@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
+import time
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log
+from alluvium.delta import cloning, committing, log, unregistered
+from alluvium.delta.dependents import Dependent
+from alluvium.delta.refs import branch_in
+from alluvium.engine import jvm
 from alluvium.merge import execute, progress
 from alluvium.versions import branches, merging, refs
 from alluvium.versions.branches import Branch
@@ -228,13 +235,18 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     def kill(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for step in (branches, "_begin"), (branches.unregistered, "register"):
+    for step in (cloning, "add_files"), (branches.unregistered, "register"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(*step, kill)
             with pytest.raises(KeyboardInterrupt):
                 made.begin()
         assert not spark.catalog.tableExists(made.ours)
     assert committing.COMMIT_METADATA not in dict(spark.sql("set").collect())
+    # Inside the commit of the clone: a log without one, and a draft.
+    place = Path(unregistered.default_location(spark, made.branch.schema, made.name))
+    branches.discard(spark, made.branch, [], dry_run=False)
+    (place / "_delta_log").mkdir(parents=True)
+    (place / "_delta_log" / f".{0:020}.json.a.tmp").write_text("{")
     made.begin()
     made.check()
     assert progress.read(spark, made.ours, "model.a.killed") == 7
@@ -246,16 +258,40 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     ):
         branches.discard(spark, made.branch, [], dry_run=False)
     spark.sql(f"drop table {OF}.copied")
+    # Delta's own clone is in no register.
+    spark.sql(f"create table {OF}.by_delta shallow clone {made.ours}")
+    by_delta = Dependent("clone", "by_delta", log.qualified(log.delta_log(spark, f"{OF}.by_delta")))
+    others = [by_delta, Dependent("clone", "itself", f"file:{place}")]
+    with pytest.raises(ValueError, match=r"are needed by clone by_delta\. Nothing of fix was"):
+        branches.discard(spark, made.branch, [], [], others, dry_run=False)
+    assert made.seen(made.ours) == {**made.rows[made.ours], 9: ("n9", False)}
+    spark.sql(f"drop table {OF}.by_delta")
     # Nothing is dropped that the branch did not make, and of a discard that is killed the rest.
     spark.sql(f"create table {made.branch.schema}.mine using delta as select 1 as id")
     spark.sql(f"create view {made.branch.schema}.seen as select 1 as id")
+    # Nor what the catalog does not know, but for what a build left, and folders of nobody.
+    others = [place.parent / name for name in ("strange", "built", "empty")]
+    for folder in others:
+        (folder / "_delta_log").mkdir(parents=True)
+    for folder in others[:2]:
+        (folder / "a.parquet").write_text("a")
+    spark.sql(f"create schema {made.branch.schema}_aside")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(branches.Files, "delete", kill)
         with pytest.raises(KeyboardInterrupt):
             branches.discard(spark, made.branch, [], dry_run=False)
-    done = branches.discard(spark, made.branch, [], dry_run=False)
-    assert sorted(done.kept) == ["merged_to__fix.mine", "merged_to__fix.seen"]
+    assert place.exists()
+    done = branches.discard(spark, made.branch, ["merged_to__fix.built"], dry_run=False)
+    assert sorted(done.kept) == [
+        f"file:{others[0]}",
+        "merged_to__fix.mine",
+        "merged_to__fix.seen",
+    ]
     assert done.schemas == ()
+    assert done.strangers == ("merged_to__fix_aside",)
+    assert [folder.exists() for folder in (place, *others[:2])] == [False, True, False]
+    spark.sql(f"drop schema {made.branch.schema}_aside")
+    shutil.rmtree(others[0])
     spark.sql(f"drop table {made.branch.schema}.mine")
     spark.sql(f"drop view {made.branch.schema}.seen")
     assert branches.discard(spark, made.branch, [], dry_run=True).schemas == ("merged_to__fix",)
@@ -368,3 +404,36 @@ def test_values_that_differ_by_a_microsecond(spark: SparkSession) -> None:
     done = made.merge()
     assert (done.added, done.rows, done.same) == (1, 1, 2)
     assert spark.table(made.table).exceptAll(spark.table(made.ours)).isEmpty()
+
+
+@pytest.mark.parametrize("how", ["plain", "by Delta"])
+def test_old_commits_of_a_branch(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """They are what it is merged by; where they are gone all the same, it is known as a branch."""
+    made = Sides(spark, f"aged_{how.replace(' ', '_')}".lower(), some(range(4), "n"))
+    if how == "by Delta":
+        monkeypatch.setattr(cloning, "is_plain", lambda _: False)
+    made.begin()
+    made.put(made.ours, {1: ("ours", False)})
+    made.put(made.ours, {9: ("ours", False)})
+    table_log = log.delta_log(spark, made.ours)
+    folder = Path(log.qualified(table_log).removeprefix("file:")) / "_delta_log"
+    then = time.time() - 60 * 86_400
+    for file in folder.iterdir():
+        os.utime(file, (then, then))
+    spark.sql(f"optimize {made.ours}")
+    none = jvm.of(spark).scala.Option.empty()
+    table_log.checkpointAndCleanUpDeltaLog(log.snapshot_of(spark, made.ours), none)
+    assert made.merge().rows == 2
+    made.rows[made.table] |= made.rows[made.ours]
+    made.check()
+    first = folder / f"{0:020}.json"
+    first.unlink()
+    assert branch_in(spark, str(folder.parent), "fix") is not None
+    assert not branches.make_table(
+        spark, made.branch, Point(made.table, None), (made.branch.schema, made.name)
+    )
+    done = branches.discard(spark, made.branch, [], dry_run=False)
+    assert (done.tables, done.kept) == ((made.ours,), ())
+    assert not folder.parent.exists()

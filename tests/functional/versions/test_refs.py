@@ -152,6 +152,23 @@ def test_a_clone_is_what_deltas_is(spark: SparkSession, name: str, how: str, pla
     assert types[0] == types[1]
 
 
+def test_a_clone_of_a_table_that_has_times_of_commits_since_a_version(spark: SparkSession) -> None:
+    made = Kept(spark, "timed")
+    made.insert(1)
+    spark.sql(
+        f"alter table {made.name} set tblproperties ('delta.enableInCommitTimestamps' = 'true')"
+    )
+    made.insert(2)
+    refs.clone(spark, Point(made.name), "timed_copy", schema="versions")
+    for number in (3, 4):
+        spark.sql(f"insert into versions.timed_copy values ({number}, 'own', false)")
+    history = spark.sql("describe history versions.timed_copy").orderBy("version").collect()
+    own = {3: "own"}
+    for row, rows in zip(history, ({}, own, {**own, 4: "own"}), strict=True):
+        at = row.timestamp.strftime("%Y-%m-%d %H:%M:%S.%f")
+        assert rows_of(spark, f"versions.timed_copy timestamp as of '{at}'") == made.rows | rows
+
+
 def test_a_clone_leaves_alone_what_is_there(spark: SparkSession) -> None:
     made = Kept(spark, "first_there")
     made.insert(1)
@@ -161,7 +178,7 @@ def test_a_clone_leaves_alone_what_is_there(spark: SparkSession) -> None:
     copy = jvm.SessionCopy(spark)
     snapshot = log.snapshot_of(spark, made.name)
     with pytest.raises(ValueError, match="holds a table already"):
-        cloning.clone(copy, snapshot, made.name, location_of(spark, other.name))
+        cloning.clone(copy, snapshot, made.name, location_of(spark, other.name), "an id", {}, {})
     assert rows_of(spark, other.name) == other.rows
 
 

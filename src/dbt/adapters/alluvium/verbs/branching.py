@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dbt.adapters.base import available
+from dbt.adapters.base import BaseRelation, available
 from pyspark.errors import PySparkException
 
 from alluvium.merge import execute
-from alluvium.names import in_catalog
+from alluvium.names import in_catalog, quoted
 from alluvium.versions import branches, merging
 from alluvium.versions.branches import Branch
 from alluvium.wording import counted
@@ -70,16 +70,20 @@ class Branching(Versioning):
         self._handle.cursor()
         with mistakes("alluvium.discard"):
             branch = self._branch(name)
-            built = {
-                (in_catalog(self._schema(branch, node)), in_catalog(str(node.alias)))
-                for node in self.nodes.values()
-                if node.is_relational and _is_below(str(node.schema), branch.of)
-            }
+            built, schemas = set[str](), set[str]()
+            for node in self.nodes.values():
+                schema = _schema(branch, node) if node.is_relational else None
+                if schema is not None:
+                    schemas.add(in_catalog(schema))
+                    table = in_catalog(f"{schema}.{node.alias}")
+                    # The macro `keep_rejected` makes the second one.
+                    built |= {table, f"{table}__rejected"}
             done = branches.discard(
                 self._handle.session,
                 branch,
-                {f"{schema}.{name}" for schema, name in built},
-                {schema for schema, _ in built},
+                built,
+                schemas,
+                self._in_metastore(),
                 dry_run=dry_run,
             )
         does = "would be dropped" if dry_run else "dropped"
@@ -88,8 +92,13 @@ class Branching(Versioning):
             f"{one}: stays, for neither the branch nor a model of this project made it"
             for one in done.kept
         ]
-        schemas = ", ".join(done.schemas) or "no schema"
-        lines.append(f"{name}: {counted(len(done.tables), 'table')} and {schemas} {does}")
+        lines += [
+            f"{one}: stays, for it is not known whether a build on the branch made this schema;"
+            f" `drop schema {one} cascade` drops it, with all that is in it"
+            for one in done.strangers
+        ]
+        dropped = ", ".join(done.schemas) or "no schema"
+        lines.append(f"{name}: {counted(len(done.tables), 'table')} and {dropped} {does}")
         return lines
 
     @available.parse_list
@@ -122,6 +131,18 @@ class Branching(Versioning):
                     ) from error
         return lines
 
+    def create_schema(self, relation: BaseRelation) -> None:
+        """Create a schema; one that a build on a branch makes is the branch's, and goes with it."""
+        session: Any = self._handle.session
+        schema, own = str(relation.schema), str(self.config.credentials.schema)
+        branch = None
+        if in_catalog(schema).startswith(in_catalog(f"{own}_")):
+            branch = branches.branch_of(session, own)
+        if branch is None or session.catalog.databaseExists(quoted(schema)):
+            super().create_schema(relation)
+        else:
+            branches.make_schema(session, branch, schema)
+
     def _taken_over(self, branch: Branch, unique_id: str, *, dry_run: bool) -> str:
         node, session = self.nodes[unique_id], self._handle.session
         key = self._mergeable(node)
@@ -149,16 +170,17 @@ class Branching(Versioning):
         """The schema of a node's table on the branch: the one that a target of it gives the node.
 
         Raises:
-            ValueError: the node's schema does not come from the target's.
+            ValueError: it is not known, for the project names schemas in a way of its own.
         """
-        schema = str(node.schema)
-        if not _is_below(schema, branch.of):
+        found = _schema(branch, node)
+        if found is None:
             raise ValueError(
-                f"{node.name}: its schema {schema} does not begin with the target's, {branch.of},"
-                " so a target of the branch would build it there too; accepted: models whose"
-                " schema follows the target's"
+                f"{node.name}: its schema is {node.schema}, so a target of the branch may build it"
+                f" in the very same one; accepted: models whose schema is the target's,"
+                f" {branch.of}, or that and their config `schema`, {branch.of}_<schema>, as dbt"
+                " itself names them. Give the model such a schema, or leave it out"
             )
-        return branch.schema + schema[len(branch.of) :]
+        return found
 
     def _check(self, branch: Branch, node: Any, unique_ids: Sequence[str]) -> None:
         """Stop what a build on the branch would not go on with, or would do to the target's table.
@@ -204,8 +226,16 @@ class Branching(Versioning):
         return list(key)
 
 
-def _is_below(schema: str, of: str) -> bool:
-    return schema == of or schema.startswith(f"{of}_")
+def _schema(branch: Branch, node: Any) -> str | None:
+    """The schema of a node's table on a branch; None where dbt's own rule did not name it.
+
+    By that rule it is the target's, or that and the node's own. A schema that only begins like the
+    target's may be one that all targets build in.
+    """
+    names = {branch.of: branch.schema}
+    if own := str(node.config.get("schema") or "").strip():
+        names[f"{branch.of}_{own}"] = f"{branch.schema}_{own}"
+    return names.get(str(node.schema))
 
 
 def _refused(node: Any) -> str:

@@ -187,13 +187,17 @@ class Versioning(Publishing):
         session = self._handle.session
         with mistakes(f"alluvium.vacuum of {table}"):
             folder = log.qualified(log.delta_log(session, table))
-            tables = [
-                Dependent("clone", one.name, one.location)
-                for one in catalog.delta_tables(session)
-                if one.location and one.location != folder
-            ]
+            tables = [one for one in self._in_metastore() if one.location != folder]
             others = [*pinned.clones(session, folder, tables), *self._shows(table)]
             return pinned.vacuum(session, table, others, dry_run=dry_run)
+
+    def _in_metastore(self) -> list[Dependent]:
+        """The Delta tables that the metastore knows, as if each were a clone."""
+        return [
+            Dependent("clone", one.name, one.location)
+            for one in catalog.delta_tables(self._handle.session)
+            if one.location
+        ]
 
     def drop_relation(self, relation: BaseRelation) -> None:
         """Drop a table or view, unless other tables need files that would go with it.
