@@ -131,7 +131,7 @@ def manage(session: SparkSession, name: str) -> None:
 
 
 def unregister(session: SparkSession, name: str) -> None:
-    """Take a table out of the catalog, and leave its files alone.
+    """Take a table out of the catalog. The files of an external one stay.
 
     name: quoted, with its schema.
     """

@@ -114,7 +114,7 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
     schema, alias = name
     table = f"{quoted(schema)}.{quoted(alias)}"
     place = unregistered.default_folder(session, schema, alias)
-    made = branch_in(session, place, branch.name)
+    made, has_begun = branch_in(session, place, branch.name), False
     if session.catalog.tableExists(table):
         if made is None:
             raise ValueError(
@@ -129,10 +129,10 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
                 " accepted: to move that folder away, or another name for the branch"
             )
         began = partial(_began, session, source)
-        made = refs.clone_for(session, branch.name, source, place, began).ref
+        made, has_begun = refs.clone_for(session, branch.name, source, place, began)
     by_path = relation(place)
     # The first commit of a clone that Delta's command made is without progress.
-    if base_of(session, by_path) is None:
+    if not has_begun and base_of(session, by_path) is None:
         of = Point(made.table, made.version)
         numbers = _began(session, of, log.table_id(session, by_path))
         log.commit_transactions(session, by_path, numbers, committing.NEVER_FORGOTTEN / 1000)
@@ -302,10 +302,7 @@ def _drop(session: SparkSession, table: Table) -> None:
     if table.ref is None:
         session.sql(f"drop {'view' if table.is_view else 'table'} if exists {table.name}")
         return
-    # Out of the catalog first: nobody is to find a table without files.
-    if table.is_registered:
-        unregistered.unregister(session, table.name)
-    refs.drop(session, table.ref)
+    refs.drop(session, table.ref, table=table.name if table.is_registered else None)
 
 
 def _no_such(session: SparkSession, branch: Branch) -> str:

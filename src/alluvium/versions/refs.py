@@ -166,33 +166,40 @@ def clone_for(
     point: Point,
     location: str,
     began: Callable[[str], Mapping[str, int]],
-) -> Made:
+) -> tuple[Ref, bool]:
     """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
 
-    began: by the new table's id, the numbers of its `txn` actions. A clone that Delta's command
-        has to make is without them.
+    began: by the new table's id, the numbers of its `txn` actions.
+
+    Returns what was made, and whether it has them: a clone by Delta's command has not.
 
     Raises:
         ValueError: files of that version are gone. Nothing was left behind.
     """
     made = _Making(session, point, "branch", branch, None, began)
-    return made.make(
+    done = made.make(
         location,
         lambda: made.clone(location),
         lambda: Files(session).delete(location),
         False,
     )
+    return done.ref, made.has_begun
 
 
-def drop(session: SparkSession, one: Ref, *of: str) -> None:
+def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) -> None:
     """Delete the folder of a tag, or of a table of a branch, and its entries in registers.
 
     The first commit says whose the folder is. It goes last, so that what a kill leaves is known.
 
-    of: folders in whose registers it stands, beside those of its files.
+    Args:
+        of: folders in whose registers it stands, beside those of its files.
+        table: its name in the catalog, quoted; None where that does not have it.
     """
     snapshot = log.snapshot_of(session, dependents.relation(one.location))
     folders = dependents.roots(session, snapshot)
+    if table is not None:
+        # Out of the catalog first: nobody is to find a table without files.
+        unregistered.unregister(session, table)
     files, first = Files(session), dependents.first_commit(one.location)
     of_log = f"{one.location}/{dependents.LOG}"
     for folder, kept in ((one.location, of_log), (of_log, first)):
@@ -210,6 +217,7 @@ class _Making(jvm.SessionCopy):
     Attributes:
         folder: of the table that it is of.
         is_committed, is_registered: whether its log and its entry in the catalog are there.
+        has_begun: whether its log has the `txn` actions that it begins with.
     """
 
     def __init__(
@@ -229,7 +237,7 @@ class _Making(jvm.SessionCopy):
         self._point, self._began = replace(point, version=version), began
         self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
         self._ref = Ref(kind, name, "", point.table, version, message, author, None)
-        self.is_committed = self.is_registered = False
+        self.is_committed = self.is_registered = self.has_begun = False
 
     def clone(self, location: str, table: str | None = None) -> int:
         """Make it, with a note of what it is; the number of its files.
@@ -251,7 +259,7 @@ class _Making(jvm.SessionCopy):
                 numbers,
                 self._properties,
             )
-            self.is_committed = True
+            self.is_committed = self.has_begun = True
             if table is not None:
                 unregistered.register(self.session, table, location, managed=True)
                 self.is_registered = True
