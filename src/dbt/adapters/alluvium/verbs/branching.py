@@ -46,8 +46,8 @@ class Branching(Versioning):
             for one in unique_ids:
                 node = self.nodes[one]
                 self._check(branch, node, unique_ids)
-                point = self.point_of(one, {"timestamp": timestamp})
-                due.append((node, point, self._schema(branch, node)))
+                schema = self._schema(branch, node)
+                due.append((node, self.point_of(one, {"timestamp": timestamp}), schema))
             for node, point, schema in due:
                 made = True
                 if not dry_run:
