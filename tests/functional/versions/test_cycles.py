@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -204,12 +205,17 @@ def test_cycles_beside_ingestion(spark: SparkSession, cycles: int) -> None:
     assert feed.rows(feed.shown.table) == live
 
 
-@pytest.mark.parametrize("engine", ["auto", "merge_into"])
+@pytest.mark.parametrize(
+    ("engine", "is_followed"), [("auto", False), ("merge_into", False), ("merge_into", True)]
+)
 def test_a_restore_between_plan_and_commit(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, engine: str
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, engine: str, is_followed: bool
 ) -> None:
-    """The batch begins where the table does no longer end: its events alone would leave a gap."""
-    feed = Feed(spark, f"between_{engine}", 1)
+    """The batch begins where the table does no longer end: its events alone would leave a gap.
+
+    is_followed: whether somebody else commits right behind the merge.
+    """
+    feed = Feed(spark, f"between_{engine}_{is_followed}".lower(), 1)
     for _ in range(3):
         feed.grow()
         feed.merge_next(spark, feed.table, "auto")
@@ -227,6 +233,14 @@ def test_a_restore_between_plan_and_commit(
         times.append(1)
         return done
 
+    look = execute.DeltaTable._set_back_again
+
+    def behind(self: execute.DeltaTable, *args: Any) -> None:
+        spark.sql(f"alter table {feed.table} set tblproperties ('behind' = '1')")
+        look(self, *args)
+
+    if is_followed:
+        monkeypatch.setattr(execute.DeltaTable, "_set_back_again", behind)
     monkeypatch.setattr(execute.DeltaTable, step, meanwhile)
     with pytest.raises(UndoneError):
         feed.merge_next(spark, feed.table, engine)
