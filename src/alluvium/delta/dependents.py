@@ -176,10 +176,16 @@ def vacuums(session: SparkSession, folders: Iterable[str]) -> list[str]:
 # What dependents need ----------------------------------------------------------------------------
 
 
-def roots(session: SparkSession, snapshot: Any) -> list[str]:
-    """The folders of tables that files and vectors of a version lie in: its own, then others."""
+def roots(session: SparkSession, snapshot: Any, *, has_removed: bool = False) -> list[str]:
+    """The folders of tables that files and vectors of a version lie in: its own, then others.
+
+    has_removed: whether files count too that the version's log still tells to be removed.
+    """
     own = log.qualified(snapshot.deltaLog())
-    paths = _named(session, snapshot.allFiles()).toArrow()["path"].to_pylist()
+    files = _named(session, snapshot.allFiles())
+    if has_removed:
+        files = files.union(_named(session, snapshot.tombstones()))
+    paths = files.toArrow()["path"].to_pylist()
     return [own, *roots_of(session, (unquote(path).rpartition("/")[0] for path in paths), own)]
 
 

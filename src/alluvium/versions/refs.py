@@ -196,7 +196,8 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
         table: its name in the catalog, quoted; None where that does not have it.
     """
     snapshot = log.snapshot_of(session, dependents.relation(one.location))
-    folders = dependents.roots(session, snapshot)
+    # A table that was compacted or rewritten names files of its source as removed ones alone.
+    folders = dependents.roots(session, snapshot, has_removed=True)
     if table is not None:
         # Out of the catalog first: nobody is to find a table without files.
         unregistered.unregister(session, table)
