@@ -200,7 +200,8 @@ def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[st
         if any(f"{folder}/".startswith(f"{root}/") for root in found):
             continue
         above: str | None = folder
-        while above is not None and not files.is_there(f"{above}/{LOG}"):
+        # The root of a file system ends with a slash itself.
+        while above is not None and not files.is_there(f"{above.rstrip('/')}/{LOG}"):
             above = files.parent(above)
         if above is not None:
             found.append(above)
