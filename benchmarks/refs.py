@@ -1,8 +1,8 @@
 """What tags, clones, checkouts and restores cost beside Delta's own commands.
 
-Run with `make bench-refs`. For each number of files there are two tables alike, whose logs are
-written by hand. Their newest version has one file more and one less than the old one. In turns, in
-changing order, each contender does the same:
+Run with `make bench-refs`; `ARGS='--case branch'` runs one case. For each number of files there are
+two tables alike, whose logs are written by hand. Their newest version has one file more and one
+less than the old one. In turns, in changing order, each contender does the same:
 
 - a tag and a clone beside `create table … shallow clone`, of the newest version and of the old one;
 - a branch of TABLES tables beside as many of Delta's clones, which carry no progress;
@@ -22,7 +22,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from merging import charts
@@ -45,6 +45,7 @@ ROUNDS, WARM = 7, 3
 # Of a branch.
 TABLES = 3
 BAR = 1.0
+CASES = ("refs", "branch", "checkout", "restore")
 
 # What one contender does for a case; then what takes it away again, not measured.
 Deed = tuple[Callable[[], object], Callable[[], object]]
@@ -164,7 +165,7 @@ def data_files(folder: Path) -> int:
     return sum("_delta_log" not in path.parts for path in folder.rglob("*.parquet"))
 
 
-def measure(bench: Bench) -> Seconds:
+def measure(bench: Bench, cases: Collection[str]) -> Seconds:
     found: Seconds = {}
 
     def note(case: str, number: int, deeds: Mapping[str, Deed]) -> None:
@@ -172,15 +173,15 @@ def measure(bench: Bench) -> Seconds:
             found.setdefault(case, {}).setdefault(name, []).append(seconds)
 
     for number in range(WARM + ROUNDS):
-        note("newest version", number, bench.refs(bench.newest))
-        note("old version", number, bench.refs(bench.old))
-        note(f"branch of {TABLES} tables", number, bench.branch())
-    for number in range(WARM + ROUNDS):
-        for version in (bench.old, bench.newest):
-            note("checkout", number, bench.checkouts(version))
-    for number in range(WARM + ROUNDS):
-        for version in (bench.old, bench.newest):
-            note("restore", number, bench.restores(version))
+        if "refs" in cases:
+            note("newest version", number, bench.refs(bench.newest))
+            note("old version", number, bench.refs(bench.old))
+        if "branch" in cases:
+            note(f"branch of {TABLES} tables", number, bench.branch())
+    for case, deeds in (("checkout", bench.checkouts), ("restore", bench.restores)):
+        for number in range(WARM + ROUNDS if case in cases else 0):
+            for version in (bench.old, bench.newest):
+                note(case, number, deeds(version))
     return {
         case: {name: every[len(every) * WARM // (WARM + ROUNDS) :] for name, every in of.items()}
         for case, of in found.items()
@@ -216,6 +217,7 @@ def told(files: int, seconds: Seconds) -> list[dict[str, object]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, nargs="+", default=[1_000, 20_000])
+    parser.add_argument("--case", choices=CASES, nargs="+", default=CASES)
     options = parser.parse_args()
     results = []
     with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
@@ -225,7 +227,7 @@ def main() -> None:
         for files in options.files:
             bench = Bench(session, Path(name) / str(files), files)
             before = data_files(Path(name))
-            results += told(files, measure(bench))
+            results += told(files, measure(bench, options.case))
             copied = data_files(Path(name)) - before
             if copied:
                 raise SystemExit(f"{copied} data files were copied")
