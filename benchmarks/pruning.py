@@ -16,7 +16,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from merging.home import REPOSITORY, keep, make_home, provenance
 from pruned import asking, log_scale, mix, truth
 from pruned.asking import Values
 from pyspark.sql import SparkSession
+from support.settings import settings
 
 from alluvium.compact.run import compact
 from alluvium.delta import automata, log
@@ -195,20 +196,13 @@ class Indexing:
         automata.Indexer.tags = self._before  # type: ignore[method-assign]
 
 
-@contextmanager
-def bloom_filters(session: SparkSession, columns: Sequence[str]) -> Iterator[None]:
+def bloom_filters(session: SparkSession, columns: Sequence[str]) -> AbstractContextManager[None]:
     """Parquet's filters of these columns. It writes none of a column that has a dictionary."""
-    settings = {"parquet.enable.dictionary": "false"} if columns else {}
+    values = {"parquet.enable.dictionary": "false"} if columns else {}
     for column in columns:
-        settings[f"parquet.bloom.filter.enabled#{column}"] = "true"
-        settings[f"parquet.bloom.filter.expected.ndv#{column}"] = "400"
-    for key, value in settings.items():
-        session.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key in settings:
-            session.conf.unset(key)
+        values[f"parquet.bloom.filter.enabled#{column}"] = "true"
+        values[f"parquet.bloom.filter.expected.ndv#{column}"] = "400"
+    return settings(session, values)
 
 
 def bloom_chunks(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import SparkSession
+from support.settings import settings
 
 from alluvium.compact import run
 from alluvium.plan.layout.settings import Layout
@@ -105,7 +106,7 @@ def contenders(layout: Layout) -> list[Contender]:
 @contextmanager
 def sized(session: SparkSession, full_bytes: int) -> Iterator[None]:
     """Delta's sizes in the relations that they have by default, around this one of a full file."""
-    settings: Mapping[str, int] = {
+    sizes: Mapping[str, int] = {
         "optimize.maxFileSize": full_bytes,
         "optimize.minFileSize": full_bytes,
         "autoCompact.maxFileSize": full_bytes,
@@ -113,10 +114,5 @@ def sized(session: SparkSession, full_bytes: int) -> Iterator[None]:
         "optimize.clustering.mergeStrategy.minCubeSize.threshold": _CUBE * full_bytes,
         "optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": _CUBE_TARGET * full_bytes,
     }
-    for key, value in settings.items():
-        session.conf.set(_DELTA + key, str(value))
-    try:
+    with settings(session, {_DELTA + key: str(size) for key, size in sizes.items()}):
         yield
-    finally:
-        for key in settings:
-            session.conf.unset(_DELTA + key)

@@ -136,17 +136,20 @@ def _write(folder: Path, tables: Iterable[pa.Table], arrived_at: Any) -> list[di
     for number, table in enumerate(tables):
         path = folder / f"part-{number:05}.snappy.parquet"
         pq.write_table(table, path)
-        adds.append(
-            {
-                "path": path.name,
-                "partitionValues": {},
-                "size": path.stat().st_size,
-                "modificationTime": int(arrived_at(number) * 1000),
-                "dataChange": True,
-                "stats": json.dumps(_statistics(table)),
-            }
-        )
+        adds.append(add_of(path, json.dumps(_statistics(table)), arrived_at(number)))
     return adds
+
+
+def add_of(path: Path, stats: str, at: float) -> dict[str, Any]:
+    """What a commit says of a data file that arrived at a time, in seconds since 1970."""
+    return {
+        "path": path.name,
+        "partitionValues": {},
+        "size": path.stat().st_size,
+        "modificationTime": int(at * 1000),
+        "dataChange": True,
+        "stats": stats,
+    }
 
 
 def _statistics(table: pa.Table) -> dict[str, Any]:

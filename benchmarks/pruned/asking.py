@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from compacting.tables import Source
 from pyspark.sql import SparkSession
+from support.settings import settings
 
 from alluvium.engine import core_seconds, jvm
 from alluvium.names import quoted
@@ -107,18 +108,18 @@ def executed(
 
 def run(session: SparkSession, table: str, condition: str, payload: str) -> dict[str, Any]:
     sql = f"select count(*), sum(length({quoted(payload)})) from {table} where {condition}"
-    session.conf.set("spark.sql.adaptive.enabled", "false")  # its plans hide the scans
     tag = f"asked-{uuid.uuid4()}"
     context: Any = session.sparkContext
     context.addJobTag(tag)
-    try:
-        started = time.perf_counter()
-        frame = session.sql(sql)
-        row = frame.collect()[0]
-        seconds = time.perf_counter() - started
-    finally:
-        context.removeJobTag(tag)
-        session.conf.unset("spark.sql.adaptive.enabled")
+    # Adaptive plans hide the scans.
+    with settings(session, {"spark.sql.adaptive.enabled": "false"}):
+        try:
+            started = time.perf_counter()
+            frame = session.sql(sql)
+            row = frame.collect()[0]
+            seconds = time.perf_counter() - started
+        finally:
+            context.removeJobTag(tag)
     scans = _scans(frame._jdf.queryExecution().executedPlan())
     attempts = core_seconds._attempts(context, tag)
     return {
@@ -158,11 +159,6 @@ def beside_plain(
     }
 
 
-@contextmanager
-def ruled(session: SparkSession, on: bool) -> Iterator[None]:
+def ruled(session: SparkSession, on: bool) -> AbstractContextManager[None]:
     """The rule, on or off, as long as this lasts."""
-    session.conf.set(RULE, str(on).lower())
-    try:
-        yield
-    finally:
-        session.conf.unset(RULE)
+    return settings(session, {RULE: str(on).lower()})

@@ -72,17 +72,7 @@ def table(session: SparkSession, folder: Path, files: int) -> tuple[str, float]:
         size += len(tag.encode())
         own = folder / f"part-{number:05}.snappy.parquet"
         os.link(path, own)
-        adds.append(
-            {
-                "path": own.name,
-                "partitionValues": {},
-                "size": own.stat().st_size,
-                "modificationTime": 0,
-                "dataChange": True,
-                "stats": stats,
-                "tags": {marks.AUTOMATA_TAG: tag},
-            }
-        )
+        adds.append({**tables.add_of(own, stats, 0), "tags": {marks.AUTOMATA_TAG: tag}})
     for begin in range(0, files, _COMMIT):
         tables.land(session, name, adds[begin : begin + _COMMIT])
     return name, size / files

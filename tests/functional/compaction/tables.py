@@ -6,8 +6,6 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -81,18 +79,6 @@ def append(session: SparkSession, path: Path, files: int, rows: int = 50, first:
     )
     writer = values.coalesce(1).write.format("delta").option("maxRecordsPerFile", rows)
     writer.mode("append").save(str(path))
-
-
-@contextmanager
-def settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Spark settings that hold meanwhile."""
-    for name, value in values.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in values:
-            session.conf.unset(name)
 
 
 def rows_of(session: SparkSession, table: str) -> list[str]:

@@ -14,6 +14,7 @@ from deltalake import write_deltalake
 from functional.compaction import tables
 from functional.sorted_files import files_of, is_sorted
 from pyspark.sql import SparkSession
+from support.settings import settings
 
 from alluvium.compact.run import compact
 from alluvium.delta import bucket_column, log
@@ -98,7 +99,7 @@ def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -
 @pytest.mark.parametrize("window", WINDOWS)
 def test_filters_and_compaction_know_the_windows(session: SparkSession, window: str) -> None:
     # Without statistics only the partitions can tell.
-    with tables.settings(session, {"spark.databricks.delta.stats.collect": "false"}):
+    with settings(session, {"spark.databricks.delta.stats.collect": "false"}):
         table = create(session, window, FEW)
     times = session.sql(FEW).toPandas()["at"].dropna()
     files = begins(times, window).nunique() + 1

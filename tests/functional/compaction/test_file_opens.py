@@ -8,6 +8,7 @@ import pytest
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 from support.opens import counting
+from support.settings import settings
 
 from alluvium.compact import history
 from alluvium.compact.run import compact
@@ -22,7 +23,7 @@ def test_large_ones_too_however_many_cores_there_are(spark: SparkSession, tmp_pa
     table = tables.make(spark, path, 2, rows=200_000)
     inputs = {file.name for file in tables.files_of(path)}
     layout = Layout(tables.SORT_BY, fan_in=2)
-    many = tables.settings(spark, {"spark.sql.files.minPartitionNum": "64"})
+    many = settings(spark, {"spark.sql.files.minPartitionNum": "64"})
     with many, counting(spark) as opens:
         done = compact(spark, table, layout, "logs")
         counts = opens()

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from functional.compaction import tables
 from pyspark.sql import SparkSession
+from support.settings import settings
 
 from alluvium.compact.run import compact
 from alluvium.compact.state import look
@@ -126,7 +127,7 @@ def test_tags_and_cuts_outlive_their_commits(
     spark.sql(f"alter table {table} set tblproperties ('delta.checkpointPolicy' = '{policy}')")
     last = sorted(folder.glob("[0-9]*.json"))[-1]
 
-    with tables.settings(spark, values):
+    with settings(spark, values):
         checkpoint_and_clean_up(spark, table, folder)
 
     # Nothing but the checkpoint has them.

@@ -8,6 +8,7 @@ import pytest
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 from support.opens import counting
+from support.settings import settings
 
 from alluvium.compact.run import compact
 from alluvium.plan.layout.settings import Layout
@@ -26,7 +27,7 @@ def test_a_query_that_has_begun_reads_its_version_to_the_end(
     path = tmp_path / "table"
     table = tables.make(spark, path, 8)
     old = {one.name for one in tables.files_of(path)}
-    with tables.settings(spark, FILE_BY_FILE), counting(spark) as opened:
+    with settings(spark, FILE_BY_FILE), counting(spark) as opened:
         # A partition at a time is read, as its rows are asked for.
         rows = spark.table(table).toLocalIterator()
         planned = spark.sql(f"select count(*), sum(id) from {table}")

@@ -15,6 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from functional.compaction import tables
 from functional.sorted_files import files_of, is_sorted, rows_in
 from pyspark.sql import SparkSession
+from support.settings import settings
 
 from alluvium.compact.run import compact, preview
 from alluvium.engine import jvm
@@ -76,7 +77,7 @@ def test_timestamps_without_zone_by_default(spark: SparkSession, tmp_path: Path)
             f"insert into {table} select id * 4 + {first}, timestamp'2024-03-01' from range(10)"
         )
     layout = Layout(("id",), fan_in=4, bucket_column="day", window="day")
-    setting = tables.settings(spark, {"spark.sql.timestampType": "TIMESTAMP_NTZ"})
+    setting = settings(spark, {"spark.sql.timestampType": "TIMESTAMP_NTZ"})
     with setting, jvm.active(spark, spark._jsparkSession):
         assert compact(spark, table, layout, "logs", clock=lambda: QUIET).outputs == 1
 
@@ -93,7 +94,7 @@ def test_hours_that_have_one_name(spark: SparkSession, tmp_path: Path) -> None:
         )
     before = tables.rows_of(spark, table)
     layout = Layout(("id",), fan_in=2, bucket_column="hour", window="hour")
-    with tables.settings(spark, {"spark.sql.session.timeZone": "Europe/Berlin"}):
+    with settings(spark, {"spark.sql.session.timeZone": "Europe/Berlin"}):
         done = compact(spark, table, layout, "logs", clock=lambda: QUIET)
         fragments = preview(spark, table, layout, "logs", now=QUIET)[1]
     assert (done.merges, done.outputs) == (2, 2)
@@ -110,7 +111,7 @@ def test_a_calendar_of_the_past(spark: SparkSession, tmp_path: Path) -> None:
     for first in range(8):
         rows = {"id": list(range(first, 80, 8)), "day": days[first::8]}
         write_deltalake(path, pa.table(rows), mode="append")
-    with tables.settings(spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY"}):
+    with settings(spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY"}):
         done = compact(spark, f"delta.`{path}`", Layout(("id",), fan_in=8), "logs")
     assert (done.inputs, done.outputs) == (8, 1)
     read = pa.table(DeltaTable(path).to_pyarrow_table()).sort_by("id")

@@ -16,6 +16,7 @@ from functional.sorted_files import is_sorted, rows_in
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from support.opens import counting
+from support.settings import settings
 
 from alluvium.compact import history
 from alluvium.compact.run import compact
@@ -137,7 +138,7 @@ def test_one_key_for_nearly_all_rows(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_row_counts_that_the_log_does_not_say(spark: SparkSession, tmp_path: Path) -> None:
-    with tables.settings(spark, {"spark.databricks.delta.stats.collect": "false"}):
+    with settings(spark, {"spark.databricks.delta.stats.collect": "false"}):
         table = tables.make(spark, tmp_path, 20, rows=500)
     before = tables.rows_of(spark, table)
     layout = Layout(tables.SORT_BY, target_rows=1000, target_bytes=60_000, quiet_after=1.0)

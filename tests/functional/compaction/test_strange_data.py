@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from functional.compaction import tables
 from pyspark.sql import SparkSession
+from support.settings import settings
 
 from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact
@@ -101,7 +102,7 @@ def test_strings_that_are_no_utf8(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_without_statistics(spark: SparkSession, tmp_path: Path) -> None:
-    with tables.settings(spark, {STATISTICS: "false"}):
+    with settings(spark, {STATISTICS: "false"}):
         table = tables.make_with_spark(spark, tmp_path / "table", FILES)
         before = tables.rows_of(spark, table)
         done = compact(spark, table, Layout(tables.SORT_BY, fan_in=FILES), "strange")
@@ -113,7 +114,7 @@ def test_a_broken_file_stops_it_whatever_spark_passes_over(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "table"
-    with tables.settings(spark, {STATISTICS: "false", PASS_OVER: "true"}):
+    with settings(spark, {STATISTICS: "false", PASS_OVER: "true"}):
         table = tables.make_with_spark(spark, path, FILES)
         version, broken = DeltaTable(path).version(), tables.files_of(path)[0]
         # Its footer stays, a page in it does not.
