@@ -77,21 +77,20 @@ def copy(session: SparkSession, source: str, target: str) -> int:
     if cloned is None:
         return 0  # another writer was here first
     target_id = log.table_id(session, target)
-    carried = of_clone(session, source, int(cloned), target_id)
+    carried = of_clone(*log.state(session, source, int(cloned)), target_id)
     if carried:
         log.commit_transactions(session, target, carried)
     # The id of a table ends what a model has of it, and nothing else that is carried.
     return sum(app.endswith(f"/{target_id}") for app in carried)
 
 
-def of_clone(session: SparkSession, source: str, version: int, table_id: str) -> dict[str, int]:
-    """The `txn` actions that a clone with this id needs to go on as `source` would.
+def of_clone(source_id: str, versions: Mapping[str, int], table_id: str) -> dict[str, int]:
+    """The `txn` actions that a clone with an id needs to go on as its source would.
 
     A clone starts with an empty list of transactions and an id of its own.
 
-    version: of the source.
+    source_id, versions: of the source, as `log.state` has them.
     """
-    source_id, versions = log.state(session, source, version)
     merged = by_model(source_id, versions)
     carried = {app_id(model, table_id): number for model, number in merged.items()}
     # The clone's fragments are sorted by the cuts of the source's Z-order. What the source leaves

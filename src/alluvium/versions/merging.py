@@ -92,7 +92,11 @@ def merge(
     merging = _Merging(session, branch, branch_table, table.name, [bare(one) for one in key])
     with merging.views():
         if dry_run:
-            return merging.plan()
+            planned = merging.plan()
+            # The merge itself looks at this once more, in its own transaction.
+            if planned.rows and (why := one_commit.refused(session, merging.sql())):
+                raise execute.needs_merge_into(table.name, why)
+            return planned
         found: list[MergedBranch] = []
 
         def statement() -> execute.Statement | None:
@@ -166,8 +170,6 @@ class _Merging:
         applied = verdicts.where(f"verdict = '{three_ways.APPLIED}'")
         applied.createOrReplaceTempView(_APPLIED)
         self._check_fits(now)
-        if not applied.isEmpty() and (why := one_commit.refused(self.session, self.sql())):
-            raise execute.needs_merge_into(self._table, why)
         added, changed, removed = (numbers.get((three_ways.APPLIED, kind), 0) for kind in _KINDS)
         return MergedBranch(
             added,
@@ -348,7 +350,7 @@ when not matched and applied.change <> 'removed'
 
 
 def _text(column: str) -> Column:
-    return F.to_json(column, {"ignoreNullFields": "false"})
+    return F.to_json(column, IN_FULL)
 
 
 def _shown(row: str | None) -> str:

@@ -71,7 +71,7 @@ def unexpected(applied: str, table: str, key: Sequence[str]) -> str:
     return f"""\
 select applied.key, applied.change, {found} as number
 from {applied} as applied
-left join (select * from {table}) as stored on {on_key(key)}
+left join {table} as stored on {on_key(key)}
 group by applied.key, applied.change
 having {found} <> case when applied.change = 'added' then 0 else 1 end"""
 
