@@ -52,6 +52,10 @@ lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamlli
 	$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models macros tests/data_tests)
 	$(BIN)/yamllint --strict .
 
+.PHONY: prose
+prose: machine-python $(VENV)/.dev ## the prose and the links of the pages; ARGS=--report for figures
+	@$(BIN)/python scripts/check-prose $(ARGS)
+
 .PHONY: format
 format: machine-python $(VENV)/.dev ## format Python and SQL
 	$(BIN)/ruff check --fix-only --quiet .
