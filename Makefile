@@ -56,6 +56,10 @@ lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamlli
 prose: machine-python $(VENV)/.dev ## the prose and the links of the pages; ARGS=--report for figures
 	@$(BIN)/python scripts/check-prose $(ARGS)
 
+.PHONY: reference
+reference: machine-python $(VENV)/.dev ## docs/reference, from the schema of the settings and the YAML of the macros
+	$(BIN)/python scripts/make-reference
+
 .PHONY: format
 format: machine-python $(VENV)/.dev ## format Python and SQL
 	$(BIN)/ruff check --fix-only --quiet .

@@ -2,8 +2,7 @@
 
     scripts/check-prose [--report] [PAGES…]
 
-Without pages: those of PAGES. Of pages that a script writes (docs/reference) only links are
-checked. The rules:
+Without pages: those of PAGES. The rules:
 
 - A line has at most 120 characters.
 - A sentence has at most 25 words. It ends with its block, or with `.`, `!` or `?` before a space;
@@ -248,18 +247,13 @@ def check(path: Path, text: str | None = None) -> Page:
     text = path.read_text() if text is None else text
     page, tree = Page(), tree_of(text)
     check_links(page, tree, path)
-    if not is_written_by_script(path):
-        check_lines(page, tree, text.splitlines())
-        check_blocks(page, tree.children)
-        check_sentences(page)
-        if page.ease < EASIEST:
-            page.found(1, f"a reading ease of {page.ease:.1f}, not {EASIEST:.0f}")
+    check_lines(page, tree, text.splitlines())
+    check_blocks(page, tree.children)
+    check_sentences(page)
+    if page.ease < EASIEST:
+        page.found(1, f"a reading ease of {page.ease:.1f}, not {EASIEST:.0f}")
     page.mistakes.sort()
     return page
-
-
-def is_written_by_script(path: Path) -> bool:
-    return REPO / "docs/reference" in path.parents
 
 
 def main(arguments: list[str]) -> int:
