@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from dbt_common.tests import enable_test_caching
-from functional import quick_java
+from functional import quick_java, quick_json
 from functional.runner import add_jars, new_session
 from pyspark.sql import SparkSession
 
@@ -15,6 +15,7 @@ from alluvium.engine import session as engine
 
 # dbt would parse the same macros for each project folder, half a second each.
 enable_test_caching()
+quick_json.use()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from functional.runner import Project
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 STREAM = {"alluvium_stream": {"format": "json", "path": "landing"}}
 CUT_OFF = {"alluvium_stream": {"format": "text", "path": "cut_off"}}

@@ -176,6 +176,7 @@ sources:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 class TestTimeZone:
     """dbt reads instants as UTC, wherever the process runs."""

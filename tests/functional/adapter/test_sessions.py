@@ -46,6 +46,7 @@ class TestSettingsStayWithTheirModel:
         assert "TABLE_OR_VIEW_NOT_FOUND" in failed.message
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 class TestAnsi:
     """A value that does not fit fails the model; it does not become NULL."""

@@ -108,6 +108,7 @@ def test_a_dropped_table_stays_dropped(store: Store) -> None:
     assert not store.folder.exists()
 
 
+@pytest.mark.slow
 def test_a_file_system_without_hard_links(unlinked: Store) -> None:
     unlinked.write("one")
     with pytest.raises(Py4JJavaError, match=r"java\.nio\.file\.FileAlreadyExistsException"):
@@ -165,6 +166,7 @@ def test_it_is_compiled_once(spark: SparkSession, home: Path, tmp_path: Path,
     assert made.stat() == before
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compiled_is_said(tmp_path: Path) -> None:
     (tmp_path / "jars").mkdir()
     with pytest.raises(EngineError, match="cannot be compiled with Spark's Janino"):

@@ -146,6 +146,7 @@ def lose_a_commit(session: SparkSession, path: Path) -> None:
     last.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -168,6 +169,7 @@ def test_what_calls_for_a_look(
     assert looks
 
 
+@pytest.mark.slow
 def test_another_layout_and_another_table_call_for_a_look(
     spark: SparkSession, path: Path, looks: list[str], tmp_path: Path
 ) -> None:
@@ -209,6 +211,7 @@ def test_a_merge_ends_with_one_and_it_disturbs_no_writer(
     assert not looks
 
 
+@pytest.mark.slow
 def test_a_backoff_does_not_disturb_a_merge_that_is_under_way(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from alluvium.plan.layout.generated import GeneratedColumn
 from alluvium.plan.layout.settings import WINDOWS, Layout
 
 pytestmark = pytest.mark.spark
+EACH_WINDOW = [pytest.param(one, marks=() if one == "day" else pytest.mark.slow) for one in WINDOWS]
 
 NUMBER = itertools.count()
 # Every 7 hours over three months, and two events whose time is not known.
@@ -70,7 +71,7 @@ def begins(times: pd.Series, window: str) -> pd.Series:
     return times.dt.to_period(PERIODS[window]).dt.start_time
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", EACH_WINDOW)
 def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -> None:
     table = create(session, window, FEW)
     column = GeneratedColumn("at", window)
@@ -96,7 +97,7 @@ def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -
     assert found[found["at"].isna()]["begins"].isna().all()
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", EACH_WINDOW)
 def test_filters_and_compaction_know_the_windows(session: SparkSession, window: str) -> None:
     # Without statistics only the partitions can tell.
     with settings(session, {"spark.databricks.delta.stats.collect": "false"}):
@@ -143,6 +144,7 @@ def test_buckets_are_compacted_apart(session: SparkSession) -> None:
     assert all(is_sorted(path, ("service", "at")) for path in files)
 
 
+@pytest.mark.slow
 def test_merges_into_several_files_share_jobs(session: SparkSession) -> None:
     table = create(session, "month")
     for number in range(3):
@@ -187,6 +189,7 @@ def test_a_table_without_it_is_refused(session: SparkSession) -> None:
         Rewriter(session, table).fragments("region", "at", "week")
 
 
+@pytest.mark.slow
 def test_what_a_batch_leaves_out_is_computed(session: SparkSession) -> None:
     table = f"bucketing.t{next(NUMBER)}"
     session.sql(
@@ -213,6 +216,7 @@ def test_what_a_batch_leaves_out_is_computed(session: SparkSession) -> None:
     assert bucket_column.left_out(session, table, lambda: pytest.fail("asked"), replaces=True) == {}
 
 
+@pytest.mark.slow
 def test_a_time_keeps_its_spelling(session: SparkSession, tmp_path: Path) -> None:
     """Without a zone it would be another time to a reader in Berlin."""
     table = f"delta.`{tmp_path / 'table'}`"
@@ -234,6 +238,7 @@ def test_a_time_keeps_its_spelling(session: SparkSession, tmp_path: Path) -> Non
         assert json.loads(made.action.json())["add"]["partitionValues"] == {"at": with_zone}
 
 
+@pytest.mark.slow
 def test_a_bucket_may_be_spelled_in_several_ways(session: SparkSession, tmp_path: Path) -> None:
     """delta-rs writes the microseconds of a time, Spark does not; and a price has few digits."""
     path = tmp_path / "table"

@@ -16,7 +16,7 @@ from alluvium.compact.run import compact
 from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.plan.layout.settings import Layout
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def settle(session: SparkSession, table: str, *sort_by: str) -> int:

@@ -303,6 +303,7 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
     assert all(LAYOUT_TAG in dict(add["tags"]) for add in adds)
 
 
+@pytest.mark.slow
 def test_a_delete_that_begins_before_new_labels_and_ends_after_them(
     session: SparkSession, tmp_path: Path
 ) -> None:
@@ -391,6 +392,7 @@ def test_only_delta_tables_are_compacted(session: SparkSession) -> None:
     assert session.table(table).count() == 1
 
 
+@pytest.mark.slow
 def test_a_key_that_is_strange_is_kept_in_order(session: SparkSession) -> None:
     table = f"compacting.t{next(NUMBER)}"
     session.sql(f"create table {table} (a double, b decimal(38, 5), c string) using delta")

@@ -112,7 +112,9 @@ def compacted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     return path
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(one, marks=() if one == "parts" else pytest.mark.slow) for one in KINDS]
+)
 def test_tags_and_cuts_outlive_their_commits(
     spark: SparkSession, tmp_path: Path, compacted: Path, kind: str
 ) -> None:

@@ -25,7 +25,7 @@ from alluvium.delta.concurrency_errors import OTHER_ROWS
 from alluvium.delta.rewrite import Rewriter
 from alluvium.plan.layout.settings import Layout
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 LAYOUT = Layout(tables.SORT_BY, fan_in=2, bucket_column="kind", window="day")
 
 

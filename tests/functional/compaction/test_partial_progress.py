@@ -117,6 +117,7 @@ class Killed(BaseException):
     pass
 
 
+@pytest.mark.slow
 def test_many_merges_are_several_jobs_and_committed_after_each(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def test_many_merges_are_several_jobs_and_committed_after_each(
     assert tables.rows_of(spark, table) == before
 
 
+@pytest.mark.slow
 def test_killed_between_its_jobs_it_has_done_nothing(spark: SparkSession, tmp_path: Path) -> None:
     table = two_merges(spark, tmp_path / "table")
     before, version = tables.rows_of(spark, table), DeltaTable(tmp_path / "table").version()
@@ -151,6 +153,7 @@ def test_killed_between_its_jobs_it_has_done_nothing(spark: SparkSession, tmp_pa
     assert set(tables.files_of(tmp_path / "table")) <= files
 
 
+@pytest.mark.slow
 def test_new_labels_are_a_commit_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     """A commit that labels files anew and merges others would stop every later checkpoint."""
     table = overlapping_ends(spark, tmp_path / "table")
@@ -166,6 +169,7 @@ def test_new_labels_are_a_commit_of_their_own(spark: SparkSession, tmp_path: Pat
     assert not any("remove" in one for one in commit(tmp_path / "table", version + 1))
 
 
+@pytest.mark.slow
 def test_merges_do_not_go_ahead_of_labels_that_were_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +207,7 @@ def test_merges_do_not_go_ahead_of_labels_that_were_refused(
     assert min(merged_at) > refused_at[0]
 
 
+@pytest.mark.slow
 def test_merges_that_are_given_up_use_up_the_budget(spark: SparkSession, tmp_path: Path) -> None:
     table = two_merges(spark, tmp_path / "table")
     size = sum(file.stat().st_size for file in tables.files_of(tmp_path / "table"))
@@ -225,6 +230,7 @@ def test_merges_that_are_given_up_use_up_the_budget(spark: SparkSession, tmp_pat
     assert compact(spark, table, replace(TOGETHER, budget=size), "logs").merges == 2
 
 
+@pytest.mark.slow
 def test_a_partition_may_be_named_like_a_file(spark: SparkSession, tmp_path: Path) -> None:
     table = f"delta.`{tmp_path / 'table'}`"
     columns = "id bigint, service string, message string, kind string"
@@ -242,6 +248,7 @@ def test_a_partition_may_be_named_like_a_file(spark: SparkSession, tmp_path: Pat
     assert tables.rows_of(spark, table) == before
 
 
+@pytest.mark.slow
 def test_figures_of_earlier_versions_are_read(spark: SparkSession, tmp_path: Path) -> None:
     """They wrote one merge a commit, and no list."""
     table = tables.make(spark, tmp_path / "table", 1)

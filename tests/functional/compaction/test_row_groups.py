@@ -88,6 +88,7 @@ def test_sized_by_the_heaviest_column_of_the_inputs(
     assert AGAIN not in caplog.text
 
 
+@pytest.mark.slow
 def test_by_default_as_large_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "table"
     make(spark, path, files=8, rows=200, message="repeat(sha2(string(id), 512), 8)")
@@ -111,6 +112,7 @@ def test_written_again_where_the_estimate_was_wrong(
     assert max(size for _, size in chunks(path)) <= max_memory
 
 
+@pytest.mark.slow
 def test_heavy_rows_that_come_to_lie_together(spark: SparkSession, tmp_path: Path) -> None:
     """Few of them do not make small row groups of all."""
     path = tmp_path / "table"
@@ -133,6 +135,7 @@ def test_heavy_rows_that_come_to_lie_together(spark: SparkSession, tmp_path: Pat
     assert len(made) < 80
 
 
+@pytest.mark.slow
 def test_a_storage_that_refuses_to_delete_stops_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -142,6 +145,7 @@ def test_a_storage_that_refuses_to_delete_stops_nothing(
     rewriter._delete([SimpleNamespace(absolutePath=lambda _: path)])
 
 
+@pytest.mark.slow
 def test_only_the_merge_that_has_them_is_written_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +181,7 @@ def test_only_the_merge_that_has_them_is_written_again(
     assert written["light"] == 1 < written["heavy"]
 
 
+@pytest.mark.slow
 def test_a_row_that_is_too_large_has_a_row_group_of_its_own(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -186,6 +191,7 @@ def test_a_row_that_is_too_large_has_a_row_group_of_its_own(
     assert [rows for rows, _ in chunks(path)] == [1] * 24
 
 
+@pytest.mark.slow
 def test_after_four_tries_the_files_stay_as_they_are_with_a_warning(
     spark: SparkSession,
     tmp_path: Path,

@@ -21,7 +21,7 @@ from alluvium.compact.run import compact, preview
 from alluvium.engine import jvm
 from alluvium.plan.layout.settings import Layout
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 LAYOUT = Layout(tables.SORT_BY, target_rows=400, fan_in=8)
 QUIET = 1e11
 

@@ -25,7 +25,7 @@ from alluvium.plan.compaction import jobs
 from alluvium.plan.layout import row_key
 from alluvium.plan.layout.settings import Layout
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 QUIET = 10.0**11  # seconds since 1970: long after all arrivals
 LAYOUT = Layout(tables.SORT_BY, target_rows=1000, quiet_after=1.0)

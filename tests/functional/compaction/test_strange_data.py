@@ -17,7 +17,7 @@ from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact
 from alluvium.plan.layout.settings import Layout
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 FILES = 4
 STATISTICS = "spark.databricks.delta.stats.collect"
 PASS_OVER = "spark.sql.files.ignoreCorruptFiles"

@@ -84,6 +84,7 @@ def cuts_of(session: SparkSession, table: str) -> list[list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns",
     [
@@ -211,6 +212,7 @@ def test_cuts_are_made_once_and_hold_what_comes_later(session: SparkSession) -> 
     assert not compact(session, table, layout, "t", clock=lambda: QUIET).merges
 
 
+@pytest.mark.slow
 def test_a_column_may_have_the_name_of_the_place(session: SparkSession) -> None:
     table = uniform(session, 100, files=8)
     session.sql(f"alter table {table} add column (_Alluvium_Place int)")
@@ -221,6 +223,7 @@ def test_a_column_may_have_the_name_of_the_place(session: SparkSession) -> None:
     assert rows_of(session, table) == before
 
 
+@pytest.mark.slow
 def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSession) -> None:
     table = uniform(session, 100, files=2)
     paths = sorted(live_files(session, table))
@@ -236,6 +239,7 @@ def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSe
     assert len(cuts_of(session, table)) == 1
 
 
+@pytest.mark.slow
 def test_a_file_that_is_gone_stops_no_cuts(session: SparkSession) -> None:
     table = uniform(session, 1_000, files=4)
     root = folder(session, table)
@@ -258,6 +262,7 @@ def test_a_file_that_is_gone_stops_no_cuts(session: SparkSession) -> None:
     assert not cuts_of(session, table)
 
 
+@pytest.mark.slow
 def test_a_clone_goes_on_with_the_cuts(session: SparkSession) -> None:
     table = uniform(session, 1_000, files=4)
     layout = Layout(("a", "at"), curve="zorder", target_rows=250, quiet_after=1.0)
@@ -267,6 +272,7 @@ def test_a_clone_goes_on_with_the_cuts(session: SparkSession) -> None:
     assert not compact(session, f"{table}_clone", layout, "t", clock=lambda: QUIET).merges
 
 
+@pytest.mark.slow
 def test_another_curve_heals(session: SparkSession) -> None:
     table = uniform(session, 1_000, files=4)
     before = rows_of(session, table)

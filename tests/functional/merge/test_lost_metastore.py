@@ -13,7 +13,7 @@ import yaml
 from functional.merge.conftest import MergeProject, merged
 from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SOURCES = {
     "sources": [

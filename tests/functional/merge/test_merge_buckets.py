@@ -104,6 +104,7 @@ def test_a_merged_model_is_created_merged_and_widened(project: Any) -> None:
     check(project, "items")
 
 
+@pytest.mark.slow
 def test_large_batches_are_sorted_by_every_task(
     project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +183,7 @@ def model(dbt, session):
 """
 
 
+@pytest.mark.slow
 def test_buckets_that_are_taken_away_stay_until_a_full_refresh(project: Any) -> None:
     """The table goes on computing their column, and dbt's statements write all of its columns."""
     append = {"incremental_strategy": "append"}
@@ -236,6 +238,7 @@ def test_buckets_that_are_taken_away_stay_until_a_full_refresh(project: Any) -> 
     project.remove(*built, "models/by_python.py")
 
 
+@pytest.mark.slow
 def test_a_merge_without_the_layout_of_its_table(project: Any) -> None:
     project.append_events(20, event(7, 20_000, day=8))
     project.write({"models/items.sql": laid().replace(f"'alluvium_layout': {LAYOUT!r}, ", "")})
@@ -245,6 +248,7 @@ def test_a_merge_without_the_layout_of_its_table(project: Any) -> None:
     project.write({"models/items.sql": laid()})
 
 
+@pytest.mark.slow
 def test_batches_of_microbatch(project: Any) -> None:
     sources = SOURCES.replace("- name: events", "- {name: events, config: {event_time: at}}")
     batches = {
@@ -314,6 +318,7 @@ def test_what_no_table_can_be_sorted_by_is_refused_before_anything_is_written(
     project.remove("models/early.sql")
 
 
+@pytest.mark.slow
 def test_a_merge_that_could_not_be_sorted_is_refused(project: Any) -> None:
     versions = project.versions("items")
     project.append_events(50, event(1, 99_000, day=1))

@@ -171,6 +171,7 @@ def test_an_earlier_batch_by_another_process_does_not_stand_for_ours(session: Sp
     assert rows(session) == [(1, 1), (2, 1), (3, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -218,6 +219,7 @@ def test_retries_end(session: SparkSession) -> None:
     assert (60, 1) in rows(session)
 
 
+@pytest.mark.slow
 def test_another_error_is_not_repeated(session: SparkSession) -> None:
     tries: list[int] = []
 

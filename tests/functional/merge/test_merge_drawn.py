@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import merged
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 DRAWS = 4
 FEED = "id int, lsn int, op string, v string, wrong string, _batch_through bigint"

@@ -119,6 +119,7 @@ def test_a_range_column_that_changes_is_found(project: Any) -> None:
     assert not project.try_dbt("test", "--select", "verified").success
 
 
+@pytest.mark.slow
 def test_a_row_that_comes_after_the_look_is_found(
     project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

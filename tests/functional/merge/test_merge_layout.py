@@ -115,6 +115,7 @@ def test_files_without_an_index_get_one(project: Any) -> None:
     assert project.said("'batch' is no model with meta.alluvium_layout; accepted: items")
 
 
+@pytest.mark.slow
 def test_a_table_that_fails_stops_no_other_of_its_tier(project: Any) -> None:
     query = (
         "{{ config(materialized='incremental', meta={'alluvium_tier': 'hourly',"
@@ -142,6 +143,7 @@ def test_a_table_that_fails_stops_no_other_of_its_tier(project: Any) -> None:
         (project.root / model).unlink()
 
 
+@pytest.mark.slow
 def test_a_hook_whose_merge_fails_fails_its_model_and_leaves_its_rows(project: Any) -> None:
     query = (
         "{{ config(materialized='incremental', post_hook='{{ alluvium.compact(this) }}',"
@@ -191,6 +193,7 @@ def test_every_mistake_is_listed_before_anything_runs(project: Any) -> None:
     assert project.said("items: meta.alluvium_layout.levels.grow: unknown key; accepted: growth")
 
 
+@pytest.mark.slow
 def test_hooks_that_would_undo_the_layout_compact_instead(project: Any) -> None:
     items = (project.root / "models/items.sql").read_text()
     hooks = [HOOK.replace("compact", name) for name in ("optimize", "zorder")]

@@ -99,6 +99,7 @@ def test_clone_gets_no_progress_that_its_rows_lack(session: SparkSession, table:
     assert progress.read(session, "lib.c", "m") == 1
 
 
+@pytest.mark.slow
 def test_clone_of_a_table_that_was_rebuilt_since(session: SparkSession, table: str) -> None:
     merged(session, table, MERGE, "m", 1)
     clone(session)
@@ -108,6 +109,7 @@ def test_clone_of_a_table_that_was_rebuilt_since(session: SparkSession, table: s
     assert progress.read(session, "lib.c", "m") == 1
 
 
+@pytest.mark.slow
 def test_clone_that_another_writer_changed_first(session: SparkSession, table: str) -> None:
     merged(session, table, MERGE, "m", 1)
     clone(session)
@@ -116,6 +118,7 @@ def test_clone_that_another_writer_changed_first(session: SparkSession, table: s
     assert progress.read(session, "lib.c", "m") is None
 
 
+@pytest.mark.slow
 def test_skipping_looks_at_files_where_the_table_is_cached(
     session: SparkSession, table: str
 ) -> None:

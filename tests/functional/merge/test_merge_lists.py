@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ORDERED = {"alluvium_merge": {"order_by": "v"}}
 TEXT = "DBT_INTERNAL_DEST.v > 0"

@@ -14,7 +14,7 @@ from functional.merge.conftest import merged
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ORDERS = """
 select o.*, _batch_after, _batch_through

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from functional.merge.conftest import merged
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 RANGES = {"column": "part", "method": "gaps", "k": 2}
 # What the merge is asked for; the number of partitions, and of files that it leaves to read.

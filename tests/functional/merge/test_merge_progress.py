@@ -158,6 +158,7 @@ def test_clone_goes_on_where_its_source_stopped(project: Any) -> None:
     assert live(project) == [1, 3, 4, 5, 6, 7]
 
 
+@pytest.mark.slow
 def test_bronze_started_anew_is_no_silent_gap(feed: Callable[..., Any]) -> None:
     made = feed("anew", {"order_by": "lsn"})
     made.append_events(4, (1, "c", 1, DAY.format(1), "a"))
@@ -184,6 +185,7 @@ sources:
 """
 
 
+@pytest.mark.slow
 def test_a_streaming_table_of_which_nothing_is_left_is_read_anew(
     make_project: Callable[..., Any],
 ) -> None:
@@ -230,6 +232,7 @@ def test_a_streaming_table_of_which_nothing_is_left_is_read_anew(
     assert made.sql("select id from {s}.items order by id")["id"].tolist() == [*range(1, 7)]
 
 
+@pytest.mark.slow
 def test_a_sample_of_bronze_is_refused(feed: Callable[..., Any]) -> None:
     """Its progress would pass over the events that the sample leaves out."""
     made = feed("sampled", {"order_by": "lsn"})

@@ -115,6 +115,7 @@ def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert rows == ["10", "10"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "loses", "engine"),
     [
@@ -163,6 +164,7 @@ def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
 
 
+@pytest.mark.slow
 def test_the_batch_is_computed_once(project: Any) -> None:
     """For the look at it, for the ranges that the merge plans, and for the merge."""
     items = (project.root / "models/items.sql").read_text()
@@ -232,6 +234,7 @@ def test_several_columns(two: Any) -> None:
     assert len(two.sql("select * from {s}.items")) == 640
 
 
+@pytest.mark.slow
 def test_several_columns_keep_what_they_know(two: Any) -> None:
     """A delete without a row leaves a tombstone that lacks the time; its later event finds it."""
     two.append_events(2, (900, "d", 6000, None, None))
@@ -269,6 +272,7 @@ def test_a_generated_partition_column(feed: Callable[..., Any]) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_key_of_another_type_is_not_ranged(make_project: Callable[..., Any]) -> None:
     """'01' of the table is 1 of the batch, and as text it lies not between '1' and '1'."""
     meta = {"order_by": "lsn", "ranges": {"column": "id"}}
@@ -280,6 +284,7 @@ def test_a_key_of_another_type_is_not_ranged(make_project: Callable[..., Any]) -
     assert made.sql("select id, lsn from {s}.items").to_dict("list") == {"id": ["01"], "lsn": [2]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planner", [False, True])
 def test_values_without_ranges_are_merged_without(
     make_project: Callable[..., Any], planner: bool
@@ -303,6 +308,7 @@ def test_values_without_ranges_are_merged_without(
     assert made.figures("items")["files_kept"] == made.figures("items")["files_total"]
 
 
+@pytest.mark.slow
 def test_a_column_of_a_type_without_ranges_is_merged_without(
     make_project: Callable[..., Any],
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 MODEL = """
 {{{{ config(materialized='incremental', partition_by='Made at', meta={{'alluvium_layout': {{

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from alluvium.merge import batch, execute
 from dbt.adapters.alluvium.handle import SessionHandle
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def lose_once(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[..., Any]) -> list[str]:

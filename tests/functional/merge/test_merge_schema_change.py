@@ -121,6 +121,7 @@ def test_fail_lets_the_same_columns_pass_and_no_others(project: Any) -> None:
     assert len(project.sql("select * from {s}.failing where lsn = 2")) == 3
 
 
+@pytest.mark.slow
 def test_no_column_is_dropped_that_the_merge_needs(project: Any) -> None:
     path = "models/needing.sql"
     table(project, "needing")
@@ -157,6 +158,7 @@ def test_a_wider_type_keeps_its_ranges(project: Any, method: str) -> None:
     assert (figures["method"], figures["files_kept"]) == (method, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode",
     ["append_new_columns", "fail", pytest.param("sync_all_columns", marks=pytest.mark.slow)],

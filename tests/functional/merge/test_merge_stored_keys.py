@@ -81,6 +81,7 @@ def test_a_key_is_stored_as_it_is_judged(spark: SparkSession, macros: Macros, ca
     assert all(row["fit"] for row in both)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["int", "double", "timestamp", "date"])
 def test_what_spark_compares_as_the_event_s_type_stays_as_it_is(macros: Macros, given: str) -> None:
     assert macros.stored_key("`k`", given, "string", True) is None
@@ -194,6 +195,7 @@ def test_a_null_that_matches_is_what_the_partition_makes_of_it(project: Any) -> 
     assert project.figures("matching")["rejected"] == 2
 
 
+@pytest.mark.slow
 def test_tables_that_no_event_can_find_its_row_in(project: Any) -> None:
     assert project.said(
         "the table has the column k char(5), and MERGE knows no CHAR; accepted: STRING"
@@ -206,6 +208,7 @@ def test_tables_that_no_event_can_find_its_row_in(project: Any) -> None:
     assert project.sql("select v from {s}.padded")["v"].tolist() == [1]
 
 
+@pytest.mark.slow
 def test_an_order_that_the_table_cuts(project: Any) -> None:
     """Compared as it is stored: the second run, of the same events, changes nothing."""
     rows = project.session.sql("select k, n, hour from stored_keys.cut order by k").collect()
@@ -219,6 +222,7 @@ def test_an_order_that_the_table_cuts(project: Any) -> None:
     assert project.warned
 
 
+@pytest.mark.slow
 def test_figures_count_the_events_that_won(project: Any) -> None:
     rows = project.session.sql("select k, op, _deleted from stored_keys.tied").collect()
     deleted = sum(row["_deleted"] for row in rows)
@@ -233,6 +237,7 @@ def test_figures_count_the_events_that_won(project: Any) -> None:
     assert {one["deletes"] for one in told} == {deleted}
 
 
+@pytest.mark.slow
 def test_a_run_that_changed_nothing_says_so(project: Any) -> None:
     assert project.said("→ nothing changed (6 older events), 2 rejected (kept in tied__rejected)")
     figures = project.figures("tied")

@@ -121,6 +121,7 @@ def test_random_merges_leave_what_merge_leaves(session: SparkSession, kind: str)
     random_merges(session, kind, f"one commit, {kind}", 2)
 
 
+@pytest.mark.slow
 def test_batches_too_large_to_broadcast(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +139,7 @@ def test_files_outside_the_predicate_are_not_read(session: SparkSession) -> None
     assert (merged.updated, merged.files_read) == (1, 2)
 
 
+@pytest.mark.slow
 def test_a_few_rows_that_match_very_many(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_few_rows_that_match_very_many(
     assert planned == [True, False]
 
 
+@pytest.mark.slow
 def test_a_task_takes_no_more_than_it_can_hold(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,6 +363,7 @@ def test_types_and_columns_that_need_care(session: SparkSession) -> None:
     assert content(session, tables[1]) == content(session, tables[0])
 
 
+@pytest.mark.slow
 def test_source_may_read_the_target_and_temporary_views(session: SparkSession) -> None:
     table = create(session, "plain", "(1, 'a', 1, 1, 'x', null), (2, 'b', 1, 1, 'x', null)")
     session.createDataFrame([(1, 10), (7, 70)], "k bigint, n int").createOrReplaceTempView("few")
@@ -374,6 +378,7 @@ def test_source_may_read_the_target_and_temporary_views(session: SparkSession) -
     assert [tuple(row) for row in rows] == [(1, 11), (2, 1), (7, 70)]
 
 
+@pytest.mark.slow
 def test_cached_target_shows_the_merge(session: SparkSession) -> None:
     table = create(session, "plain", "(1, 'a', 1, 1, 'x', null)")
     session.sql(f"cache table {table}")
@@ -412,6 +417,7 @@ def test_what_it_cannot_do_is_refused_and_writes_nothing(
     assert session.sql(f"describe history {table}").count() == versions
 
 
+@pytest.mark.slow
 def test_other_statements_and_wrong_ones(session: SparkSession) -> None:
     said = one_commit.merge(session, "select 1")
     assert isinstance(said, Refusal)

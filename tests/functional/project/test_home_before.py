@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from functional.runner import DBT, REPO, add_jars
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ARCHIVE = REPO / "tests/data/home_before.tar.gz"
 # The metastore keeps the places of its tables, so a home goes on where it was made.

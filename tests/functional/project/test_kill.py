@@ -30,7 +30,7 @@ from functional.project.reference import (
 from functional.runner import DBT, add_jars
 from oracle.flights import replay_duckdb
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 STARTED = re.compile(r" START .* model \w+\.(\w+) ")
 DONE = re.compile(r" OK .* model \w+\.(\w+) ")
 

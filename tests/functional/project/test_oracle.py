@@ -199,6 +199,7 @@ def rid_of_vectors(project: Reference, name: str) -> None:
         project.session.sql(statement)
 
 
+@pytest.mark.slow
 def test_deletion_vectors(fed: Reference) -> None:
     """What docs/other-engines.md says of them: who refuses, who reads, how to be rid of them."""
     schema, session = fed.schema, fed.session
@@ -220,6 +221,7 @@ def test_deletion_vectors(fed: Reference) -> None:
     assert rows(table.to_pyarrow_table()) == spark_rows(fed, "vectors") == expected
 
 
+@pytest.mark.slow
 def test_column_mapping(fed: Reference) -> None:
     """The one that docs/other-engines.md warns of: as Arrow every value is NULL, without a word."""
     fed.session.sql(

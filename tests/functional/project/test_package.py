@@ -264,6 +264,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     assert found() == {**mended, 1: "-1.00"}
 
 
+@pytest.mark.slow
 def test_a_branch_of_a_feed(project: Project) -> None:
     """Its merges go on behind what the table had read; what it reads itself is the target's."""
 

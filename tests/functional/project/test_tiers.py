@@ -11,7 +11,7 @@ import pytest
 import yaml
 from functional.runner import REPO, Project
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 # 16 tasks of half a second for each core, and a feed that comes when they all stand in the queue.
 SLOW = """

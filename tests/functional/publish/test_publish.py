@@ -303,6 +303,7 @@ def test_a_branch(project: Project) -> None:
     assert seen(project) == {**on_branch, 1: "elk", 3: "cod"}
 
 
+@pytest.mark.slow
 def test_another_target(project: Project) -> None:
     """It takes over what is shown elsewhere where it shows nothing, and moves it only if it may."""
     meta = "{'alluvium_publish': {'targets': 't', 'retention': '40 days'}}"
@@ -377,6 +378,7 @@ def there(file: str) -> bool:
     return Path(unquote(urlparse(file).path)).exists()
 
 
+@pytest.mark.slow
 def test_each_kind_of_candidate(project: Project) -> None:
     project.write(KINDS)
     shown = ["plain", "plain_again", "python", "history"]
@@ -423,6 +425,7 @@ def run(project: Project, operation: str, args: str) -> None:
     project.dbt("run-operation", f"alluvium.{operation}", "--args", args)
 
 
+@pytest.mark.slow
 def test_tags_and_clones(project: Project) -> None:
     """After the others: the candidate `animals_wap` has rows, `plain_wap` is published."""
     table = f"{SCHEMA}.animals_wap"

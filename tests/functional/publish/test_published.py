@@ -147,6 +147,7 @@ def test_a_history(spark: SparkSession, seed: int, turns: int) -> None:
     assert spark.table(made.shown).columns == ["id", "name", "x"]
 
 
+@pytest.mark.slow
 def test_what_a_slow_run_brings(spark: SparkSession) -> None:
     """It tested a version, and others went on with the candidate before it publishes."""
     made = Candidate(spark, "slow")
@@ -196,6 +197,7 @@ def test_what_a_slow_run_brings(spark: SparkSession) -> None:
     assert head(spark, made.shown) == shows
 
 
+@pytest.mark.slow
 def test_where_vectors_lie(spark: SparkSession) -> None:
     """Small ones in the log, others beside it, united with those of the candidate."""
     made = Candidate(spark, "vectors", "tblproperties ('delta.enableDeletionVectors' = 'true')")

@@ -184,6 +184,7 @@ def test_every_method_is_exact_over_all_rows(spark: SparkSession, spark_type: st
             assert list(df.selectExpr(*counts).first()) == [r.row_count for r in ranges]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tokyo")
 @pytest.mark.parametrize("spark_type", ["date", "timestamp", "timestamp_ntz"])
 def test_the_time_zone_of_the_session_changes_nothing(spark: SparkSession, spark_type: str) -> None:
@@ -227,6 +228,7 @@ def test_gaps_are_the_widest_of_all_rows_although_sampled(spark: SparkSession) -
     assert [(r.lo, r.hi) for r in found] == [("0", "3999"), ("4500", "8499"), ("8900", "21399")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["gaps", "kmeans"])
 def test_old_rows_that_the_sample_lacks(spark: SparkSession, method: str) -> None:
     df = spark.range(20_000).selectExpr("if(id < 3, id - 90000000, id + 1000) as v")
@@ -271,6 +273,7 @@ def test_auto_takes_no_ranges_where_they_save_nothing(spark: SparkSession) -> No
     ]
 
 
+@pytest.mark.slow
 def test_kmeans_of_spark(spark: SparkSession) -> None:
     df = spark.range(3000).selectExpr("id + 100000 * (id div 1000) as v")
     for sample_rows in (5000, 500):
@@ -280,6 +283,7 @@ def test_kmeans_of_spark(spark: SparkSession) -> None:
         ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_groups_of_rows_that_lack_columns(spark: SparkSession) -> None:
     query = "select if(id % 3 = 0, null, id) as at, if(id % 5 = 0, null, string(id)) as `it's` "
     df = spark.sql(query + "from range(500)")

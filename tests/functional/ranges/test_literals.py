@@ -52,6 +52,9 @@ def test_round_trip(spark: SparkSession, zone: str, escaped: str) -> None:
             assert canonical_texts(row.toArrow()["v"].combine_chunks()) == [text]
 
 
+QUICK = ("bigint", "date", "string", "timestamp")
+
+
 def data_files_read(spark: SparkSession, statement: str) -> int:
     """Most files that one scan of a Parquet table read while the statement ran."""
     store = spark._jsparkSession.sharedState().statusStore()
@@ -84,7 +87,10 @@ def data_files_read(spark: SparkSession, statement: str) -> int:
 STORED = TEXTS | {"timestamp": TEXTS["timestamp"][1:-1]}
 
 
-@pytest.mark.parametrize("spark_type", sorted(STORED))
+@pytest.mark.parametrize(
+    "spark_type",
+    [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in sorted(STORED)],
+)
 def test_delta_skips_files(spark: SparkSession, spark_type: str, tmp_path: Path) -> None:
     table = f"delta.`{tmp_path}/t`"
     literals = [typed_literal(text, spark_type) for text in STORED[spark_type]]

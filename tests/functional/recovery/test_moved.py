@@ -197,6 +197,7 @@ def test_what_readers_see_is_put_right(old: Home) -> None:
     assert old.rows("shown") == [*SHOWN, 31, 41]
 
 
+@pytest.mark.slow
 def test_a_vector_that_hides_tombstones_is_gone(spark: SparkSession, tmp_path: Path) -> None:
     home = Home(spark, tmp_path)
     spark.sql(f"create database moved location '{home.root}/warehouse/moved.db'")

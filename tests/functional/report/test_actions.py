@@ -134,6 +134,7 @@ def test_a_table_that_is_made_again_or_gone(
     assert rows(spark) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_log_that_was_cleaned(spark: SparkSession, items: WrittenLog) -> None:
     """The state of the first version that is whole stands for the commits that are gone."""
     run(spark)
@@ -161,6 +162,7 @@ def test_a_log_that_was_cleaned(spark: SparkSession, items: WrittenLog) -> None:
     assert anew[0]["commit"]["segments"] == 2
 
 
+@pytest.mark.slow
 def test_of_two_runs_one_adds(spark: SparkSession, items: WrittenLog) -> None:
     run(spark)
     items.commit(2)
@@ -173,6 +175,7 @@ def test_of_two_runs_one_adds(spark: SparkSession, items: WrittenLog) -> None:
     assert kept == rows(spark)
 
 
+@pytest.mark.slow
 def test_totals_that_went_wrong_are_read_again(spark: SparkSession, items: WrittenLog) -> None:
     run(spark)
     spark.sql(f"update {KEPT} set commit.blocks = 99 where version = 3")
@@ -181,6 +184,7 @@ def test_totals_that_went_wrong_are_read_again(spark: SparkSession, items: Writt
     assert read_anew(spark) == rows(spark)
 
 
+@pytest.mark.slow
 def test_small_files_are_merged(
     spark: SparkSession, items: WrittenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +199,7 @@ def test_small_files_are_merged(
     assert read_anew(spark) == rows(spark)
 
 
+@pytest.mark.slow
 def test_a_note_is_believed_while_nobody_else_wrote(spark: SparkSession, items: WrittenLog) -> None:
     run(spark)
     spark.sql(f"delete from {KEPT} where version > 1")

@@ -184,6 +184,7 @@ def test_flights_equal_the_oracle(stock: Stock) -> None:
     pd.testing.assert_frame_equal(again[same], bronze[same])
 
 
+@pytest.mark.slow
 def test_bronze_keeps_every_line_of_every_file(stock: Stock) -> None:
     run = ("run", "--select", "flights_events")
     stock.dbt(*run)
@@ -330,6 +331,7 @@ def test_plain_queries_skip_files_by_their_tags(stock: Stock) -> None:
     assert len(stock.query(asked)) == 3
 
 
+@pytest.mark.slow
 def test_small_files_of_the_buckets_that_need_it_are_merged(stock: Stock, logs: Path) -> None:
     files, rows = live(logs), content(logs)
     large = max(files["2015-01-03"], key=lambda file: Path(file).stat().st_size)
@@ -363,6 +365,7 @@ def test_small_files_of_the_buckets_that_need_it_are_merged(stock: Stock, logs: 
     assert DeltaTable(logs).version() == version
 
 
+@pytest.mark.slow
 def test_old_buckets_are_dropped(stock: Stock, logs: Path) -> None:
     files, rows = live(logs), content(logs)
     stock.dbt("run-operation", "alluvium.drop_old_buckets", "--args", "{model: logs}")

@@ -210,6 +210,7 @@ def test_triggers_and_buckets(make_bronze: Make) -> None:
     assert detail["partitionColumns"] == ["Bucket.1"]
 
 
+@pytest.mark.slow
 def test_external_table(make_bronze: Make) -> None:
     bronze = make_bronze()
     location = str(bronze.root / "lake/t")
@@ -284,6 +285,7 @@ def test_damaged_file_stops_the_run_until_it_is_whole_or_gone(make_bronze: Make)
     bronze.check()
 
 
+@pytest.mark.slow
 def test_lost_checkpoint_of_a_table_without_system_columns(make_bronze: Make) -> None:
     bronze = make_bronze(sql=f"select _value from `{VIEW}`")
     bronze.land("1.txt", b"a\n")
@@ -294,6 +296,7 @@ def test_lost_checkpoint_of_a_table_without_system_columns(make_bronze: Make) ->
     assert len(bronze.rows()) == 1
 
 
+@pytest.mark.slow
 def test_parquet_rows(make_bronze: Make) -> None:
     bronze = make_bronze(block={"format": "parquet"})
     frame = bronze.session.range(5).selectExpr("id", "if(id = 3, null, id * 2) as `d``x`")
@@ -419,6 +422,7 @@ def test_a_place_comes_once(make_bronze: Make) -> None:
     bronze.check()
 
 
+@pytest.mark.slow
 def test_other_content_under_a_name_is_told_once(make_bronze: Make) -> None:
     bronze = make_bronze()
     bronze.land("1.txt", b"a\n")
@@ -430,6 +434,7 @@ def test_other_content_under_a_name_is_told_once(make_bronze: Make) -> None:
     assert bronze.run().warnings == ()
 
 
+@pytest.mark.slow
 def test_a_full_refresh_that_stopped_half_way(make_bronze: Make) -> None:
     bronze = make_bronze(block={"max_files_per_trigger": 1})
     for number in (1, 2):
@@ -471,6 +476,7 @@ def test_a_checkpoint_that_is_behind_the_table(make_bronze: Make) -> None:
     bronze.check()
 
 
+@pytest.mark.slow
 def test_another_process_fills_the_table_meanwhile(
     make_bronze: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,6 +500,7 @@ def test_another_process_fills_the_table_meanwhile(
         bronze.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["delete", "archive"])
 def test_files_that_were_read_are_cleaned_up(make_bronze: Make, wanted: str) -> None:
     options = {"cleanSource": wanted}
@@ -515,6 +522,7 @@ def test_files_that_were_read_are_cleaned_up(make_bronze: Make, wanted: str) -> 
     assert bronze.run().batch_id is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("offset", "finished", "read"),
     [(1, True, ["1.txt", "2.txt"]), (0, True, ["1.txt"]), (1, False, [])],

@@ -19,7 +19,7 @@ from alluvium.ingest.landing import Landed
 from alluvium.ingest.options import unfit
 from alluvium.ingest.sources import open_source
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Make = Callable[..., Bronze]
 
 SCHEMA = "sku string, price decimal(10,2), _corrupt_record string"

@@ -49,7 +49,10 @@ def begin(home: Path, folder: Path, number: int) -> History:
     return History(folder, session, f"bronze.history_{number}", random.Random(number))
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    "number",
+    [*NUMBERS[:3], *(pytest.param(one, marks=pytest.mark.slow) for one in NUMBERS[3:])],
+)
 def test_no_place_is_lost_or_doubled(home: Path, tmp_path: Path, number: int) -> None:
     history = begin(home, tmp_path / "feed", number)
     with shown(history):

@@ -79,6 +79,7 @@ def test_one_sorted_file_a_bucket_and_trigger(make_bronze: Make) -> None:
     assert all(is_sorted(path, SORT_BY) for path in files)
 
 
+@pytest.mark.slow
 def test_several_tasks_of_a_large_trigger(
     make_bronze: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_full_refresh_over_an_empty_source_keeps_the_column(make_bronze: Make)
     check(bronze, 301)
 
 
+@pytest.mark.slow
 def test_a_bucket_that_is_taken_away_stays_until_a_full_refresh(make_bronze: Make) -> None:
     bronze = make_bronze(sql=SQL, target=TARGET)
     bronze.land("1.txt", lines(1, 2))

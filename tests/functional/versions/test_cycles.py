@@ -23,7 +23,7 @@ from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point
 from alluvium.versions.restore import Shown, Subject, restore
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 OF, MODEL = "cycled", "model.shop.cycles"
 Event = tuple[int, int, str, bool]

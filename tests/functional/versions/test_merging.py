@@ -167,6 +167,7 @@ def test_conflicts_change_nothing(spark: SparkSession) -> None:
     made.check()
 
 
+@pytest.mark.slow
 def test_a_drawn_history(spark: SparkSession) -> None:
     draw = random.Random(11)
     for turn in range(2):
@@ -207,6 +208,7 @@ def test_what_cannot_be_merged(spark: SparkSession) -> None:
     assert made.seen(made.table) == made.rows[made.table]
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_faster(spark: SparkSession) -> None:
     made = Sides(spark, "raced", some(range(4), "n"))
     made.begin()
@@ -227,6 +229,7 @@ def test_a_writer_that_is_faster(spark: SparkSession) -> None:
     made.check()
 
 
+@pytest.mark.slow
 def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     made = Sides(spark, "killed", some(range(4), "n"))
     app = progress.app_id("model.a.killed", log.table_id(spark, made.table))
@@ -304,6 +307,7 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     spark.sql("drop schema merged_to__fix")
 
 
+@pytest.mark.slow
 def test_what_both_did_alike_is_merged(spark: SparkSession) -> None:
     """And stays so where the branch's table is replaced: what the table does later is its own."""
     made = Sides(spark, "alike", some(range(4), "n"))
@@ -330,6 +334,7 @@ def test_what_both_did_alike_is_merged(spark: SparkSession) -> None:
     made.check()
 
 
+@pytest.mark.slow
 def test_a_branch_that_took_events_back(spark: SparkSession) -> None:
     made = Sides(spark, "taken_back", some(range(4), "n"))
 
@@ -367,6 +372,7 @@ def test_tables_that_take_no_merge_in_one_commit(spark: SparkSession) -> None:
     made.check()
 
 
+@pytest.mark.slow
 def test_values_that_differ_by_a_microsecond(spark: SparkSession) -> None:
     """Beside columns whose names this package uses itself."""
     made = Sides(spark, "moments", {})
@@ -405,6 +411,7 @@ def test_values_that_differ_by_a_microsecond(spark: SparkSession) -> None:
     assert spark.table(made.table).exceptAll(spark.table(made.ours)).isEmpty()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["plain", "by Delta"])
 def test_old_commits_of_a_branch(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, how: str

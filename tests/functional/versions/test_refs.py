@@ -110,17 +110,19 @@ def actions_of(spark: SparkSession, table: str) -> dict[str, list[str]]:
             " 'yes', 'delta.columnMapping.mode' = 'name', 'delta.constraints.some' = 'id > 0')",
             True,
         ),
-        (
+        pytest.param(
             "clustered",
             "cluster by (id) tblproperties ('delta.enableChangeDataFeed' = 'true',"
             " 'delta.enableInCommitTimestamps' = 'true', 'delta.checkpointPolicy' = 'v2')",
             True,
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             "both",
             "tblproperties ('delta.enableChangeDataFeed' = 'true', 'delta.columnMapping.mode' ="
             " 'name', 'delta.enableRowTracking' = 'true')",
             False,
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -152,6 +154,7 @@ def test_a_clone_is_what_deltas_is(spark: SparkSession, name: str, how: str, pla
     assert types[0] == types[1]
 
 
+@pytest.mark.slow
 def test_a_clone_of_a_table_that_has_times_of_commits_since_a_version(spark: SparkSession) -> None:
     made = Kept(spark, "timed")
     made.insert(1)
@@ -169,6 +172,7 @@ def test_a_clone_of_a_table_that_has_times_of_commits_since_a_version(spark: Spa
         assert rows_of(spark, f"versions.timed_copy timestamp as of '{at}'") == made.rows | rows
 
 
+@pytest.mark.slow
 def test_a_clone_leaves_alone_what_is_there(spark: SparkSession) -> None:
     made = Kept(spark, "first_there")
     made.insert(1)

@@ -168,7 +168,13 @@ def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> Non
         made.back(version=last, including=["write"])
 
 
-@pytest.mark.parametrize("how", ["branch", "branch by Delta", "dbt clone"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "branch",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("branch by Delta", "dbt clone")),
+    ],
+)
 def test_batches_that_came_with_a_clone(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:

@@ -50,6 +50,7 @@ def single_relation(project, owner, name, kind):
     )
 
 
+@pytest.mark.slow
 class TestAdapterMethod(test_adapter_methods.BaseAdapterMethod):
     pass
 
@@ -80,6 +81,7 @@ class TestDocsGenReferences(test_docs_generate.BaseDocsGenReferences):
         )
 
 
+@pytest.mark.slow
 class TestEmpty(test_empty.BaseEmpty):
     pass
 
@@ -89,10 +91,12 @@ class TestEphemeral(test_ephemeral.BaseEphemeral):
     pass
 
 
+@pytest.mark.slow
 class TestGenericTests(test_generic_tests.BaseGenericTests):
     pass
 
 
+@pytest.mark.slow
 class TestGetCatalogForSingleRelation(
     test_get_catalog_for_single_relation.BaseGetCatalogForSingleRelation
 ):
@@ -111,18 +115,22 @@ class TestIncremental(test_incremental.BaseIncremental):
     pass
 
 
+@pytest.mark.slow
 class TestIncrementalNotSchemaChange(test_incremental.BaseIncrementalNotSchemaChange):
     pass
 
 
+@pytest.mark.slow
 class TestIncrementalBadStrategy(test_incremental.BaseIncrementalBadStrategy):
     pass
 
 
+@pytest.mark.slow
 class TestSingularTests(test_singular_tests.BaseSingularTests):
     pass
 
 
+@pytest.mark.slow
 class TestSingularTestsEphemeral(test_singular_tests_ephemeral.BaseSingularTestsEphemeral):
     pass
 
@@ -141,5 +149,6 @@ class TestTableMaterialization(test_table_materialization.BaseTableMaterializati
     pass
 
 
+@pytest.mark.slow
 class TestValidateConnection(test_validate_connection.BaseValidateConnection):
     pass
