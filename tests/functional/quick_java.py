@@ -29,6 +29,8 @@ QUICK = (
     # Each task would write, format and look up Java for its projections of a few rows. Stages are
     # compiled as ever.
     "-Dspark.sql.codegen.factoryMode=NO_CODEGEN",
+    # Each query would write its plan down twice, in full, for a page that nobody opens.
+    "-Dspark.sql.ui.explainMode=simple",
 )
 
 

@@ -130,6 +130,7 @@ def test_a_file_system_without_hard_links(unlinked: Store) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_delta_rs_and_spark_write_one_table(spark: SparkSession, tmp_path: Path) -> None:
     table = f"{tmp_path}/t"
     spark.range(0).write.format("delta").option("delta.checkpointInterval", "4").save(table)

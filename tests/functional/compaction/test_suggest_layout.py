@@ -79,6 +79,7 @@ IN_VAIN = [
 ]
 
 
+@pytest.mark.slow
 def test_what_counts_is_what_delta_skips_files_by(session: SparkSession) -> None:
     table = f"{S}.numbers"
     optimizer = Optimizer(session)
@@ -113,6 +114,7 @@ def test_nothing_is_run_and_a_path_is_no_model(session: SparkSession) -> None:
     assert optimizer.readings(f"select * from delta.`{folder}` where n = 250") == []
 
 
+@pytest.mark.slow
 def test_bounds_are_kept_of_the_first_columns_alone(session: SparkSession) -> None:
     assert log.bounded_columns(session, f"{S}.numbers") == ["n", "m", "s", "d", "t", "wide"]
     session.sql(
@@ -227,6 +229,7 @@ def suggested(lines: list[str]) -> dict[str, Any]:
     return block
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_yet(project: Project) -> None:
     assert not project.try_dbt("run-operation", "alluvium.suggest_layout").success
     assert project.said("no compiled SQL in ")[0].endswith(
@@ -274,6 +277,7 @@ def test_what_the_filters_of_a_project_ask_for(project: Project) -> None:
         left_out, strict=True)] == [True] * 4  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_model_that_has_no_delta_table(project: Project) -> None:
     operation = ("run-operation", "alluvium.suggest_layout", "--args", "{model: errors}")
     assert not project.try_dbt(*operation).success

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import merged
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 BEFORE = {
     "gains": "named_struct('a', 1)",

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from functional.merge.conftest import merged
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def text(value: str) -> str:

@@ -64,6 +64,7 @@ def test_changed_since(spark: SparkSession, schema: str, then: str) -> None:
     assert not read(spark, f"select * from {table}")
 
 
+@pytest.mark.slow
 def test_other_reads(spark: SparkSession, schema: str) -> None:
     whole, grown = f"{schema}.one", f"{schema}.two"
     make(spark, whole, rows=10)
