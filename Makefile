@@ -44,16 +44,17 @@ test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too;
 	TEST_JVM=plain $(PYTEST) --hypothesis-profile=search
 
 .PHONY: lint
-lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamllint
+lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamllint, and the prose of the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models macros tests/data_tests)
 	$(BIN)/yamllint --strict .
+	$(BIN)/python scripts/check-prose
 
 .PHONY: prose
-prose: machine-python $(VENV)/.dev ## the prose and the links of the pages; ARGS=--report for figures
+prose: machine-python $(VENV)/.dev ## the prose and the links of the pages alone; ARGS=--report for figures
 	@$(BIN)/python scripts/check-prose $(ARGS)
 
 .PHONY: reference
