@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+import prose
 import pytest
 import reference
 import yaml
@@ -220,6 +221,26 @@ def test_each_argument_has_a_description() -> None:
             if value not in ("", "none", "[]") and name != "log":
                 plain = value.strip("'")
                 assert re.search(rf"Default `?{re.escape(plain)}`?\b", text), (name, key, value)
+
+
+def test_what_is_said_in_tables_is_prose_too() -> None:
+    """The check of the pages leaves tables out."""
+    texts = [said["about"] for _, _, said in settings()]
+    texts += [said["about"] for said in SAID["profile"].values()]
+    texts += [one["description"] for doc in public().values() for one in doc.get("arguments", [])]
+    assert len(texts) > 200
+    for text in texts:
+        found = prose.check(reference.FOLDER / "a.md", text).mistakes
+        assert [one.said for one in found if not re.search("line of|ease of", one.said)] == [], text
+        assert text.strip().endswith("."), text
+
+
+def test_each_setting_of_ours_is_named_on_its_page() -> None:
+    for group in ("model", "source", "var"):
+        for name, said in SAID[group].items():
+            told = (reference.REPO / f"docs/{said['page']}.md").read_text()
+            for key in (name, *said.get("keys", {})):
+                assert re.search(rf"\b{key.removeprefix('<name>.').split('.')[-1]}\b", told), key
 
 
 def test_what_dbt_docs_shows_has_descriptions() -> None:
