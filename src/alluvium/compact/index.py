@@ -33,6 +33,7 @@ class IndexDone:
         files: that had no tag, and got one.
         bytes: of these tags.
         left: files without a tag that other writers left no time for.
+        later: files without a tag that other writers have added meanwhile.
         conflicts: commits that another writer was faster than.
         seconds: that it took.
     """
@@ -41,6 +42,7 @@ class IndexDone:
     files: int
     bytes: int = 0
     left: int = 0
+    later: int = 0
     conflicts: int = 0
     seconds: float = 0.0
 
@@ -56,6 +58,7 @@ def add_indexes(
 ) -> IndexDone:
     """Give the files that have no index one, in their tags. No row changes, no file is written.
 
+    Files that other writers add meanwhile are for the next run: so this one ends beside any writer.
     Killed at any point, the next run goes on behind the newest commit.
 
     Args:
@@ -67,6 +70,7 @@ def add_indexes(
     """
     started = time.monotonic()
     files = size = conflicts = failed = 0
+    ahead: set[str] | None = None  # of the files that the first look has found
     while True:
         with refusals(model):
             commits = LayoutCommits(session, table)
@@ -74,12 +78,14 @@ def add_indexes(
             commits.check_index(layout.index or ())
         indexer = commits.indexer(layout.indexed)
         columns = indexer.columns if indexer else ()
-        due = commits.without_tag(marks.AUTOMATA_TAG) if indexer else []
+        found = commits.without_tag(marks.AUTOMATA_TAG) if indexer else []
+        ahead = set(found) if ahead is None else ahead
+        due = [path for path in found if path in ahead]
         if dry_run or not due or indexer is None or failed == _TRIES:
-            left = 0 if dry_run else len(due)
+            left, later = (0, 0) if dry_run else (len(due), len(found) - len(due))
             seconds = time.monotonic() - started
             return IndexDone(
-                columns, len(due) if dry_run else files, size, left, conflicts, seconds
+                columns, len(due) if dry_run else files, size, left, later, conflicts, seconds
             )
         for begin in range(0, len(due), _TOGETHER):
             some = due[begin : begin + _TOGETHER]

@@ -69,13 +69,14 @@ def index_line(model: str, done: IndexDone, dry_run: bool) -> str:
     of = f"by {', '.join(done.columns)}"
     if dry_run:
         return f"{model}: would index {counted(done.files, 'file')} {of}"
-    if not (done.files or done.left):
+    if not (done.files or done.left or done.later):
         return ""
     conflicts = f", {counted(done.conflicts, 'conflict')} with other writers" * bool(done.conflicts)
     left = f", {counted(done.left, 'file')} left for the next run" * bool(done.left)
+    later = f", {counted(done.later, 'new file')} for the next run" * bool(done.later)
     return (
         f"{model}: indexed {counted(done.files, 'file')} {of} ({done.bytes / 1024:,.1f} KiB)"
-        f"{conflicts}{left} in {done.seconds:.1f} s"
+        f"{conflicts}{left}{later} in {done.seconds:.1f} s"
     )
 
 

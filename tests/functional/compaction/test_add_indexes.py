@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact import history, index
 from alluvium.compact.index import IndexDone, add_indexes
+from alluvium.compact.report import index_line
 from alluvium.delta import log
 from alluvium.delta import refs as found_refs
 from alluvium.delta.layout_commits import LayoutCommits
@@ -72,9 +73,24 @@ def test_files_get_indexes_whoever_writes_meanwhile(
     monkeypatch.setattr(LayoutCommits, "relabel", late)
     said: list[str] = []
     done = add_indexes(spark, table, LAYOUT, "m", say=said.append)
-    assert figures(done) == (13, 0, 1)
+    assert (figures(done), done.later) == ((12, 0, 1), 1)
     assert done.bytes > 0
-    assert said == ["m: 8 files indexed, 5 ahead"]
+    assert said == ["m: 8 files indexed, 4 ahead"]
+
+    def appending(self: LayoutCommits, *arguments: Any) -> int:
+        """A writer that only appends, a file for each commit: no commit fails for it."""
+        calls.append(len(arguments[0]))
+        assert len(calls) <= 20, "the run never ends"
+        spark.sql(f"insert into {table} (id, service) values ({-10 - len(calls)}, 'new')")
+        return relabel(self, *arguments)
+
+    calls.clear()
+    monkeypatch.setattr(LayoutCommits, "relabel", appending)
+    done = add_indexes(spark, table, LAYOUT, "m")
+    assert (figures(done), done.later, calls) == ((1, 0, 0), 1, [1])
+    assert ", 1 new file for the next run in " in index_line("m", done, False)
+    spark.sql(f"delete from {table} where id < -10")
+    monkeypatch.setattr(LayoutCommits, "relabel", relabel)
     found = indexes(spark, table)
     assert len(found) == 21
     check(path, found, NAMES)
@@ -84,21 +100,25 @@ def test_files_get_indexes_whoever_writes_meanwhile(
     )
     assert figures(add_indexes(spark, table, LAYOUT, "m")) == (0, 0, 0)
     made = history.compactions(spark, table).to_pylist()
-    assert [(row["reason"], row["relabelled"]) for row in made] == [("index", n) for n in (8, 8, 5)]
+    assert [(row["reason"], row["relabelled"]) for row in made] == [
+        ("index", n) for n in (8, 8, 4, 1)
+    ]
 
     # A writer that is always faster: the run ends, and says what is left.
-    spark.sql(f"insert into {table} (id, service) values (-2, 'x'), (-3, 'y')")
+    spark.sql(
+        f"insert into {table} (id, service) select /*+ coalesce(1) */ -9 + id, 'x' from range(9)"
+    )
 
     def never(self: LayoutCommits, *arguments: Any) -> int:
-        spark.sql(f"delete from {table} where id = -2")
-        spark.sql(f"insert into {table} (id, service) values (-2, 'x')")
+        calls.append(0)
+        spark.sql(f"delete from {table} where id = -10 + {len(calls)}")
         return relabel(self, *arguments)
 
+    calls.clear()
     monkeypatch.setattr(index, "_TRIES", 2)
     monkeypatch.setattr(LayoutCommits, "relabel", never)
     ended = add_indexes(spark, table, LAYOUT, "m")
-    assert (ended.files, ended.conflicts) == (0, 2)
-    assert ended.left > 0
+    assert (figures(ended), ended.later) == ((0, 1, 2), 0)
 
 
 def test_what_shows_a_table_shows_its_indexes(spark: SparkSession, tmp_path: Path) -> None:
