@@ -3,29 +3,15 @@
     The rows of a relation for which a condition is true, as a subquery: with `join`, those that have a partner there. Files without such rows
     are not read where the target's sessions skip by automata; the rows are the same anywhere. -#}
 {% macro prune(relation, where=none, join=none, columns=none) -%}
-  {%- set arguments = ['relation', 'where', 'join', 'columns'] -%}
-  {%- for name in kwargs -%}
-    {%- do exceptions.raise_compiler_error('alluvium.prune: unknown argument ' ~ name ~ '; accepted: ' ~ arguments | join(', ')
-        ~ alluvium._did_you_mean(name, arguments)) -%}
-  {%- endfor -%}
+  {%- do alluvium._check_known(kwargs, ['relation', 'where', 'join', 'columns'], 'alluvium.prune') -%}
   {%- if where is none and join is none -%}
     {%- do exceptions.raise_compiler_error('alluvium.prune: neither where nor join is given; accepted: one of them, or both') -%}
   {%- endif -%}
-  {%- set conditions = [] -%}
-  {%- if where is mapping -%}
-    {%- for column, value in where.items() -%}
-      {%- do conditions.append(alluvium._any_of(column, value)) -%}
-    {%- endfor -%}
-  {%- elif where is string -%}
-    {%- do conditions.append('(' ~ where ~ '\n)') -%}
-  {%- elif where is not none -%}
-    {%- do exceptions.raise_compiler_error('alluvium.prune: where is ' ~ alluvium._shown_value(where)
-        ~ '; accepted: SQL, or values by column') -%}
-  {%- endif -%}
+  {%- set conditions = alluvium._conditions(where, 'alluvium.prune') -%}
   {%- set shared = alluvium._shared_columns(relation, join, columns) if join is not none and execute else [] -%}
   {#- A view would keep the values of the day on which it was made, and an ephemeral model may become part of one. -#}
   {%- if shared and target.type == 'alluvium' and model.config.materialized in ('table', 'incremental', 'snapshot', 'test') -%}
-    {%- do conditions.extend(adapter.values_of(join, shared)) -%}
+    {%- do conditions.extend(adapter.values_of(relation, join, shared)) -%}
   {%- endif -%}
   {%- set rows = '(select * from ' ~ relation ~ (' where ' ~ conditions | join(' and ') if conditions else '') ~ ')' -%}
   {%- if not shared -%}

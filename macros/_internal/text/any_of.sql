@@ -1,5 +1,5 @@
-{#- A condition that a column has a value, or one of a list; none is NULL. -#}
-{% macro _any_of(column, value) %}
+{#- A condition that a column has a value, or one of a list; none is NULL. who: the macro that was given it. -#}
+{% macro _any_of(column, value, who) %}
   {%- set values = [value] if value is string or value is mapping or value is not iterable else value | list -%}
   {%- set literals = [] -%}
   {%- for one in values if one is not none -%}
@@ -10,7 +10,7 @@
     {%- elif one.isoformat is defined -%}
       {%- do literals.append(('timestamp' if one.hour is defined else 'date') ~ " '" ~ one.isoformat() ~ "'") -%}
     {%- else -%}
-      {%- do exceptions.raise_compiler_error('alluvium.prune: ' ~ column ~ ' is ' ~ alluvium._shown_value(one)
+      {%- do exceptions.raise_compiler_error(who ~ ': ' ~ column ~ ' is ' ~ alluvium._shown_value(one)
           ~ '; accepted: a text, number, boolean, date, timestamp, none, or a list of them') -%}
     {%- endif -%}
   {%- endfor -%}

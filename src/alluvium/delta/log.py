@@ -321,7 +321,7 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Frag
         found = [field for field in schema.fields if field.name.lower() == column.lower()]
         if not found:
             raise ValueError(f"{table} has no column {column!r}: accepted are {schema.names}")
-        known = _from_partition if found[0].name in partition_names else statistics
+        known = from_partition if found[0].name in partition_names else statistics
         read.append(known(session, snapshot, found[0], rows))
     size = jvm.functions(session).col("size")
     selected = [size, rows.alias("n")]
@@ -384,7 +384,7 @@ def parsed(text: Any, kind: DataType) -> Any:
     return text.try_cast("timestamp_ltz" if name == "timestamp" else name)
 
 
-def _from_partition(
+def from_partition(
     session: SparkSession, snapshot: Any, field: StructField, rows: Any
 ) -> dict[str, Any]:
     """Every row of a file has its partition's value, which the log keeps as text."""

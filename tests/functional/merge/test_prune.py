@@ -14,9 +14,10 @@ FILES = {
     "models/edits.sql": """
         {{ config(materialized='incremental', file_format='delta', incremental_strategy='append') }}
         {%- set group = 'alpha reader writer' if is_incremental() else 'compactor reader zeta' %}
-        select id as n, id, split('{{ group }}', ' ')[int(id % 3)] as service,
+        select id as n, id, '{{ group }}' as grouped,
+            split('{{ group }}', ' ')[int(id % 3)] as service,
             if(id = 4, null, int(id * 10)) as status, 'it''s' as note from range(6)
-        {%- if is_incremental() %} union all select 9, 9, 'alpha', 5, 'x' where false{% endif %}
+        {%- if is_incremental() %} union all select 9, 9, '', 'alpha', 5, 'x' where false{% endif %}
     """,
     "models/wanted.sql": """
         {{ config(materialized='table') }} select 'writer' as service, 1 as other
@@ -44,6 +45,40 @@ FILES = {
         select e.* from {{ alluvium.prune(ref('edits'), join=ref('wanted')) }} as e where n > 2
     """,
 }
+COUNTED = "{{ alluvium.count_by(ref('edits'), ['GROUPED', 'note'], min_max='n') }}"
+COUNTS = {
+    "models/counted.sql": f"""
+        {{{{ config(materialized='table') }}}} select * from {COUNTED} as counted
+    """,
+    "models/counted_where.sql": """
+        {{ config(materialized='table') }}
+        select * from {{ alluvium.count_by(ref('edits'), 'grouped', where={'note': "it's"}) }}
+    """,
+    "models/counted_live.sql": """
+        {{ config(materialized='table') }} select * from {{ alluvium.count_by(ref('kept'), 'v') }}
+    """,
+    # Its rows are those of each day, and a hook may change what it reads.
+    "models/counted_view.sql": f"select * from {COUNTED} as counted",
+    "models/counted_hooked.sql": f"""
+        {{{{ config(materialized='table', pre_hook='select 1') }}}} select * from {COUNTED}
+    """,
+    "models/kept.sql": """
+        {{ config(materialized='incremental', file_format='delta', incremental_strategy='merge',
+            unique_key='id',
+            meta={'alluvium_merge': {'order_by': 'at', 'delete_when': 'op = 1'}}) }}
+        select id, 1 as at, id % 2 as op, 'x' as v from range(5)
+    """,
+    "models/counted.yml": """
+        unit_tests:
+          - name: of_rows
+            model: counted
+            given:
+              - {input: ref('edits'), rows: [{n: 4, grouped: a, note: b}, {grouped: a, note: b}]}
+            expect:
+              rows: [{GROUPED: a, note: b, row_count: 2, min_n: 4, max_n: 4}]
+    """,
+    "tests/counts.sql": f"select * from {COUNTED} where row_count < 2",
+}
 PLAIN = {
     "by_mapping": "service in ('writer', 'q') and status = 20",
     "by_null": "(status is null or status = 0) and note = 'it\\'s'",
@@ -54,7 +89,7 @@ PLAIN = {
 
 @pytest.fixture(scope="module")
 def shop(make_project: Callable[[str, dict[str, str]], Project]) -> Project:
-    return make_project("pruning_shop", FILES)
+    return make_project("pruning_shop", FILES | COUNTS)
 
 
 def test_models(shop: Project) -> None:
@@ -89,6 +124,36 @@ def test_models(shop: Project) -> None:
     assert " in (" not in plain
 
 
+def test_counts(shop: Project) -> None:
+    """The rows of the plain query, wherever it stands, and mostly from the log."""
+    models = ["counted", "counted_where", "counted_view", "counted_hooked", "counted_live"]
+    shop.dbt("build", "-s", "edits", "kept", *models)
+    table = f"{shop.schema}.edits"
+    rows = shop.session.table(table).count()
+    where = {"counted_where": "where note = 'it\\'s'"}
+    for model in models[:-1]:
+        keys = "grouped" if model in where else "grouped, note"
+        ends = "" if model in where else ", min(n), max(n)"
+        plain = f"select {keys}, count(*){ends} from {table} {where.get(model, '')} group by {keys}"
+        found = shop.session.table(f"{shop.schema}.{model}").collect()
+        assert sorted(map(tuple, found)) == sorted(map(tuple, shop.session.sql(plain).collect()))
+        assert len(found) > 0
+        from_log = "the log tells all of" in shop.run_sql(model)
+        assert from_log is (model in ("counted", "counted_where")), model
+    assert shop.session.table(f"{shop.schema}.counted").columns == [
+        "GROUPED", "note", "row_count", "min_n", "max_n"
+    ]  # fmt: skip
+    assert shop.sql(f"select * from {shop.schema}.counted_live").values.tolist() == [["x", 3]]
+    shown = shop.dbt("show", "--inline", f"select sum(row_count) as n from {COUNTED}")
+    assert "the log tells all of" in shown.result.results[0].node.compiled_code
+    assert shown.result.results[0].agate_table.rows[0][0] == rows
+    shop.dbt("compile", "-s", "counted", "--target", "stock")
+    compiled = shop.root / f"target/compiled/{shop.schema}/models/counted.sql"
+    assert "count(*) as row_count, min(`n`)" in compiled.read_text()
+    shop.dbt("run", "--empty", "-s", "counted")
+    assert shop.session.table(f"{shop.schema}.counted").count() == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -108,3 +173,16 @@ def test_mistakes(shop: Project, arguments: str, message: str) -> None:
     shop.remove("models/bad.sql")
     assert not result.success
     assert message in str(result.exception) + "\n".join(shop.lines)
+
+
+def test_mistakes_of_counts(shop: Project) -> None:
+    for arguments, message in {
+        "[]": "by names no column; accepted: one column or several",
+        "'n', wher=1": "unknown argument wher; accepted: relation, by, where, min_max",
+        "['min_n'], min_max='n'": "have one name: min_n, row_count, min_n, max_n; accepted",
+        "'n', 3": "where is 3; accepted: SQL, or values by column",
+    }.items():
+        shop.write({"models/bad.sql": "{{ alluvium.count_by(ref('edits'), " + arguments + ") }}"})
+        result = shop.try_dbt("compile", "-s", "bad")
+        shop.remove("models/bad.sql")
+        assert message in str(result.exception) + "\n".join(shop.lines)

@@ -26,6 +26,7 @@ REPLACED = {
     "compact",
     "condition_mistakes",
     "copy_progress",
+    "count_by",
     "diff",
     "discard",
     "explain_merge",

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from alluvium.names import among
 
-_FILTER = "where not coalesce(`_deleted`, false)"
+FILTER = "where not coalesce(`_deleted`, false)"
 _PART = r"(?:`(?:[^`]|``)+`|[^\s`.(),;]+)"
-_LIVE = rf"\(select \* from (?P<name>{_PART}(?:\.{_PART})*) {re.escape(_FILTER)}\)"
+_LIVE = rf"\(select \* from (?P<name>{_PART}(?:\.{_PART})*) {re.escape(FILTER)}\)"
 _PARTS = re.compile(r"`((?:[^`]|``)+)`|([^\s`.]+)")
 _COMMENT = r"--[^\n]*(?:\n|$)|/\*.*?\*/"
 _TEXT = r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -87,7 +87,7 @@ def subquery(relation: str) -> str:
 
     relation: its name, with what says the version, if it is not to be the newest.
     """
-    return f"(select * from {relation} {_FILTER})"
+    return f"(select * from {relation} {FILTER})"
 
 
 def marks(session: SparkSession) -> Callable[[str], bool]:
@@ -110,7 +110,7 @@ def as_names(sql: str, has_column: Callable[[str], bool] = lambda relation: True
 
     has_column: `marks`.
     """
-    if _FILTER not in sql:
+    if FILTER not in sql:
         return sql
     found, place = [], 0
     for token in _TOKEN.finditer(sql):

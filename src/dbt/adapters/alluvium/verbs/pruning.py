@@ -6,23 +6,70 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
+from pyspark.errors import AnalysisException
 
 from alluvium.pruning import explain_read, values_of
+from alluvium.pruning.counts import count_by
+from dbt.adapters.alluvium import catalog, live
 from dbt.adapters.alluvium.handle import mistakes
+from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
 class Pruning(SessionAdapter):
     @available.parse_list
-    def values_of(self, join: BaseRelation, columns: Sequence[str]) -> list[str]:
+    def values_of(
+        self, relation: BaseRelation | str, join: BaseRelation, columns: Sequence[str]
+    ) -> list[str]:
         """Conditions on columns of rows that have a partner in a relation, as SQL.
 
-        None where the relation is not a table: a query, as in unit tests, has its rows elsewhere.
+        None where one of both is not a table: a query, as in unit tests, has its rows elsewhere.
         """
         if not self.get_columns_in_relation(join):
             return []
         with mistakes("alluvium.prune"):
-            return values_of(self._handle.session, join.render(), columns)
+            try:
+                rows = self._handle.unread(str(relation)).schema
+            except AnalysisException:
+                return []
+            return values_of(self._handle.session, rows, join.render(), columns)
+
+    @available.parse_none
+    def count_by(
+        self,
+        relation: AlluviumRelation,
+        by: Sequence[str],
+        where: str | None,
+        min_max: Sequence[str],
+    ) -> str | None:
+        """Rows by columns, from the log and from the files of which it does not tell, as SQL.
+
+        The query has them in a view of the node's session: `alluvium.pruning.counts`. None where
+        the plain query is as good, or the relation is not the whole of a Delta table.
+        """
+        table = relation.stored.render()
+        if relation.limit is not None or relation.event_time_filter is not None:
+            return None
+        # What a node reads at a version that was settled before is noted by the table's name.
+        if not relation.schema or table in self._handle.versions:
+            return None
+        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
+        with mistakes("alluvium.count_by"):
+            session = self._handle.session
+            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            if found is None or found.is_view or found.provider != "delta":
+                return None
+            parts = [where] if where else []
+            if relation.live_only and live.marks(session)(table):
+                parts.append(live.FILTER.removeprefix("where "))
+            counts = count_by(session, table, by, " and ".join(parts) or None, min_max)
+        if counts is None:
+            return None
+        files = f"of {counts.files} files the log tells all of {counts.told}"
+        return (
+            f"(/* version {counts.version}: {files}, {counts.read} are read */"
+            f" select * from {counts.view})"
+        )
 
     @available.parse_list
     def explain_read(self, unique_id: str, where: Mapping[str, Any] | str | None) -> list[str]:
