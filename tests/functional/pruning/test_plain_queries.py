@@ -12,6 +12,9 @@ from support.tagged import files_read, rows_and_files, tag
 from alluvium.delta import log
 from alluvium.pruning.reading import SETTING
 from alluvium.publish.publish import publish
+from alluvium.versions import branches, points, refs
+from alluvium.versions.points import Point
+from alluvium.versions.restore import Subject, restore
 
 pytestmark = pytest.mark.spark
 
@@ -184,3 +187,34 @@ def test_a_published_table(events: SparkSession) -> None:
     publish(events, T, "pruned.shown_events", None, {}, {})
     check(events, "select * from pruned.shown_events where service = 'metadata'", 0)
     check(events, "select * from pruned.shown_events where service = 'compactor'", 4)
+
+
+def test_branches_tags_and_restores(events: SparkSession) -> None:
+    """What shows the files of another table, or those of an earlier version of its own."""
+    source = Point(T, log.version(events, T))
+    branch = branches.Branch("fix", "pruned")
+    branches.make_schema(events, branch, branch.schema)
+    assert branches.make_table(events, branch, source, (branch.schema, "events"))
+    table = f"`{branch.schema}`.events"
+    check(events, f"select * from {table} where service = 'metadata'", 0)
+    check(events, f"select * from {table} where service = 'writer'", 4)
+    # A vector and a new file, which has no tag, on the branch alone.
+    events.sql(f"delete from {table} where id % 10 = 3")
+    events.sql(f"insert into {table} values (500, 'metadata', 1, 'y')")
+    check(events, f"select * from {table} where service = 'metadata'", 1)
+    check(events, f"select * from {table} where service = 'compactor' and id >= 60", 2)
+    check(events, f"select * from {T} where service = 'metadata'", 0)
+    # What `alluvium.at` writes for a tag.
+    refs.tag(events, source, "accepted")
+    tagged = points.resolve(events, points.Table(T, "events"), tag="accepted").table
+    assert tagged != T
+    check(events, f"select * from {tagged} where service = 'metadata'", 0)
+    check(events, f"select * from {tagged} where service = 'compactor'", 4)
+    # An update takes the tags of its files away; a restore brings the files back, and their tags.
+    then = log.version(events, table)
+    events.sql(f"update {table} set service = 'metadata' where id = 31")
+    check(events, f"select * from {table} where service = 'metadata'", 2)
+    restore(events, Subject(table, "events", "events"), [], version=then, including=["write"])
+    check(events, f"select * from {table} where service = 'metadata'", 1)
+    check(events, f"select * from {table} where service = 'writer'", 4)
+    branches.discard(events, branch, [], dry_run=False)

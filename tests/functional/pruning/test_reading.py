@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from pyspark.sql import SparkSession
 from support.tagged import files_read, tag
 
 import alluvium
+from alluvium.pruning import values_of
 
 pytestmark = pytest.mark.spark
 T = "read_by.events"
@@ -69,3 +71,32 @@ def test_what_is_said(events: SparkSession) -> None:
     other = alluvium.explain_read(events, T, "upper(service) = 'M'")
     assert "automata say nothing of such a condition" in other
     assert "there is no condition" in alluvium.explain_read(events, T, None)
+
+
+KINDS = {
+    "text": "'1', '01', '1.0', ' 2', 'a'",
+    "number as text": "'1', '01', ' 2'",
+    "bigint": "1L, 2L, 9007199254740993L",
+    "decimal": "1.0, 2.5",
+    "date": "date'2026-01-01'",
+}
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_values_of_another_type(events: SparkSession, ansi: str) -> None:
+    """An equality of columns may compare otherwise than a list of values does."""
+    session = events.newSession()
+    session.conf.set("spark.sql.ansi.enabled", ansi)
+    pruned = []
+    for ours, theirs in product(KINDS, KINDS):
+        rows, wanted = (f"(select explode(array({KINDS[one]})) as c)" for one in (ours, theirs))
+        found = values_of(session, session.sql(f"select * from {rows}").schema, wanted, ["c"])
+        if not found:
+            continue
+        pruned.append((ours, theirs))
+        partners = f"{rows} as r left semi join {wanted} as w on r.c = w.c"
+        # All that have a partner fulfil the condition.
+        missed = session.sql(f"select * from {partners} where not coalesce({found[0]}, false)")
+        assert missed.collect() == [], (ours, theirs, found)
+    texts, numbers = list(KINDS)[:2], list(KINDS)[2:4]
+    assert pruned == [*product(texts, texts), *product(numbers, numbers), ("date", "date")]
