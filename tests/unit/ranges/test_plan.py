@@ -3,6 +3,8 @@
 import datetime
 import itertools
 import math
+import sys
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -134,6 +136,38 @@ def test_kmeans_follows_the_rows_not_the_distinct_values() -> None:
     values = [*range(10), *(v for v in (1000, 1040) for _ in range(10_000))]
     found = intervals(plan(pa.array(values, pa.int64()), "kmeans", 3))
     assert [(lo, hi) for lo, hi, _ in found] == [(0, 9), (1000, 1000), (1040, 1040)]
+
+
+def test_kmeans_tells_nothing_of_cores_that_nobody_can_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from joblib.externals.loky.backend import context
+    from sklearn.cluster import KMeans
+    from sklearn.utils import _openmp_helpers
+
+    fit, consoles = KMeans.fit, []
+
+    def count() -> int:
+        raise OSError("no lscpu")
+
+    def watched(self: Any, *args: Any, **given: Any) -> Any:
+        consoles.append(sys.stderr)
+        return fit(self, *args, **given)
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(_openmp_helpers, "_CPU_COUNTS", {})
+    monkeypatch.setattr(context, "physical_cores_cache", None)
+    monkeypatch.setattr(context, "_cpu_count_user", lambda cores: cores)
+    monkeypatch.setattr(context, f"_count_physical_cores_{sys.platform}", count)
+    monkeypatch.setattr(KMeans, "fit", watched)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        plan(pa.array([1, 2, 9]), "kmeans", 2)
+    assert context.physical_cores_cache == "not found"
+    assert not told
+    assert capsys.readouterr() == ("", "")
+    # Nor is the console of other threads taken away meanwhile.
+    assert consoles == [sys.stderr]
 
 
 def test_kmeans_is_deterministic() -> None:

@@ -7,10 +7,10 @@ are exact whatever sample the fit saw; and as these are values, not features, no
 computed back (denormalised) and no rounding can narrow a range.
 """
 
-import io
+import threading
 import warnings
 from collections.abc import Callable
-from contextlib import redirect_stderr
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from alluvium.plan.ranges.points import Points, positions
 
 SEED = 0
+_one_fit = threading.Lock()
 # From features, their weights and the number of clusters to the centres.
 Fit = Callable[[npt.NDArray[np.float64], npt.NDArray[np.int64], int], npt.NDArray[np.float64]]
 
@@ -50,12 +51,18 @@ def fit_sklearn(
     features: npt.NDArray[np.float64], weights: npt.NDArray[np.int64], k: int
 ) -> npt.NDArray[np.float64]:
     """The centres of at most `k` clusters, by scikit-learn."""
+    from joblib import cpu_count
     from sklearn.cluster import KMeans  # takes a second to import
     from sklearn.exceptions import ConvergenceWarning
 
     model = KMeans(n_clusters=k, n_init=4, random_state=SEED)
-    # joblib prints a stack where it cannot count the cores: nobody is to read that for a merge.
-    with redirect_stderr(io.StringIO()), warnings.catch_warnings():
+    # Filters are of the whole process: the fit of another thread would put back the wrong ones.
+    with _one_fit, warnings.catch_warnings():
+        # Where joblib cannot count the cores it warns and prints a stack, once. As an error the
+        # warning comes alone, and nobody is told.
+        warnings.filterwarnings("error", "Could not find the number of physical cores")
+        with suppress(UserWarning):
+            cpu_count(only_physical_cores=True)
         # Features that differ by a rounding error may end in fewer clusters, which is fine.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(features.reshape(-1, 1), sample_weight=weights.astype(np.float64))
