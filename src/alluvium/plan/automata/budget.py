@@ -17,8 +17,8 @@ MOST_BYTES = 1024
 AVERAGE_BYTES = 256
 # Bytes of all indexes for each byte that a checkpoint has of the files without them.
 LOG_SHARE = 0.25
-# Values of a column in a file up to which its index may have all of these bytes, so that it is
-# exact as a rule. One of more values is trimmed, and has no more than the average.
+# Up to so many values of a column in a file its index may have all of these bytes. So it is exact
+# as a rule. One of more values is trimmed, and has no more than the average.
 FEW_VALUES = 50
 # Indexes of more values that each column gets before they are judged, and the share of absent
 # values that they may accept then.

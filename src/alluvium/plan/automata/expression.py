@@ -1,13 +1,13 @@
 """From an automaton to a regular expression, for Java's engine and Python's alike.
 
-Mechanically: where all ways from a state meet again in one other state (its post-dominator), what
-lies between is written as a group and what follows once. Without such a state they meet in the end.
+All ways from a state may meet again in one other state (its post-dominator). Then what lies between
+is written as a group, and what follows is written once. Without such a state they meet in the end.
 
-Why no text makes either engine backtrack for long: alternatives begin with different characters,
-only sets of characters are repeated (never a group), and what follows a repeat begins outside of
-its set. So at each character at most one alternative goes on. When a match fails, an engine gives
-back what repeats took, one character at a time, and sees at once that nothing else fits there. The
-steps are at most the length of the text times the alternatives of one group.
+No text makes either engine backtrack for long. Alternatives begin with different characters. Only
+sets of characters are repeated, never a group. What follows a repeat begins outside of its set. So
+at each character at most one alternative goes on. When a match fails, an engine gives back what
+repeats took, one character at a time, and sees at once that nothing else fits there. The steps are
+at most the length of the text times the alternatives of one group.
 """
 
 from collections.abc import Sequence

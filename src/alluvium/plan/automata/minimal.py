@@ -2,8 +2,8 @@
 
 J. Daciuk, S. Mihov, B. Watson, R. Watson: Incremental Construction of Minimal Acyclic Finite-State
 Automata, Computational Linguistics 26(1), 2000; the algorithm for sorted words. Of all words that
-share a prefix the last one comes before any other word. So once the next word leaves a state
-behind, nothing can be added to it, and it is looked up in the register of finished states.
+share a prefix the last one comes before any other word. Once the next word leaves a state behind,
+nothing can be added to it. Then it is looked up in the register of finished states.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Reading an index's expression again: the part of both engines' language that `expression` writes.
 
-For what a regular expression alone cannot say in Python: whether a word with a given prefix is
-among those accepted, and which words they are. Anything else in a text is refused, so that a
-damaged one is noticed.
+A regular expression alone cannot say in Python which words are accepted, and whether a word with a
+given prefix is among them. This can. Anything else in a text is refused, so that a damaged one is
+noticed.
 """
 
 import itertools
@@ -217,5 +217,5 @@ class _Reader:
 
     def expect(self, sign: str) -> None:
         if self.peek() != sign:
-            raise UnreadError(f"{self.text!r} lacks {sign!r}")
+            raise UnreadError(f"{self.text!r} has no {sign!r} at {self.place}")
         self.place += 1

@@ -1,7 +1,7 @@
 """The structure that all texts of a column share, as an automaton: what a trim enlarges towards.
 
 A text is cut into runs of one kind of character. Texts whose runs are of the same kinds go the same
-way; each run becomes a set of characters and a length, by position where the length is fixed:
+way. Each run becomes a set of characters and a length, by position where the length is fixed:
 `pod-1234-abcde` and its like are `pod-[0-9]{4}-[a-z]{5}`. Neighbouring runs differ in kind, so what
 follows a run never begins with its characters.
 """

@@ -74,8 +74,8 @@ class Register:
     def after(self, state: State, code: int) -> State | None:
         """Where the character leads; None if no word goes on so.
 
-        What is left of a run of varying length becomes one of any length: states that differ only
-        in how much of it is behind them are so the same.
+        What is left of a run of varying length becomes one of any length. So states are the same if
+        they differ only in how much of it is behind them.
         """
         for step in state.steps:
             if has(step.chars, code):

@@ -3,8 +3,8 @@
 All states are merged into the column's structure (`shape`) but those on chosen prefixes, which stay
 as they are. Every word of the column is accepted before and after, so a trim only ever enlarges.
 
-**What it costs, the measure.** A word is drawn at random that has the column's structure, each
-character with the frequency that it has in the column. How likely is it accepted? That is the share
+**What it costs, the measure.** A word with the column's structure is drawn at random. Each
+character has the frequency that it has in the column. How likely is it accepted? That is the share
 of absent values of the same make for which a file is read in vain. Counting accepted words would
 not do: a tail of 40 characters outweighs all else, though no query asks for most. The end of a
 prefix that most such words share is told apart next: it excludes the most for each byte.

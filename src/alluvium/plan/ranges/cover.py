@@ -1,9 +1,9 @@
 """The ranges that leave the fewest bytes of a table to read, and how many are worth their cost.
 
 A fragment can be skipped exactly if it lies within a gap between two neighbouring values of the
-batch, and then within one only. So what each gap saves does not depend on which others are open,
-and the best choice of so many gaps is that of the best ones: an exchange never gains. The ranges of
-any other method are a choice of gaps too, and so never better.
+batch, and then within one only. So what each gap saves does not depend on which others are open.
+The best choice of so many gaps is that of the best ones: an exchange never gains. The ranges of any
+other method are a choice of gaps too, and so never better.
 """
 
 import numpy as np
@@ -27,10 +27,11 @@ def cover_cuts(located: Located, k: int) -> Places:
 
 
 def auto_cuts(located: Located, most: int, cost: CostModel) -> Places | None:
-    """The cuts of the cheapest of all choices of at most `most` ranges; None if it is no range.
+    """The cuts of the cheapest of all choices of at most `most` ranges; None if the cheapest is to
+    use none.
 
-    For each number of ranges the gaps that save most seconds are the best choice, so there is one
-    candidate a number; of equally cheap ones the fewest ranges are taken.
+    For each number of ranges the gaps that save most seconds are the best choice. So there is one
+    candidate a number. Of equally cheap ones the fewest ranges are taken.
     """
     if not located.ranges:
         return None

@@ -19,7 +19,7 @@ def sort_keys(values: pa.Array, width: int = 0) -> npt.NDArray[Any]:
     """Keys of values without NULL, in their order.
 
     Keys of one type are comparable. Those of strings are bytes: two strings compare rightly if at
-    least one of them has `width` bytes at most; longer ones with the same first bytes are equal.
+    least one of them has `width` bytes at most. Longer ones with the same first bytes are equal.
 
     Args:
         values: of a type that ranges support.

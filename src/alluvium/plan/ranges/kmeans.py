@@ -3,8 +3,8 @@ sanitise → features → fit → bucket → min and max per cluster → denorma
 
 `points.make_points` sanitises. `normalise` makes features, `fit` finds the centres, `bucket` gives
 every value its nearest one. Whoever holds all rows takes min and max of every bucket, so the ranges
-are exact whatever sample the fit saw; and as these are values, not features, nothing has to be
-computed back (denormalised) and no rounding can narrow a range.
+are exact whatever sample the fit saw. These are values, not features. So nothing has to be computed
+back (denormalised), and no rounding can narrow a range.
 """
 
 import threading

@@ -29,8 +29,8 @@ def typed_literal(value_text: str, spark_type: str) -> str:
         spark_type: the column's type as `DataType.simpleString()` writes it.
 
     Returns:
-        An expression of that type (a decimal: of its scale and at most its precision) that Spark
-        folds to a constant whatever the session's time zone and parser settings.
+        An expression of that type; a decimal has its scale and at most its precision. Spark folds
+        it to a constant whatever the session's time zone and parser settings.
 
     Raises:
         RangeError: the text is not canonical for the type, or ranges do not support the type.

@@ -14,7 +14,7 @@ from alluvium.plan.ranges.errors import RangeError
 from alluvium.plan.ranges.intervals import Places, Ranges
 from alluvium.plan.ranges.keys import sort_keys
 
-# Bytes of a string that are compared with a bound. Delta writes 33 characters at most; of longer
+# Bytes of a string that are compared with a bound. Delta writes 33 characters at most. Of longer
 # bounds the rest is not looked at, and a file that only it would tell apart is kept.
 _WIDEST = 256
 
@@ -43,8 +43,8 @@ class Located:
     """Fragments by their place among the ranges of a batch.
 
     Attributes:
-        gap: how many ranges lie below the fragment if it meets none, so that it is within the gap
-            before that range; -1 where it meets one, or nothing is known.
+        gap: how many ranges lie below the fragment if it meets none. It is then within the gap
+            before that range. -1 where it meets one, or nothing is known.
         sizes: bytes of each fragment.
         ranges: how many ranges there are.
     """
@@ -77,7 +77,7 @@ class Located:
 def locate(ranges: Ranges, fragments: Fragments, or_null: bool) -> Located:
     """Find the gap between the ranges that each fragment lies in.
 
-    or_null: rows of the table that lack the column are to be read as well.
+    or_null: rows of the table without a value in the column are to be read as well.
 
     Raises RangeError if the column has another type in the table than in the batch.
     """

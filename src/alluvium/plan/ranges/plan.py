@@ -63,15 +63,15 @@ def plan(
     Args:
         values: the column, in any order.
         method: `none`, `min_max` (one range), `gaps` (between the k-1 widest gaps of the distinct
-            values), `kmeans` (scikit-learn on normalised values), `cover` (those of at most `k`
-            ranges that keep the fewest bytes) or `auto` (the cheapest of all choices of at most
-            `max_ranges` ranges, or none).
+            values), `kmeans` (scikit-learn on normalised values), `cover` or `auto`. `cover` takes
+            those of at most `k` ranges that keep the fewest bytes. `auto` takes the cheapest of all
+            choices of at most `max_ranges` ranges, or none.
         k: most ranges to plan, 1 to 256.
         sample_rows: most distinct values that k-means is fitted on; at least `k`.
         fragments: the table's files; `cover` and `auto` need them, for the others they tell what
             the ranges leave of the table.
         max_ranges: most ranges that `auto` plans, 1 to 256.
-        or_null: the merge also reads the table's rows that lack the column.
+        or_null: the merge also reads the table's rows without a value in the column.
         cost: what `auto` prices with.
 
     Raises:
@@ -104,8 +104,8 @@ def cover_runs(
     """Join runs of a batch's values to the best ranges on these files, for `cover` and `auto`.
 
     Args:
-        runs: ranges that hold all values, however fine: those of an earlier plan too, which are
-            thereby priced anew.
+        runs: ranges that hold all values, however fine. Those of an earlier plan may be among them;
+            so they are priced again.
         started: reading of `time.perf_counter` from which planning counts.
         fragments, method, k, max_ranges, or_null, cost: see `plan`.
     """

@@ -49,10 +49,10 @@ def positions(values: pa.Array) -> npt.NDArray[Any]:
 
     Exact for integers, dates, timestamps and decimals: offsets from the first value, uint64 or
     (beyond 64 bits) Python integers. Floats are themselves, with infinities and NaN set at a
-    distance from the finite values that no gap among those exceeds. Strings are numbers: decimal
-    or hexadecimal ones if only such digits differ (ObjectIds and UUIDs, so their distance is the
-    numeric one), else in the alphabet of all bytes that occur. Only the first 36 bytes after the
-    common prefix count, so strings may share a position.
+    distance from the finite values that no gap among those exceeds. Strings are numbers. They are
+    decimal or hexadecimal ones if only such digits differ: so the distance of ObjectIds and UUIDs
+    is the numeric one. Else they are in the alphabet of all bytes that occur. Only the first 36
+    bytes after the common prefix count, so strings may share a position.
     """
     if is_integral(values.type):
         return _offsets(integer_values(values))

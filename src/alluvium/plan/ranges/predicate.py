@@ -1,8 +1,8 @@
 """Which rows of a table a batch may match, told by more than one column.
 
 Rows of a batch need not have every column: a delete may carry the key only. So they are taken in
-groups that have the same columns, and a row of the table is looked at if a group may match it: it
-lies in the ranges of each column that is used for the group.
+groups that have the same columns. A row of the table is looked at if a group may match it. Then it
+lies in the ranges of each column used for the group.
 """
 
 import itertools
@@ -27,7 +27,7 @@ from alluvium.plan.ranges.points import make_points
 
 @dataclass(frozen=True)
 class Term:
-    """Rows whose column lies in one of the ranges or, where `or_null`, that lack it."""
+    """Rows whose column lies in one of the ranges or, where `or_null`, that have no value in it."""
 
     column: str
     ranges: Ranges
@@ -98,8 +98,8 @@ class Group:
     Attributes:
         runs: for each column that they have, ranges that hold their values, however fine.
         keys: columns that match only the same value. Any other column is immutable: rows of the
-            table that lack it match too, and so does every row for rows of the batch without it.
-        lacking: key columns that the rows lack: they match no row that has them.
+            table without it match too. For rows of the batch without it every row does.
+        lacking: key columns that the rows do not have: they match no row that has them.
     """
 
     runs: Mapping[str, Ranges]
@@ -153,8 +153,8 @@ def plan_predicate(
 ) -> Combined:
     """The cheapest predicate found for these rows of a batch.
 
-    For each group every order of its columns is tried: the first column takes the ranges that are
-    worth it on the files that no other group needs anyway, the next one on those still kept. What
+    For each group every order of its columns is tried. The first column takes the ranges that are
+    worth it on the files that no other group needs. The next one does so on those still kept. What
     is found is not always the cheapest predicate of all, but never dearer than none.
 
     Args:
