@@ -38,12 +38,12 @@ class Fragments:
         lo, hi: bounds of the column's values, both inclusive; they may be wider than the values
             are. NULL where the log does not say: such a file may hold anything.
         sizes: bytes of each file.
-        has_null: whether the file may hold rows that lack the column.
+        has_null: whether the file may hold rows without a value in the column.
         has_value: whether it may hold rows that have it.
         version: version of the table that these are the files of; None if nobody needs it.
         rows: of each file, with those that a deletion vector hides; NULL where the log does not
             say. None if nobody needs them.
-        nulls: rows of each file that lack the column, as `rows`; exact only if 0 or all.
+        nulls: rows of each file without a value in the column, as `rows`; exact only if 0 or all.
     """
 
     lo: pa.Array
@@ -98,7 +98,7 @@ class FragmentsByColumn(dict[str, Fragments]):
 
 
 def _bounds(values: pa.ChunkedArray) -> pa.Array:
-    # Spark writes instants in the session's zone, which is no part of their value.
+    # Spark writes instants in the session's zone, which is not a part of their value.
     zoned = pa.types.is_timestamp(values.type) and values.type.tz is not None
     return (values.cast(pa.timestamp("us", tz="UTC")) if zoned else values).combine_chunks()
 

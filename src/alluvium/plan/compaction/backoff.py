@@ -1,7 +1,7 @@
 """How long a table in which nothing is due may be left alone, so that most hooks need no look.
 
-Putting the state of a large table together takes Delta a second; the few files that have landed
-since are in commits that are read in milliseconds. See docs/decisions/0017.
+Putting the state of a large table together takes Delta a second. The few files that have landed
+since are in commits; these are read in milliseconds. See docs/decisions/0017.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def room(bucket: Bucket, layout: Layout) -> int:
 
 
 def _cool(bucket: Bucket, layout: Layout, more: int) -> float:
-    """Seconds since its last arrival after which small fragments, with so many more of them, may
-    be merged for the age of the bucket; see `size_classes.fragments_needed`."""
+    """Seconds since the last arrival. After them small fragments, with so many more of them, may be
+    merged for the age of the bucket; see `size_classes.fragments_needed`."""
     mixed, new, merged = (count + more for count in _alike(bucket, layout))
     if mixed < fewest(layout):
         return math.inf

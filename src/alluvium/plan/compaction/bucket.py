@@ -95,8 +95,8 @@ class Bucket:
         return max(0.0, now - self.since)
 
     def left_for_order(self) -> float:
-        """Bytes of sorted fragments that locality may still rewrite: as far as it has cost neither
-        more bytes than the size classes nor, at what a byte has cost it so far, more CPU time.
+        """Bytes of sorted fragments that locality may still rewrite. It may cost neither more bytes
+        than the size classes nor more CPU time, at what a byte has cost it so far.
 
         Where the time of any merge is not known, bytes alone decide.
         """
@@ -148,7 +148,7 @@ class MergeTask:
 
     def cpu(self, spent: int | None) -> tuple[int | None, int | None]:
         """CPU time by size classes and by locality of the outputs together, in microseconds, where
-        the merge took so much; None for what is not known."""
+        the merge took so much. None is for what is not known."""
         if self.reason == FINAL:
             return self.tier_cpu, self.locality_cpu
         if spent is None or self.tier_cpu is None or self.locality_cpu is None:

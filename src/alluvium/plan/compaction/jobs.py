@@ -11,19 +11,19 @@ from operator import itemgetter
 from alluvium.plan.compaction.bucket import FULL, MergeTask
 from alluvium.plan.layout.settings import MIB, Layout
 
-# Small merges that one job takes at most for each core: all cores have work, and the first merges
-# of a table of thousands of files are committed soon.
+# Small merges that one job takes at most for each core. So all cores have work, and the first
+# merges of a table of thousands of files are committed soon.
 _SMALL_PER_CORE = 16
 # And whatever the number of cores: Spark plans all of a job's merges together, and a job that fails
 # has done nothing.
 _MOST = 256
 # The last file of a merge has at least this share of the rows of its others.
 _EVEN = 0.75
-# The least that a Spark task takes of a merge that is shared, in bytes, and in files that it makes:
-# its last one then is a full one, though how many rows its range has is an estimate.
+# The least that a Spark task takes of a shared merge, in bytes, and in files that it makes. Its
+# last file then is a full one, though the rows of its range are an estimate.
 _SHARE, _FILES = 512 * MIB, 4
-# Cores that there are for each merge that is shared: the shuffle costs 1.5 times as much CPU time,
-# and with two of them nothing is gained.
+# Cores that there are for each shared merge. The shuffle costs 1.5 times as much CPU time, and with
+# two of them nothing is gained.
 _CORES = 4
 
 # The least and the most rows of a file with which a task makes the files it should.

@@ -2,9 +2,9 @@
 
 After Datadog's Husky (blog, 2025) and O'Neil et al., The log-structured merge-tree (1996). Level 0
 holds full fragments as the size classes made them. When they overlap more than all runs do, they
-are merged into a further run, in the lowest level where nothing is in its way; so nothing has to
-make way. Runs that are alike in size are merged, many at a time, as far as the rewriting stays
-within what the size classes have cost.
+are merged into a further run. It lies in the lowest level where nothing is in its way, so nothing
+has to make way. Runs that are alike in size are merged, many at a time, as far as the rewriting
+stays within what the size classes have cost.
 """
 
 from __future__ import annotations
@@ -63,11 +63,10 @@ class LevelPlanner:
     def flush(self) -> None:
         """Level 0 into a run.
 
-        Where each row is merged once, in batches as deep as there are runs by then, batches and
-        runs are about as many as the root of twice the depth that there would be without: as few
-        as can be.
+        Each row is merged once, in batches as deep as there are runs by then. Batches and runs are
+        then about as many as the root of twice the depth without merges. Fewer cannot be.
         """
-        # What no merge can take stays here, and is no reason for one.
+        # What no merge can take stays here, and does not cause one.
         can_be_taken = ~self.heavy | (self.raw & ~self.bucket.stuck)
         entering = np.flatnonzero((self.level == 0) & can_be_taken)
         if self.rows(entering) <= self.bucket.level_0(self.layout):
@@ -96,7 +95,7 @@ class LevelPlanner:
             if end - start == 1 and not is_raw[start]:
                 continue
             stop = clusters.fitting(self.budget, start, end)
-            # A small run is worth no rewriting: what order may cost will be more by and by.
+            # A small run is not worth rewriting: what order may cost grows with time.
             is_much = (
                 stop == end
                 or clusters.rows_and_bytes(start, stop)[0] > least

@@ -16,8 +16,8 @@ def in_key_order(bucket: Bucket, places: Numbers) -> tuple[Numbers, Numbers, Num
     """`places` in the order of their keys, divided into clusters that do not overlap.
 
     Within a cluster every fragment is connected with every other through fragments that overlap. Of
-    those with the same keys small ones are last: what comes late with a bucket's last key is its
-    last fragment, and in front of no full one that would be merged with it.
+    those with the same keys small ones are last. So what comes late with a bucket's last key is its
+    last fragment. No full one is behind it that would be merged with it.
 
     Returns:
         The places; where in them each cluster starts; and for each place where in the order of keys

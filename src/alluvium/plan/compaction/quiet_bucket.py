@@ -18,18 +18,18 @@ from alluvium.plan.compaction.budget import RewriteBudget
 from alluvium.plan.compaction.overlap_clusters import OverlapClusters, sums
 from alluvium.plan.layout.settings import Layout
 
-# Share of deleted rows above which a fragment is written anew without them.
+# Share of deleted rows above which a fragment is written again without them.
 MANY_DELETED = 0.1
 
 
 def quiet_bucket_merges(bucket: Bucket, layout: Layout, budget: RewriteBudget) -> list[MergeTask]:
     """Merges after which no two fragments overlap and none but a last one is small.
 
-    Each row is rewritten once at most; sorted, full fragments that overlap nothing stay as they
-    are, but for one behind what would be a small one without it, where that helps. What is next to
-    one another in the order of the keys, and needs a rewrite or is small, makes one merge. Of one
-    that this run may not rewrite as a whole it does the beginning; its outputs and what is left are
-    merged by later runs, as is what such a small one would take with it.
+    Each row is rewritten once at most. Sorted, full fragments that overlap nothing stay as they
+    are. One behind what would be a small one without it is merged with that where it helps. What is
+    next to one another in the order of the keys, and needs a rewrite or is small, makes one merge.
+    Of one that this run may not rewrite as a whole it does the beginning. Later runs merge its
+    outputs with what is left, and with what such a small one would take with it.
     """
     hollow = bucket.deleted > MANY_DELETED * (bucket.rows + bucket.deleted)
     anew = hollow | (bucket.level == UNSORTED)
@@ -78,8 +78,8 @@ def quiet_bucket_merges(bucket: Bucket, layout: Layout, budget: RewriteBudget) -
 
 
 def _helps(clusters: OverlapClusters, first: int, end: int, layout: Layout) -> bool:
-    """Whether a settled fragment, the last of these, is merged with those before it: they would
-    make a small one, and with it fewer fragments, or full ones for sure.
+    """Whether a settled fragment, the last of these, is merged with those before it. Alone they
+    would make a small one; with it they make fewer fragments, or full ones for sure.
 
     Outputs have nearly as many rows as one another. Where bytes decide, one of them may be small
     again, and a next run would merge it again.

@@ -1,7 +1,7 @@
 """How many rows a row group may have, so that none of its column chunks is too large in memory.
 
-A chunk's size is that of its encoded pages before compression: what a reader that decodes whole
-chunks holds at once, and no less than what Parquet's writer does.
+A chunk's size is that of its encoded pages before compression. A reader that decodes whole chunks
+holds so much at once; Parquet's writer does not hold more.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def alike(limits: Mapping[int, int | None]) -> Iterator[tuple[int | None, list[i
 
 
 def rows_to_try(footers: Iterable[pq.FileMetaData], max_memory: int) -> int | None:
-    """Rows for another try of files of which a column chunk is too large: half of what its row
-    group has, or fewer; None where every chunk has its size, or no more than a row."""
+    """Rows for another try of files with a column chunk that is too large: half of what its row
+    group has, or fewer. None where every chunk has its size, or no more than a row."""
     tries = [
         min(rows // 2, int(_MARGIN * max_memory * rows / size))
         for footer in footers

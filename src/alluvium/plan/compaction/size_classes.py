@@ -1,7 +1,7 @@
 """Lazy size classes: small fragments wait until a few dozen of one size can be merged.
 
 After Datadog's Husky (blog, 2025). Fragments that are merged are alike in size, as in an F-ary
-Huffman tree, whose rewriting is the least; a large one never waits on many small ones, nor is it
+Huffman tree, whose rewriting is the least. A large one never waits on many small ones, and is not
 rewritten with a few of them.
 """
 
@@ -21,10 +21,10 @@ COOLING = 86400.0  # seconds
 def size_class_merges(bucket: Bucket, layout: Layout, now: float) -> Iterator[MergeTask]:
     """Merges of fragments of one size class, smallest first; none that share a fragment.
 
-    While the bucket is hot each takes `fan_in` fragments. New ones and such as have been merged
-    wait for half as many again before they are merged together: mostly enough of one kind come.
-    Fewer are enough the longer nothing has arrived, down to a quarter of them.
-    Afterwards at most `layout.most_small` fragments that are not full remain, and the outputs.
+    While the bucket is hot each takes `fan_in` fragments. New ones and merged ones wait for half as
+    many again before they are merged together: mostly enough of one kind come. Fewer are enough the
+    longer nothing has arrived, down to a quarter of them. Afterwards at most `layout.most_small`
+    fragments that are not full remain, and the outputs.
     """
     needed = fragments_needed(layout.fan_in, bucket, layout, now)
     needed_if_mixed = fragments_needed(layout.fan_in_of_mixed, bucket, layout, now)
@@ -50,8 +50,8 @@ def size_class_merges(bucket: Bucket, layout: Layout, now: float) -> Iterator[Me
 def fragments_needed(hot: int, bucket: Bucket, layout: Layout, now: float) -> int:
     """How many fragments of one class have to be there, where a hot bucket has to have `hot`.
 
-    Measured on 1,000 files, one a day: 1.74 times the least rewriting and 22 fragments at most;
-    6.2 times and 6 fragments if two were enough at last.
+    Measured on 1,000 files, one a day: 1.74 times the least rewriting and 22 fragments at most. It
+    is 6.2 times and 6 fragments if two were enough in the end.
     """
     # A bucket that never becomes quiet cools in a day all the same.
     quiet = min(layout.quiet_time(bucket.lateness()), COOLING)

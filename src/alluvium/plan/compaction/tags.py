@@ -80,7 +80,7 @@ def are_of(tags: pa.ChunkedArray, row_key: str) -> pa.ChunkedArray:
 def read(tags: pa.ChunkedArray) -> pa.Table:
     """The values of `Tag` for each tag's text; all NULL where there is none or it is not ours.
 
-    The CPU times alone may lack: tags have none where it is not known.
+    Only the CPU times may be absent: tags have none where it is not known.
     """
     # A plan may read 100,000 tags, nearly all of them as they were written: those at once.
     written = pc.extract_regex(tags, _WRITTEN)
@@ -130,7 +130,7 @@ def _values(text: str | None) -> dict[str, Any]:
 
 
 def _is_text(value: Any) -> bool:
-    # JSON can name halves of a character, which are no text.
+    # JSON can name halves of a character, which are not text.
     return isinstance(value, str) and (
         value.isascii() or value.encode(errors="ignore").decode() == value
     )
