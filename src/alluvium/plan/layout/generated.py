@@ -10,8 +10,8 @@ from alluvium.names import among, quoted
 from alluvium.plan.layout.settings import ZORDER, Layout
 
 _ODD = re.compile(r"\W", re.ASCII)
-# Of what Delta derives partition filters from (a filter on the timestamp then reads only the
-# buckets it needs): one expression a window, and the type of its value.
+# What Delta derives partition filters from: one expression a window, and the type of its value. A
+# filter on the timestamp then reads only the buckets it needs.
 _EXPRESSIONS = {
     "hour": ("DATE_TRUNC('HOUR', {})", "timestamp"),
     "day": ("CAST({} AS DATE)", "date"),
@@ -69,8 +69,8 @@ def with_time(layout: Layout, partition_by: Sequence[str]) -> Layout:
     """The layout whose row key ends with the timestamp of `bucket_by`, as Husky's do.
 
     Rows that are alike in all else then lie in its order, and a window of time is in few fragments.
-    Not where buckets are made by one of `partition_by`, all of whose rows are alike in it, nor on
-    a Z-curve, where one column more makes all others prune less.
+    Not where buckets are made by one of `partition_by`, all of whose rows are alike in it. Nor on a
+    Z-curve, where one column more makes all others prune less.
     """
     column = generated_column(layout, partition_by)
     if column is None or layout.curve == ZORDER or among(column.source, layout.sort_by):
@@ -94,7 +94,7 @@ def completed_query(
 ) -> str:
     """A query of the rows of the relation `batch` as their table takes them.
 
-    computed: SQL of the columns that they lack, by name.
+    computed: SQL of the columns that they do not have, by name.
     partition_by: names as SQL writes them, with those of generated columns.
     sort_by: what each task's rows are sorted by in each partition; empty for no order.
     """

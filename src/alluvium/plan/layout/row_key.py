@@ -1,7 +1,7 @@
 """Row keys as text whose order is theirs.
 
-Each value becomes bytes that compare as Spark's ORDER BY compares the values (NULL first, NaN last,
--0.0 equal to 0.0, strings by their UTF-8), and the key is their sequence in hexadecimal: what is
+Each value becomes bytes that compare as Spark's ORDER BY compares the values: NULL first, NaN last,
+-0.0 equal to 0.0, strings by their UTF-8. The key is their sequence in hexadecimal. So what is
 written in the log is compared without knowing the types. Method: the tuple layer of FoundationDB.
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-# Bytes of a key that are written. A longer one is cut off, as a lower bound and as an upper one:
-# rounded up, what ends and what begins with one long value would overlap for ever.
+# Bytes of a key that are written. A longer one is cut off, as a lower bound and as an upper one.
+# Rounded up, what ends and what begins with one long value would always overlap.
 LONGEST = 256
 _NULL, _VALUE = b"\x00", b"\x01"
 # As many digits as a decimal has: Python rounds to 28 otherwise.
@@ -75,7 +75,7 @@ def decode(key: str, types: Sequence[pa.DataType]) -> str:
         types: of the key's columns.
 
     Raises:
-        ValueError: this is no key of columns of these types.
+        ValueError: this is not a key of columns of these types.
     """
     rest: bytes | None = bytes.fromhex(key)
     values: list[Any] = []
@@ -91,7 +91,7 @@ def decode(key: str, types: Sequence[pa.DataType]) -> str:
         if rest is None:
             break
     if rest:
-        raise ValueError(f"{key} is no key of {len(types)} columns")
+        raise ValueError(f"{key} is not a key of {len(types)} columns")
     return json.dumps(values, ensure_ascii=False)
 
 

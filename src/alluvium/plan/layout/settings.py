@@ -16,8 +16,8 @@ MIB = 2**20
 _HOUR, _DAY = 3600.0, 86400.0
 LEXICAL, ZORDER = "lexical", "zorder"
 WINDOWS = {"hour": _HOUR, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
-# Full fragments that a budget holds at least: a new one may have 1.5 times the target, and two that
-# do not fit in would never be merged.
+# Full fragments that a budget holds at least. A new one may have 1.5 times the target; two that do
+# not fit in would never be merged.
 _LEAST_FULL = 3
 _DURATION = re.compile(r"([1-9][0-9]{0,5}) (minute|hour|day|week)s?")
 _SECONDS = {"minute": 60.0, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY}
@@ -31,16 +31,16 @@ class Layout:
 
     Attributes:
         sort_by: columns of the row key, in their order.
-        bucket_column, window: what buckets are made by, a partition column or the timestamp that
-            one is computed from, and how much time each of its values stands for, a key of
+        bucket_column, window: the partition column that buckets are made by, or the timestamp that
+            it is computed from. And how much time each of its values stands for, a key of
             `WINDOWS`; both None where the table is not divided by time.
         target_rows, target_bytes: size of a full fragment; whichever is reached first counts.
         fan_in: fragments that one merge of a size class takes, at most and, while the bucket is
             hot, at least.
         tiers: size classes of fragments that are not full. Each spans a factor of `span`; the
             lowest holds all that is smaller still.
-        quiet_after: seconds without an arrival after which a bucket is quiet; None: by the
-            lateness that the bucket has seen, and never where it stands for no time.
+        quiet_after: seconds without an arrival after which a bucket is quiet. None: by the lateness
+            that the bucket has seen, and never where it does not stand for a time.
         growth: how many runs are merged into one, the largest of them less than as many times
             as large as the smallest.
         level_rows: rows that level 0 holds before it is ordered; None for as many as 16 full
@@ -91,7 +91,7 @@ class Layout:
         """The largest fragment of a size class over its smallest.
 
         Measured on 1,000 files with lognormal sizes: a class twice as wide costs up to 1.49 times
-        the least rewriting instead of 1.00; a narrower one only leaves more fragments.
+        the least rewriting, not 1.00. A narrower one only leaves more fragments.
         """
         return max(2.0, self.fan_in / 8)
 
@@ -100,8 +100,8 @@ class Layout:
         """Fragments that have to be there before the `fan_in` smallest are merged, where some are
         new and some have been merged already.
 
-        Measured on 1,000 files of which 2 % are 50 times as large as the others: up to 1.15 times
-        the least rewriting, and 1.27 without that wait.
+        Measured on 1,000 files, 2 % being 50 times as large as others: up to 1.15 times the least
+        rewriting, and 1.27 without that wait.
         """
         return self.fan_in + -(-self.fan_in // 2)
 
@@ -111,9 +111,9 @@ class Layout:
         return self.tiers * (self.fan_in_of_mixed - 1)
 
     def quiet_time(self, lateness: float) -> float:
-        """Seconds without an arrival after which a bucket is quiet, that saw data so late (in
-        seconds): a quarter of its window, and twice the lateness if that is more, but a day at
-        most."""
+        """Seconds without an arrival after which a bucket is quiet that saw data so late (in
+        seconds). They are a quarter of its window, or twice the lateness if that is more, but a day
+        at most."""
         if self.quiet_after is not None:
             return self.quiet_after
         if self.window is None:

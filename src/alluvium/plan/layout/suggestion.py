@@ -1,11 +1,11 @@
 """Which layout the filters of a project's queries ask for.
 
-A lexical order serves filters on its first column: rows of one value lie together, and within
-these those of one value of the next column, as long as all columns before it are equal. So columns
-that are compared for equality come first, those that most statements ask for before others, and
-one that is compared with bounds behind them: it ends what the order can tell. Where no column is
-asked for by enough statements to be the first, a Z-order of a few columns, of which every statement
-filters one, serves each of them a part.
+A lexical order serves filters on its first column, as rows of one value lie together. Within these,
+rows of one value of the next column do, as long as all columns before it are equal. So columns that
+are compared for equality come first, those that most statements ask for before others. One that is
+compared with bounds comes behind them: it ends what the order can tell. Perhaps no column is asked
+for by enough statements to be the first. Then a Z-order of a few columns serves each statement a
+part, if each filters one of them.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def _obstacle(table: Table, column: str) -> str | None:
         return f"rows cannot be sorted by the type {kind}"
     if not among(column, table.bounded):
         return (
-            "Delta keeps no bounds of it (only of numbers, texts, dates and timestamps in the first"
-            " 32 columns, or in those that the table property delta.dataSkippingStatsColumns names)"
+            "Delta keeps no bounds of it. It keeps those of numbers, texts, dates and timestamps: in"
+            " the first 32 columns, or in those of delta.dataSkippingStatsColumns"
         )
     return None
 
