@@ -81,7 +81,7 @@
   {%- if profile.events and alluvium._start_mistake(after, progress) -%}{{ return(alluvium._start_mistake(after, progress)) }}{%- endif -%}
   {%- if profile.null_keys and settings.null_keys == 'insert' and after is not none and after < progress -%}
     {{ return('the staged batch starts after event batch ' ~ after ~ ', but the table holds those up to '
-        ~ progress ~ ', and null_keys: insert would add events without a key once more. Run the model that stages the batch again, together with this one.') }}
+        ~ progress ~ '. With null_keys: insert it would add events without a key once more. Run the model that stages the batch again, together with this one.') }}
   {%- endif -%}
   {{ return(none) }}
 {% endmacro %}

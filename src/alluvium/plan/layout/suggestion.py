@@ -119,8 +119,8 @@ def _obstacle(table: Table, column: str) -> str | None:
         return f"rows cannot be sorted by the type {kind}"
     if not among(column, table.bounded):
         return (
-            "Delta keeps no bounds of it. It keeps those of numbers, texts, dates and timestamps: in"
-            " the first 32 columns, or in those of delta.dataSkippingStatsColumns"
+            "Delta keeps no bounds of it. It keeps those of numbers, texts, dates and timestamps:"
+            " in the first 32 columns, or in those of delta.dataSkippingStatsColumns"
         )
     return None
 

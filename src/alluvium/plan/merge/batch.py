@@ -47,8 +47,8 @@ def batch_mistake(settings: MergeSettings, profile: BatchProfile, progress: int)
     if inserts and profile.after is not None and profile.after < progress:
         return (
             f"the staged batch starts after event batch {profile.after}, but the table holds those"
-            f" up to {progress}, and null_keys: insert would add events without a key once more."
-            f" {_TOGETHER}"
+            f" up to {progress}. With null_keys: insert it would add events without a key once"
+            f" more. {_TOGETHER}"
         )
     return None
 

@@ -91,5 +91,5 @@ class Outline:
 
     @property
     def adds_deleted(self) -> bool:
-        """Whether the table lacks the column of its tombstones."""
+        """Whether the table does not have the column of its tombstones."""
         return self.settings.soft and "_deleted" not in self.types

@@ -119,8 +119,9 @@ def published(source: Mapping[str, str], own: Mapping[str, str]) -> dict[str, st
 
 
 def restored(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """The properties of a table that goes back to an earlier version: those of then, but for what
-    says how it is written or kept, and for the ids of columns, which are never given twice."""
+    """The properties of a table that goes back to an earlier version. They are those of then, but
+    for what says how it is written or kept. The ids of columns stay too: they are never given
+    twice."""
     found = {name: value for name, value in then.items() if name not in OWN}
     found |= {name: value for name, value in now.items() if name in OWN}
     ids = [int(one[_LARGEST]) for one in (then, now) if _LARGEST in one]

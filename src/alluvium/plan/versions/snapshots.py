@@ -97,10 +97,10 @@ def follow(
 ) -> tuple[pa.Table, pa.Table]:
     """What commits did to blocks, columns as CHANGES; and the totals of their snapshots.
 
-    Columns of the totals are those of `Totals`, with `version`; with `blocks_added`,
-    `blocks_removed`, `bytes_added`, `bytes_removed`; with `rows_added` and `rows_removed`, NULL
-    where the log does not say, and 0 for a commit that only moved rows. Where a commit wrote a file
-    again, all rows of the old file go and all of the new one come.
+    Columns of the totals are those of `Totals`, `version`, and what was added and removed of
+    blocks, bytes and rows: `blocks_added`, `blocks_removed` and so on. Rows are NULL where the log
+    does not say, and 0 for a commit that only moved rows. Where a commit wrote a file again, all
+    rows of the old file go and all of the new one come.
 
     Args:
         before: the table before the first of them.

@@ -78,7 +78,7 @@ def steps(
 
     Args:
         moves: compactions that lie between, in their order. Some count as one where they read files
-            of `before` as they are there, and `after` has what they wrote as it was written: then
+            of `before` as they are there, and `after` has what they wrote as it was written. Then
             they changed no row, whatever else happened.
         undone: compactions that lead the other way, in their order.
     """

@@ -13,9 +13,9 @@ APPLIED, SAME, CONFLICT = "applied", "same", "conflict"
 def verdicts(ours: str, theirs: str) -> str:
     """A query that says what becomes of each row that changed on the branch.
 
-    Both are relations of what changed since the branch began, a row for each key: `key`; `change`,
-    one of `added`, `removed` and `changed`; `after`, the row as it is now; `now`, that row as two
-    of them can be compared, NULL where it is gone.
+    Both are relations of what changed since the branch began, a row for each key. Columns are `key`
+    and `change`: `added`, `removed` or `changed`. `after` is the row as it is now. `now` is that
+    row as two of them can be compared, NULL where it is gone.
 
     - What changed on the branch alone is applied.
     - What both did alike is done already.
@@ -55,7 +55,7 @@ def on_key(key: Sequence[str]) -> str:
 def unexpected(applied: str, table: str, key: Sequence[str]) -> str:
     """A query of the keys that a table has otherwise than the merge of a branch takes for granted.
 
-    What the branch added the table must not have, and all else once: of a key that is there twice
+    What the branch added the table must not have, and all else once. Of a key that is there twice
     nobody knows which row is meant.
 
     Args:

@@ -101,8 +101,8 @@ def undone(commits: Sequence[Done], then: int, notes: Mapping[str, str]) -> list
 def before_batch(commits: Iterable[Done], model: str, batch: int) -> int | None:
     """The newest version without events of a batch or a later one; None where there are none.
 
-    Events that a clone or an adopted table has of its source, as progress alone, are not counted:
-    who asks looks at the progress of the version that is found.
+    Events that a clone or an adopted table has of its source, as progress alone, are not counted.
+    Who asks looks at the progress of the version found.
 
     commits: newest first, as far back as the log tells them. They are taken until it is known.
     """
