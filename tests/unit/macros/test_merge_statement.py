@@ -6,33 +6,90 @@ import re
 from typing import Any
 
 import pytest
+from unit.macros.rendered import Node
 
 COLUMNS = ["id", "carrier", "op", "lsn", "ts_ms", "at", "v"]
 CDC = {"order_by": ["lsn", "ts_ms"], "delete_when": "op = 'd'"}
-CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "plain": ({}, {"unique_key": "id"}),
-    "ordered": ({"order_by": "lsn"}, {"unique_key": ["id", "carrier"]}),
-    "soft_delete": (CDC | {"ranges": {"column": "at"}}, {"unique_key": ["id", "carrier"]}),
-    "hard_delete": (CDC | {"delete": "hard"}, {"unique_key": "id"}),
-    "ignore": ({"on_match": "ignore", "order_by": "lsn"}, {"unique_key": "id"}),
-}
+CDC_WITH_RANGES = CDC | {"ranges": {"column": "at"}}
+S, D = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_DEST"
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_statement(macros: Any, node: Any, golden: Any, name: str) -> None:
-    meta, config = CASES[name]
-    settings = macros.merge_settings(node(meta, **config))
-    prune = "(DBT_INTERNAL_DEST.`at` is null)" if settings["ranges"] else None
-    sql = macros.merge_statement(
-        "s.items", "items__dbt_tmp", settings, COLUMNS, COLUMNS, prune, ["(1 = 1)"], True
+def statement(
+    macros: Any, meta: dict[str, Any], source: str = "items__dbt_tmp", updates: Any = COLUMNS,
+    dedup: bool = True, null_keys: str | None = None,
+) -> str:  # fmt: skip
+    """Of a table whose key has two columns where its events may delete, and else one."""
+    key = ["id", "carrier"] if "delete_when" in meta else "id"
+    settings = macros.merge_settings(Node(meta, unique_key=key))
+    prune = f"({D}.`at` is null)" if settings["ranges"] else None
+    sql: str = macros.merge_statement(
+        "s.items", source, settings, COLUMNS, updates, prune, ["(1 = 1)"], dedup, null_keys
     )
-    golden(f"merge_{name}", sql)
+    return sql.strip()
 
 
-def test_update_columns_and_no_dedup(macros: Any, node: Any, golden: Any) -> None:
-    settings = macros.merge_settings(node(CDC, unique_key="id"))
-    sql = macros.merge_statement("s.items", "src", settings, COLUMNS, ["v"], None, [], False)
-    golden("merge_update_columns", sql)
+def changed(sql: str, *changes: tuple[str, str]) -> str:
+    """A statement with texts in other places, each of which it has once."""
+    for old, new in changes:
+        assert sql.count(old) == 1, old
+        sql = sql.replace(old, new)
+    return sql
+
+
+def within(sql: str, start: str, end: str) -> str:
+    """A clause: from where it starts to before where the next one does."""
+    first = sql.index(start)
+    return sql[first : sql.index(end, first)]
+
+
+@pytest.mark.parametrize(("name", "meta"), [("plain", {}), ("soft_delete", CDC_WITH_RANGES)])
+def test_statement(macros: Any, golden: Any, name: str, meta: dict[str, Any]) -> None:
+    golden(f"merge_{name}", statement(macros, meta))
+
+
+# The others differ from these two in a clause, which is all that follows.
+
+
+def test_an_order(macros: Any) -> None:
+    newer = f"coalesce({S}.`lsn` > {D}.`lsn`, {S}.`lsn` is not null)"
+    assert statement(macros, {"order_by": "lsn"}) == changed(
+        statement(macros, {}),
+        ("order by to_json", "order by `lsn` desc nulls last, to_json"),
+        ("when matched then", f"when matched and {newer} then"),
+    )
+
+
+def test_no_update(macros: Any) -> None:
+    plain = statement(macros, {})
+    assert statement(macros, {"on_match": "ignore", "order_by": "lsn"}) == changed(
+        plain,
+        ("order by to_json", "order by `lsn` asc nulls first, to_json"),
+        (within(plain, "when matched", "when not matched"), ""),
+    )
+
+
+def test_hard_deletes(macros: Any) -> None:
+    soft = statement(macros, CDC_WITH_RANGES)
+    tombstone = within(soft, " then update set\n    DBT_INTERNAL_DEST.`_deleted` = true", "\nwhen")
+    assert statement(macros, CDC_WITH_RANGES | {"delete": "hard"}) == changed(
+        soft,
+        (tombstone, " then delete"),
+        (f",\n    {D}.`_deleted` = false", ""),
+        ("when not matched then", f"when not matched and not {S}.`__alluvium_delete` then"),
+        ("`v`,\n    `_deleted`", "`v`"),
+        (f",\n    {S}.`__alluvium_delete`\n", "\n"),
+    )
+
+
+def test_update_columns_and_no_dedup(macros: Any) -> None:
+    every = statement(macros, CDC_WITH_RANGES)
+    revived = f"if(coalesce({D}.`_deleted`, false), {S}.`op`, {D}.`op`)"
+    assert statement(macros, CDC_WITH_RANGES, "src", ["v"], dedup=False) == changed(
+        every,
+        (within(every, "from (", "\n) as DBT"), "from src"),
+        # What orders events is set all the same, and what never changes as before.
+        (f"{D}.`op` = {S}.`op`", f"{D}.`op` = {revived}"),
+    )
 
 
 @pytest.mark.parametrize("delete", ["soft", "hard"])
@@ -51,15 +108,23 @@ def test_a_batch_without_deletes_has_no_clause_for_them(
     assert re.sub(clause, "", with_, flags=re.DOTALL) == without
 
 
-def test_events_without_a_key(macros: Any, node: Any, golden: Any) -> None:
-    settings = macros.merge_settings(
-        node({"order_by": "lsn", "null_keys": "insert"}, unique_key=["id", "carrier"])
+def test_events_without_a_key(macros: Any) -> None:
+    key = ["id", "carrier"]
+    whole, without = (macros.events_by_key("src", key, whole=one) for one in (True, False))
+    every = statement(macros, CDC_WITH_RANGES, "src")
+    newest = within(every, "(\n        select * except", "\n) as DBT")
+    are_whole = "(`id` is not null and `carrier` is not null)"
+    of_whole = newest.replace("from src", f"from (select * from src where {are_whole})")
+    others = f"(select * from src where not {are_whole})"
+    meta = CDC_WITH_RANGES | {"null_keys": "insert"}
+    assert statement(macros, meta, whole, null_keys=without) == changed(
+        every,
+        (
+            newest,
+            f"(\n        select * from {of_whole}\n        union all\n"
+            f"        select * from {others}\n    )",
+        ),
     )
-    whole, without = (
-        macros.events_by_key("src", settings["unique_key"], whole=whole) for whole in (True, False)
-    )
-    sql = macros.merge_statement("t", whole, settings, COLUMNS, ["v"], None, [], True, without)
-    golden("merge_null_keys_insert", sql)
 
 
 def test_null_keys_that_match(macros: Any, node: Any) -> None:
