@@ -7,10 +7,30 @@
   {%- endif -%}
   {#- A key that is null has its default. -#}
   {%- set given = {} -%}
-  {%- for key, value in block.items() if value is not none -%}{%- do given.update({key: value}) -%}{%- endfor -%}
+  {%- for key, value in block.items() if value is not none and key not in alluvium._former_layout_keys() -%}
+    {%- do given.update({key: value}) -%}
+  {%- endfor -%}
   {%- do alluvium._walk_schema(where, given, alluvium._settings_schema().model.alluvium_layout, mistakes) -%}
   {%- if 'retain' in given and 'bucket_by' not in given -%}
     {%- do mistakes.append(where ~ '.retain: whole buckets are dropped, and without bucket_by there is one; accepted: with bucket_by') -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- Keys that were settings once: they change nothing, and are no mistake yet. -#}
+{% macro _former_layout_keys() %}
+  {{ return(['tiers', 'levels']) }}
+{% endmacro %}
+
+
+{% macro _warn_of_former_layout_keys(node, block) %}
+  {%- set found = [] -%}
+  {%- if block is mapping -%}
+    {%- for key in alluvium._former_layout_keys() if key in block -%}{%- do found.append(key) -%}{%- endfor -%}
+  {%- endif -%}
+  {%- if found -%}
+    {%- do exceptions.warn(node.name ~ ': meta.alluvium_layout has keys that change nothing any more: ' ~ found | join(', ')
+        ~ '. The next release will refuse them.') -%}
   {%- endif -%}
 {% endmacro %}
 

@@ -185,12 +185,15 @@ def test_what_has_no_layout_is_refused(project: Any, args: str, said: str) -> No
 
 def test_every_mistake_is_listed_before_anything_runs(project: Any) -> None:
     items = (project.root / "models/items.sql").read_text()
-    wrong = items.replace("'fan_in': 4", "'fan_in': 1, 'levels': {'grow': 3}")
+    wrong = items.replace("'fan_in': 4", "'fan_in': 1, 'tiers': 2, 'bucket_by': {'colum': 'at'}")
     project.write({"models/items.sql": wrong})
     assert not project.try_dbt("run").success
     project.write({"models/items.sql": items})
     assert project.said("items: meta.alluvium_layout.fan_in: 1; accepted: a whole number from 2")
-    assert project.said("items: meta.alluvium_layout.levels.grow: unknown key; accepted: growth")
+    assert project.said("items: meta.alluvium_layout.bucket_by.colum: unknown key; accepted: col")
+    # Keys that change nothing are no mistake: a warning, once.
+    [line] = project.said("items: meta.alluvium_layout has keys that change nothing")
+    assert "any more: tiers. The next release will refuse them." in line
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alluvium.plan.layout.errors import LayoutError
-from alluvium.plan.layout.settings import Layout, parse_layout
+from alluvium.plan.layout.settings import FORMER, Layout, parse_layout
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -53,9 +53,7 @@ def test_full() -> None:
         "target_rows": 10,
         "target_bytes": "1 KiB",
         "fan_in": 2,
-        "tiers": 1,
         "quiet_after": "6 hours",
-        "levels": {"growth": 2, "rows": 1},
         "budget": "3KiB",
         "max_memory": "1 MiB",
         "curve": "zorder",
@@ -69,10 +67,7 @@ def test_full() -> None:
         target_rows=10,
         target_bytes=1024,
         fan_in=2,
-        tiers=1,
         quiet_after=21600.0,
-        growth=2,
-        level_rows=1,
         budget=3072,
         max_memory=1048576,
         curve="zorder",
@@ -86,9 +81,18 @@ def test_an_index_may_be_turned_off() -> None:
 
 
 def test_what_is_null_is_as_if_it_were_not_there() -> None:
-    nulls = ("bucket_by", "target_rows", "target_bytes", "fan_in", "tiers", "levels")
+    nulls = ("bucket_by", "target_rows", "target_bytes", "fan_in")
     block = dict.fromkeys((*nulls, "quiet_after", "budget", "curve", "partial_progress", "index"))
     assert parse_layout("logs", {"sort_by": "a", **block}) == Layout(sort_by=("a",))
+
+
+@pytest.mark.parametrize("value", [1, 0, None, "deep", {"growth": 2, "rows": 1}, {"more": 1}])
+def test_former_keys_change_nothing(value: Any) -> None:
+    assert FORMER == ("tiers", "levels")
+    for key in FORMER:
+        assert parse_layout("logs", {"sort_by": "a", key: value}) == Layout(("a",))
+        [mistake] = mistakes({key: value, "sort_by": "a", "fan_in": 1})
+        assert mistake.startswith("fan_in: 1;")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,6 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("target_rows", value, "a whole number from 1") for value in (0, -1, True, 1.0, "10")),
     *(("fan_in", value, "a whole number from 2")
       for value in (1, 0, -32, True, 2.5, "32", [32], 1001)),
-    *(("tiers", value, "a whole number from 1") for value in (0, False, "6", 65)),
     *(("target_bytes", value, "bytes, such as 134217728, 128 MiB or 1 GiB")
       for value in (0, -1, True, 1.5, "0", "128 MB", "128 mib", "1.5 GiB", "-1 MiB", "MiB", "")),
     *(("budget", value, "bytes, such as 134217728, 128 MiB or 1 GiB")
@@ -173,8 +176,6 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("bucket_by.column", value, "a column") for value in (5, "", " ", ["day"], True)),
     *(("bucket_by.window", value, "hour, day, week, month")
       for value in ("year", "days", 1, True, ["day"], {"day": 1})),
-    *(("levels.growth", value, "a whole number from 2") for value in (1, 0, True, "8", 2.0)),
-    *(("levels.rows", value, "a whole number from 1") for value in (0, -5, False, "1", 1e6)),
 ]  # fmt: skip
 
 
@@ -183,7 +184,6 @@ def with_value(key: str, value: Any) -> dict[str, Any]:
     block: dict[str, Any] = {
         "sort_by": "a",
         "bucket_by": {"column": "d", "window": "day"},
-        "levels": {},
     }
     outer, _, inner = key.rpartition(".")
     (block[outer] if outer else block)[inner] = value
@@ -203,13 +203,12 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
     [
         (
             "sort",
-            "sort_by, target_rows, target_bytes, fan_in, tiers, quiet_after, retain, budget,"
+            "sort_by, target_rows, target_bytes, fan_in, quiet_after, retain, budget,"
             " max_memory, curve, partial_progress, index,",
         ),
-        ("Sort_By", "bucket_by, levels"),
+        ("Sort_By", "index, bucket_by"),
         (5, "sort_by"),
         ("bucket_by.columns", "column, window"),
-        ("levels.size", "growth, rows"),
     ],
 )
 def test_an_unknown_key_is_named_with_those_that_are_known(key: Any, accepted: str) -> None:
@@ -225,11 +224,10 @@ def test_what_is_no_mapping_is_refused(block: Any) -> None:
     assert mistake.startswith(f"{block!r} is not a mapping; accepted keys: sort_by")
 
 
-@pytest.mark.parametrize("key", ["bucket_by", "levels"])
 @pytest.mark.parametrize("value", ["day", ["day"], 5, True, ""])
-def test_a_part_that_is_no_mapping_is_refused(key: str, value: Any) -> None:
-    [mistake] = mistakes({"sort_by": "a", key: value})
-    assert mistake.startswith(f"{key}: {value!r} is not a mapping; accepted keys: ")
+def test_a_part_that_is_no_mapping_is_refused(value: Any) -> None:
+    [mistake] = mistakes({"sort_by": "a", "bucket_by": value})
+    assert mistake.startswith(f"bucket_by: {value!r} is not a mapping; accepted keys: ")
 
 
 @pytest.mark.parametrize("block", [{}, {"fan_in": 4}, {"sort_by": None}])
@@ -257,7 +255,6 @@ def test_every_mistake_at_once() -> None:
             "target_rows": True,
             "target_bytes": "128 MB",
             "fan_in": 1,
-            "tiers": 0,
             "quiet_after": "soon",
             "retain": "ever",
             "budget": -1,
@@ -266,16 +263,14 @@ def test_every_mistake_at_once() -> None:
             "partial_progress": "no",
             "index": True,
             "bucket_by": {"column": 5, "size": "day"},
-            "levels": {"growth": 1, "rows": 0, "more": 1},
         }
     )
     named = {mistake.partition(":")[0] for mistake in found}
     assert named == {
-        "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "tiers", "quiet_after",
+        "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "quiet_after",
         "retain", "budget", "max_memory", "curve", "partial_progress", "index",
         "bucket_by.column",
         "bucket_by.size", "bucket_by.window",
-        "levels.growth", "levels.rows", "levels.more",
     }  # fmt: skip
     assert len(found) == len(named)
 

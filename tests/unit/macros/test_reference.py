@@ -107,7 +107,7 @@ def test_defaults_of_a_merge(macros: Macros) -> None:
 
 def test_defaults_of_a_layout_and_a_stream() -> None:
     told = defaults("model", "alluvium_layout")
-    assert len(told) == 9
+    assert len(told) == 7
     assert parse_layout("m", {"sort_by": "a", **told}) == parse_layout("m", {"sort_by": "a"})
     one = {"format": "json", "path": "landing"}
     told = defaults("source", "alluvium_stream")

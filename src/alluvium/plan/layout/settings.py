@@ -19,6 +19,8 @@ WINDOWS = {"hour": _HOUR, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
 # Full fragments that a budget holds at least. A new one may have 1.5 times the target; two that do
 # not fit in would never be merged.
 _LEAST_FULL = 3
+# Keys of the settings that change nothing any more: the constants of `Layout` stand for them.
+FORMER = ("tiers", "levels")
 _DURATION = re.compile(r"([1-9][0-9]{0,5}) (minute|hour|day|week)s?")
 _SECONDS = {"minute": 60.0, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY}
 _SIZE = re.compile(r"([1-9][0-9]{0,11})(?: ?(KiB|MiB|GiB|TiB))?")
@@ -28,6 +30,8 @@ _BYTES = {None: 1, "KiB": 2**10, "MiB": MIB, "GiB": 2**30, "TiB": 2**40}
 @dataclass(frozen=True)
 class Layout:
     """The wanted layout of a table.
+
+    `tiers`, `growth` and `level_rows` are constants: no setting changes them, only tests do.
 
     Attributes:
         sort_by: columns of the row key, in their order.
@@ -137,7 +141,6 @@ def parse_layout(model: str, block: Any) -> Layout:
         "target_rows": _whole(1),
         "target_bytes": _size,
         "fan_in": _whole(2, 1000),
-        "tiers": _whole(1, 64),
         "quiet_after": _quiet_after,
         "retain": _duration,
         "budget": _size,
@@ -146,16 +149,14 @@ def parse_layout(model: str, block: Any) -> Layout:
         "partial_progress": _flag,
         "index": _no_or_columns,
     }
-    found = _mapping("", block, {**rules, "bucket_by": None, "levels": None}, mistakes)
-    nested = {
-        "bucket_by": {"column": _column, "window": _one_of(WINDOWS)},
-        "levels": {"growth": _whole(2, 1000), "rows": _whole(1)},
-    }
-    for key, inner in nested.items():
-        if isinstance(block, Mapping) and block.get(key) is not None:
-            found[key] = _mapping(f"{key}.", block[key], inner, mistakes)
-    bucket, levels = found.pop("bucket_by", {}), found.pop("levels", {})
     if isinstance(block, Mapping):
+        block = {key: value for key, value in block.items() if key not in FORMER}
+    found = _mapping("", block, {**rules, "bucket_by": None}, mistakes)
+    of_bucket = {"column": _column, "window": _one_of(WINDOWS)}
+    if isinstance(block, Mapping):
+        if block.get("bucket_by") is not None:
+            bucket = _mapping("bucket_by.", block["bucket_by"], of_bucket, mistakes)
+            found |= {"bucket_column": bucket.get("column"), "window": bucket.get("window")}
         if block.get("sort_by") is None:
             mistakes.append("sort_by: missing; accepted: a column, or a list of columns")
         if "retain" in found and block.get("bucket_by") is None:
@@ -163,7 +164,7 @@ def parse_layout(model: str, block: Any) -> Layout:
                 f"retain: {block['retain']!r}; accepted: with bucket_by, of whose buckets it speaks"
             )
         if isinstance(block.get("bucket_by"), Mapping):
-            missing = [key for key in nested["bucket_by"] if block["bucket_by"].get(key) is None]
+            missing = [key for key in of_bucket if block["bucket_by"].get(key) is None]
             said = {"column": "a timestamp or partition column", "window": ", ".join(WINDOWS)}
             mistakes += [f"bucket_by.{key}: missing; accepted: {said[key]}" for key in missing]
     if found.get("curve") == ZORDER and "sort_by" in found:
@@ -184,8 +185,6 @@ def parse_layout(model: str, block: Any) -> Layout:
     if mistakes:
         raise LayoutError(model, mistakes)
     found.pop("retain", None)  # read in SQL alone, by the operation that drops old buckets
-    names = {"column": "bucket_column", "rows": "level_rows"}
-    found |= {names.get(key, key): value for key, value in (bucket | levels).items()}
     return Layout(**found)
 
 

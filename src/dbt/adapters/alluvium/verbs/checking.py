@@ -41,7 +41,7 @@ class Checking(SessionAdapter):
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
             self.execute_macro("validate", project="alluvium")
             return
-        for line in settings.near_misses(nodes):
+        for line in settings.without_effect(nodes):
             told.warn(line)
         found = settings.mistakes(nodes)
         if found:
