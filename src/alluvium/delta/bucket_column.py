@@ -66,8 +66,8 @@ def left_out(
         if cut:
             raise ValueError(
                 f"{table} is partitioned by {', '.join(cut)}, which Delta computes, and the model"
-                " has neither bucket_by nor partition_by: insert_overwrite would replace all of the"
-                " table's rows; the table was not changed. Accepted: the bucket_by that it was"
+                " has neither bucket_by nor partition_by. So insert_overwrite would replace all of"
+                " the table's rows; the table was not changed. Accepted: the bucket_by that it was"
                 " built with, a query with these columns, or one build with --full-refresh"
             )
     return {name: sql for name, sql in missing.items() if _can_compute(rows, sql)}

@@ -14,8 +14,8 @@ from alluvium.engine import jvm
 
 _READER = "alluvium.ParquetValues"
 _TEXTS, _NUMBERS = 1, 2
-# Files that are read at a time, and columns of files of which one call gives the values: up to 2
-# MiB each, as a rule, in one array.
+# Files that are read at a time, and columns of files whose values one call gives. Each has up to 2
+# MiB, as a rule, in one array.
 _THREADS, _TOGETHER = 8, 64
 # Distinct values that a column may have in a file: of more an automaton excludes next to nothing.
 _MOST_VALUES = 65_536
@@ -100,7 +100,7 @@ def _texts(ends: np.ndarray[Any, Any], content: bytes) -> pa.Array | None:
     try:
         made.validate(full=True)
     except pa.ArrowInvalid:
-        return None  # what is no UTF-8 is compared otherwise
+        return None  # what is not UTF-8 is compared otherwise
     return made
 
 

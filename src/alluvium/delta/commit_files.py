@@ -100,7 +100,7 @@ class TableLog:
         root: the table's folder, a URI.
 
     Raises:
-        ValueError: there is no Delta table of this name.
+        ValueError: there is not a Delta table of this name.
     """
 
     def __init__(self, session: SparkSession, table: str) -> None:
@@ -109,7 +109,7 @@ class TableLog:
         self._log = self._snapshot.deltaLog()
         self.version = int(self._snapshot.version())
         if self.version < 0:
-            raise ValueError(f"{table} is no Delta table; accepted: file_format delta")
+            raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
         self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
 
     @property
@@ -174,7 +174,7 @@ class TableLog:
         """The commits from one version to another, both included, in one Spark job.
 
         Raises:
-            ValueError: the log lacks one of them.
+            ValueError: the log does not have one of them.
         """
         folder = str(self._log.logPath().toString())
         names = [f"{version:020}.json" for version in range(first, last + 1)]
@@ -191,7 +191,7 @@ class TableLog:
         found = _parted(lines.selectExpr(*_COLUMNS).where(_SAYS_SOMETHING).toArrow())
         missing = set(range(first, last + 1)) - {one.version for one in found.commits}
         if missing:
-            raise ValueError(f"{self.name}: its log lacks version {min(missing)}")
+            raise ValueError(f"{self.name}: its log does not have version {min(missing)}")
         return found
 
     def state(self, version: int) -> pa.Table:

@@ -27,8 +27,8 @@ OTHER_TABLE = (MetadataChangedException, ProtocolChangedException)
 def log_is_gone(error: Py4JJavaError) -> bool:
     """Whether the version that was read can no longer be read.
 
-    A writer that makes a checkpoint deletes commits before it that are older than the table
-    property delta.logRetentionDuration, and Delta forgets the state of all but the newest version.
+    A writer that makes a checkpoint deletes older commits: those older than the table property
+    delta.logRetentionDuration. Delta forgets the state of all but the newest version.
     """
     missing = ("FileNotFoundException", "NoSuchFileException")
     return any(

@@ -1,8 +1,8 @@
 """The filters of a query that reach its tables, where Spark's optimizer puts them.
 
 Nothing is executed: the query is parsed, analysed and optimised. By then views and CTEs are
-resolved, and filters have moved through them, through aliases, joins and aggregates, down to the
-tables; what a join implies for its other side has been inferred.
+resolved. Filters have moved down to the tables, through views, aliases, joins and aggregates. What
+a join implies for its other side has been inferred.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def of_many(session: SparkSession, files: pa.Table) -> pa.Table:
         files: `location`, a URI, and `bytes` of each.
 
     Returns:
-        `location` and `footer`, a struct as FOOTER: NULL for a file that is gone, or that is no
+        `location` and `footer`, a struct as FOOTER: NULL for a file that is gone, or that is not a
         whole Parquet file.
     """
     java = jvm.of(session)

@@ -13,7 +13,7 @@ from pyspark.sql.internal import InternalFunction
 
 from alluvium.engine import jvm
 
-# Files that ranges are made from, and rows of them for each task: one range has two or three in a
+# Files that ranges are made from, and rows of them for each task. One range has two or three in a
 # hundred more rows than another.
 _FILES, _ROWS = 64, 2048
 _SEED = 1966
@@ -61,5 +61,5 @@ def shared(frame: DataFrame, key: Column, tasks: int, bounds: Any) -> DataFrame:
     """The frame's rows, a partition for each task, in the order of their ranges."""
     ends = Column(jvm.scala_object(frame.sparkSession, _EXPRESSIONS).column(bounds))
     found = InternalFunction.array_binary_search(ends, key)
-    # Below 0 for a key that is no end of a range: the complement of how many ends are below it.
+    # Below 0 for a key that is not an end of a range: the complement of how many ends are below it.
     return frame.repartitionById(tasks, F.greatest(found, F.bitwise_not(found)))

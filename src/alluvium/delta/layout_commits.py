@@ -42,8 +42,8 @@ class LayoutCommits(TableFiles):
         super().__init__(session, table)
         # AddFile actions of the snapshot, by path, that were asked for and are not yet replaced.
         self._known: dict[str, Any] = {}
-        # Versions to begin commits at: that which was read, or a later one with nothing but our
-        # commits between; and a newer one, for those files that are in it as they were.
+        # Versions to begin commits at. One is the version that was read, or a later one with only
+        # our commits between. The other is newer, for those files that are in it as they were.
         self._base = self._later = self._snapshot
         self._same: set[str] = set()
 
@@ -81,8 +81,8 @@ class LayoutCommits(TableFiles):
     ) -> int:
         """Put the outputs, with these tags, in the place of the inputs; the new version.
 
-        Raises Delta's concurrency exceptions (delta.exceptions) if one of the inputs was changed
-        or removed since the version that was read; the table is then as it was.
+        Raises Delta's concurrency exceptions (delta.exceptions) if one of the inputs was changed or
+        removed since the version that was read. The table is then as it was.
         """
         removed = self._files(inputs)
         now = int(time.time() * 1000)
@@ -100,8 +100,8 @@ class LayoutCommits(TableFiles):
     def relabel(self, tags: Mapping[str, Mapping[str, str]], metadata: str) -> int:
         """Give files other tags, by path; the new version. Raises as `commit` does."""
         files = self._files(tags)
-        # A commit of nothing but the same files again: Delta counts them once in this operation
-        # alone, and a checksum that counts them twice would stop every later checkpoint.
+        # A commit of only the same files again. In this operation alone Delta counts them once; a
+        # checksum that counts them twice would stop every later checkpoint.
         actions = [self._tagged(file, tags[file.path()]) for file in files]
         operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
         return self._commit(files, actions, operation.ComputeStats(self._seq([])), metadata, {})

@@ -218,9 +218,9 @@ def commits(session: SparkSession, table: str) -> DataFrame:
     """The commits of `table` that its log still has, up to the newest version, a row each.
 
     Columns: `version`, `committed_at` (timestamp), `metadata` (the user's text), `written` and
-    `rewritten`: bytes of the new files that hold new rows or changed ones, and of those that hold
-    rows which lay in other files before. What gives a file new tags, statistics or a deletion
-    vector, and what brings an old one back, makes no new file.
+    `rewritten`: bytes of the new files with new rows or changed ones, and of those with rows of
+    other files. What gives a file new tags, statistics or a deletion vector, and what brings an old
+    one back, makes no new file.
 
     Reads each commit's own file, in one Spark job.
     """

@@ -65,7 +65,7 @@ class LogFolder:
         return found
 
     def _unreadable(self, paths: list[str]) -> list[str]:
-        """The names of those commits that are no JSON to their end."""
+        """The names of those commits that are not JSON to their end."""
         if not paths:
             return []
         parsed = F.from_json("value", _LINE, {"columnNameOfCorruptRecord": "_damaged"})
@@ -101,7 +101,7 @@ class LogFolder:
             if len(names) < wanted:
                 damage = f"has {len(names)} of its {wanted} parts"
             elif broken & set(names):
-                damage = "is no whole file"
+                damage = "is not a whole file"
             elif key == newest and not self._gives_files(names):
                 damage = "cannot be read"
             yield Checkpoint(key[0], names, damage)

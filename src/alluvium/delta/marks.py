@@ -45,7 +45,7 @@ SKIPPED = "alluvium/skip/"
 # `plan.compaction.tags`.
 LAYOUT_TAG = "alluvium.layout"
 # JSON, of a file of a published table: `vector`, the source's deletion vector of it; `own`, what
-# hides tombstones beside; `label`, of the source's tags and statistics. Read by
+# hides tombstones beside. `label` is of the source's tags and statistics. Read by
 # `delta.published_files`.
 PUBLISHED_TAG = "alluvium.published"
 # JSON: by physical name of a column, which values the file may hold. Read by
@@ -66,8 +66,8 @@ STREAM_NOTE = "alluvium_stream"
 # What was published: the candidate, its version, who looked at it. Read by `delta.published` and
 # `report.batches`.
 PUBLISH_NOTE = "alluvium_published"
-# Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and the
-# table and version that it is of. Read by `delta.refs`.
+# Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and its
+# table and version. Read by `delta.refs`.
 REF_NOTE = "alluvium_ref"
 # Of a restore of ours: the version that it went back to, and what it left out. Read by
 # `versions.restore`.

@@ -30,8 +30,8 @@ _FILE = "__alluvium_file"
 _ROW = "__alluvium_row"
 _MATCHED = "__alluvium_matched_clause"
 _UNMATCHED = "__alluvium_unmatched_clause"
-# Bytes of rows in Spark that one task takes over in a shuffle, at most: so many fit in its memory,
-# and are a file worth having when they are written.
+# Bytes of rows in Spark that one task takes over in a shuffle, at most. So many fit in its memory,
+# and make a file worth having.
 _TASK = 256 * 2**20
 
 
@@ -169,9 +169,9 @@ class MergeCommand(jvm.SessionCopy):
     def materialise_matches(
         self, source: Any, candidates: Any, small: bool
     ) -> tuple[Any, int, Kept]:
-        """Every pair of rows that meets ON: source row, place of the target row, and the clause
-        that applies (NULL for none), with the target's columns that an update asks for; their
-        bytes in Spark; and the files that were looked at."""
+        """Every pair of rows that meets ON: source row, place of the target row, the clause that
+        applies (NULL for none). With it the target's columns that an update asks for. Then their
+        bytes in Spark, and the files that were looked at."""
         command, functions = self._command, self._functions
         plan = command.buildTargetPlanWithFiles(
             self.spark, self._transaction, candidates, self._seq([])
@@ -280,7 +280,7 @@ class MergeCommand(jvm.SessionCopy):
         return jvm.items(written)
 
     def files_with_statistics(self, paths: Iterable[str]) -> list[Any]:
-        """AddFile actions of the snapshot; those that `candidates` gives lack statistics."""
+        """AddFile actions of the snapshot; those that `candidates` gives have no statistics."""
         chosen = self._functions.col("path").isin(self._seq(paths))
         return list(self._transaction.snapshot().allFiles().filter(chosen).collect())
 

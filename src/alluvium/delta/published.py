@@ -134,8 +134,8 @@ class Publisher(PublishedFiles):
             self._hold = hold
             new = metadata is not None or self.head is None or hold not in (None, self.is_held)
             changes = bool(removed or added or new)
-            # What changes no row comes first: after a kill the table shows what it showed, in files
-            # of which the source still has each, and the next publish finds the rest.
+            # What changes no row comes first. After a kill the table shows what it showed, in files
+            # that the source still has. The next publish finds the rest.
             due: list[Callable[[bool], None]] = []
             if relabelled:
                 due.append(lambda last: self._relabel(relabelled, note, last))

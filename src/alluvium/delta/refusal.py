@@ -25,7 +25,7 @@ class Facts:
 
 
 _REASONS = {
-    "other_command": "the statement is no MERGE INTO a Delta table",
+    "other_command": "the statement is not a MERGE INTO a Delta table",
     "by_source": "a WHEN NOT MATCHED BY SOURCE clause looks at every row of the target",
     "widens_schema": "the statement may change the table's schema",
     "no_vectors": "the table has no deletion vectors (delta.enableDeletionVectors)",

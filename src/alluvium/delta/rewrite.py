@@ -1,4 +1,4 @@
-"""Files written anew: merges that change how rows lie in files, and no row."""
+"""Files written again: merges that change how rows lie in files, and no row."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _OFTEN = {"parquet.page.size.row.check.min": 1, "parquet.page.size.row.check.max
 _ROW_GROUP = ("parquet.block.row.count.limit", "parquet.block.size", *_OFTEN)
 # Footers that are read of the inputs of a merge: those of its largest files.
 _FOOTERS = 8
-# Compressed bytes of a merge under which its inputs are not looked at, over `max_memory`: pages
-# shrink to a 64th at most, as a rule; where they do not the output tells.
+# Compressed bytes of a merge under which its inputs are not looked at, over `max_memory`. As a rule
+# pages shrink to a 64th at most; where they do not the output tells.
 _COMPRESSED = 1 / 64
 # Times that files are written until no column chunk is too large.
 _TRIES = 4
@@ -161,7 +161,7 @@ class Rewriter(LayoutCommits):
             goes through a shuffle.
         index: columns of which the new files' tags say the values.
 
-        What is written is no part of the table before `commit`.
+        What is written belongs to the table only after `commit`.
         """
         self.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
         place = None if cuts is None else zcurve.place(self.session, cuts)

@@ -1,8 +1,8 @@
 """Tables that their newest commit wrote whole, read by that commit alone.
 
-Before it reads a row of a new version, Delta puts the state of the table together from its log:
-three queries, a third of a small merge. A batch is staged by a statement that replaces its table,
-so the files that this one commit adds are all there are.
+Before it reads a row of a new version, Delta puts the state of the table together from its log.
+That takes three queries, a third of a small merge. A batch is staged by a statement that replaces
+its table, so the files that this one commit adds are all there are.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def by_newest_commit(frame: DataFrame) -> DataFrame:
 def replace_view(frame: DataFrame, name: str) -> Callable[[], None] | None:
     """Let the temporary view `name` read by newest commits; gives what puts the view back.
 
-    frame: what the view gives now. None where nothing was changed: `name` is no temporary view, or
-    reads no such table.
+    frame: what the view gives now. None where nothing was changed: `name` is not a temporary view,
+    or reads no such table.
     """
     session: SparkSession = frame.sparkSession
     identifier = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(name)

@@ -1,7 +1,7 @@
 """Versions of tables as files: by which name each table knows a file, and the rows that it holds.
 
-Two tables may have the same files, a clone those of its source: so files and deletion vectors have
-names here that do not depend on the table.
+Two tables may have the same files: a clone has those of its source. So files and deletion vectors
+have names here that do not depend on the table.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class State:
         snapshot = self._log.update(False, none, none)
         newest = int(snapshot.version())
         if newest < 0:
-            raise ValueError(f"{table} is no Delta table; accepted: a Delta table")
+            raise ValueError(f"{table} is not a Delta table; accepted: a Delta table")
         self.version = newest if version is None else version
         if not 0 <= self.version <= newest:
             raise ValueError(f"{table} has no version {self.version}; its newest one is {newest}")

@@ -57,7 +57,7 @@ class TableFiles(jvm.SessionCopy):
         partition_by: names of the columns that the table is partitioned by.
 
     Raises:
-        ValueError: there is no Delta table of this name.
+        ValueError: there is not a Delta table of this name.
     """
 
     def __init__(self, session: SparkSession, table: str) -> None:
@@ -66,7 +66,7 @@ class TableFiles(jvm.SessionCopy):
             self._log = log.delta_log(session, table)
             self._snapshot = self._log.update(False, self._none, self._none)
         if self.version < 0:
-            raise ValueError(f"{table} is no Delta table; accepted: file_format delta")
+            raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
         metadata = self._snapshot.metadata()
         schema = StructType.fromJson(json.loads(metadata.schema().json()))
         self._fields = {field.name.lower(): field for field in schema.fields}
@@ -218,8 +218,8 @@ class TableFiles(jvm.SessionCopy):
     def key_columns(self, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
         """A row key's columns as the table spells them, and what marks them.
 
-        Keys of one column cannot be compared with those of another that had its name before, nor,
-        where its type was widened, with those that were made before.
+        Keys of one column cannot be compared with those of another that had its name before. Where
+        its type was widened, they cannot be compared with those made before.
         """
         fields = [self._fields[name.lower()] for name in columns]
         marks = []

@@ -49,7 +49,7 @@ def _part(session: SparkSession, axis: Axis, places: Sequence[int]) -> Column:
         found = InternalFunction.array_binary_search(
             _array(session, axis.cuts), _measured(axis.column, axis.kind)
         )
-        # Below 0 for a value that is no cut: the complement of how many cuts are below it.
+        # Below 0 for a value that is not a cut: the complement of how many cuts are below it.
         below = F.greatest(found, F.bitwise_not(found))
     else:
         below = F.when(F.col(quoted(axis.column)).isNotNull(), 0)
@@ -68,7 +68,7 @@ def _measured(column: str, kind: str) -> Column:
 
 
 def _array(session: SparkSession, values: Sequence[Any]) -> Column:
-    """An array as one literal: one of many literals would be folded in every plan anew."""
+    """An array as one literal: one of many literals would be folded again in every plan."""
     array: Any
     if isinstance(values[0], bytes):
         gateway: Any = session.sparkContext._gateway

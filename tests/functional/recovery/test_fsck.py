@@ -32,7 +32,7 @@ def test_damaged_files(copy: Copy) -> None:
     for said in (
         f"1 data file that the log needs is missing ({gone.name}): what reads it fails, and 12 rows"
         " are lost",
-        f"1 data file that the log needs is no whole Parquet ({cut_off.name})",
+        f"1 data file that the log needs is not whole Parquet ({cut_off.name})",
         f"1 data file has another size than the log says ({other.name})",
         f"cannot be used (missing) ({vectors[0].name}",
     ):

@@ -30,7 +30,7 @@ DAMAGES: dict[str, tuple[Damage, str, str, int]] = {
     ),
     "a checkpoint is cut": (
         lambda copy: cut(copy.log / checkpoint(4)),
-        "the checkpoint of version 4 is no whole file",
+        "the checkpoint of version 4 is not a whole file",
         "reads version 6, as before; no row is lost",
         6,
     ),

@@ -80,7 +80,7 @@ _OF_FILES = {
         "what reads {them} fails, and {rows} are lost unless the {kind} back",
     ),
     "unreadable": (
-        "{files} that the log needs {are} no whole Parquet",
+        "{files} that the log needs {are} not whole Parquet",
         "what reads {them} fails, and {rows} are lost unless the {kind} back",
     ),
     "size": (
