@@ -21,8 +21,8 @@ _PATIENCE = 5000
 class Spent:
     """What jobs took.
 
-    seconds, cpu_seconds: run time of their tasks, and CPU time in it, of those that failed or ran
-        twice too; None until the jobs are over, and where Spark no longer knows it.
+    seconds, cpu_seconds: run time of their tasks, and CPU time in it. Those that failed or ran
+        twice count too. None until the jobs are over, and where Spark no longer knows it.
     """
 
     seconds: float | None = None

@@ -129,6 +129,6 @@ class Files:
         context.rename(fs.makeQualified(where), qualified, flags)
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a folder and all in it; an absent one is no error."""
+        """Delete a file, or a folder and all in it; one may be absent."""
         fs, where = self._open(path)
         fs.delete(where, True)

@@ -155,6 +155,6 @@ def unavailable(wanted: JarSet, store: Path, why: str) -> str:
         f"The jars of {wanted.title} cannot be had: {why}.\n"
         f"  wanted: {', '.join(wanted.wanted)}\n"
         f"  looked in: {store / wanted.folder}, then {where} (log: {store / 'ivy.log'})\n"
-        f"  what to do: connect to the network once; or name an Ivy settings file with your mirror "
-        f"in {IVY_SETTINGS_ENV}; or copy {store} from a machine that has it"
+        f"  what to do: connect to the network once. Or name an Ivy settings file with your mirror "
+        f"in {IVY_SETTINGS_ENV}. Or copy {store} from a machine that has it"
     )

@@ -1,9 +1,9 @@
 """The jars that Spark needs beside its own: Delta's, and the packages that a profile names.
 
-They are downloaded once, by the Ivy that pyspark ships, with settings and a cache of our own: what
-``~/.ivy2`` and ``~/.m2`` hold (half a module, often) plays no part. Each set of jars is a folder
-under ``<home>/jars`` that appears in one rename, with a manifest; after that a start reads the
-manifest, looks at sizes and times, and needs neither Java nor network.
+They are downloaded once, by the Ivy that pyspark ships. It has settings and a cache of our own.
+What ``~/.ivy2`` and ``~/.m2`` hold (half a module, often) plays no part. Each set of jars is a
+folder under ``<home>/jars`` that appears in one rename, with a manifest. After that a start reads
+the manifest, looks at sizes and times, and needs neither Java nor network.
 """
 
 import argparse
@@ -31,8 +31,8 @@ from alluvium.engine.ivy import (
 )
 
 # What Delta runs on beyond the jars of pyspark: the kernel is its reader for `v2.enableMode`.
-# Its further dependencies are not needed: pyspark ships a later RoaringBitmap, parquet and jackson,
-# and the Unity Catalog client is for Unity Catalog only (name it in `packages`).
+# Its further dependencies are not needed. Pyspark ships a later RoaringBitmap, parquet and jackson.
+# The Unity Catalog client is for Unity Catalog only (name it in `packages`).
 DELTA_SHA256 = {
     "4.4.0": {
         "delta-spark_4.2_2.13": "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",

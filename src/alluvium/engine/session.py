@@ -34,8 +34,8 @@ _WAREHOUSE = "spark.sql.warehouse.dir"
 _ZONE = "spark.sql.session.timeZone"
 
 # A dbt run is short: most of its CPU time is loading and compiling what runs once. So the
-# optimising compiler waits for what is really hot (a hundred times the JVM's defaults; a loop over
-# a few million rows gets there), and the heap starts large enough to be collected rarely.
+# optimising compiler waits for what is really hot: a hundred times the JVM's defaults. A loop over
+# a few million rows gets there. The heap starts large enough to be collected rarely.
 _SHORT_RUN = (
     "-XX:Tier4InvocationThreshold=500000",
     "-XX:Tier4MinInvocationThreshold=60000",
@@ -84,9 +84,9 @@ def new_session(settings: Settings) -> SparkSession:
 def start_in_background(settings: Settings, *, writes: bool) -> None:
     """Start the context while the caller does something else, and load what comes next.
 
-    The first use of the metastore and of Delta costs seconds of class loading each; here both are
-    paid at once, beside the caller's own work. `new_session` waits for the context and reports
-    what went wrong with it.
+    The first use of the metastore and of Delta costs seconds of class loading each. Here both are
+    paid at once, beside the caller's own work. `new_session` waits for the context and reports what
+    went wrong with it.
 
     writes: the caller is going to write tables.
     """
@@ -137,8 +137,8 @@ def stop_locked() -> None:
 def _end_jvm() -> None:
     """End the JVM with its context.
 
-    Its threads keep their connection to the metastore they first used, so a context over another
-    home would find the old home's tables; and Java options count only where a JVM starts.
+    Its threads keep their connection to the metastore they first used. So a context over another
+    home would find the old home's tables. And Java options count only where a JVM starts.
     """
     gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
@@ -162,7 +162,7 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     for folder in ("warehouse", "metastore", "scratch", "logs"):
         (settings.home / folder).mkdir(parents=True, exist_ok=True)
     if settings.master.startswith("local"):
-        # Spark's own choice is the first python3 of PATH, which may lack what this one has.
+        # Spark's own choice is the first python3 of PATH, which may not have what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = _lock(settings.home) if settings.embedded_metastore else None
     try:
@@ -208,7 +208,7 @@ def _settle(settings: Settings, session: SparkSession) -> None:
     if old is not None:
         _notices.append(
             f"Clones and published tables of {home} may still show files of {old}, from where it"
-            " was moved or copied: `dbt run-operation alluvium.recover` says which, and with"
+            " was moved or copied. `dbt run-operation alluvium.recover` says which. With"
             " `dry_run: false` they show those of this home."
         )
 
@@ -243,14 +243,14 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.sql.variable.substitute": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Spark 4.2.0 sends a Python function that reads a table something that its process does not
-        # expect, and both wait for ever (SPARK-58241).
+        # expect, and both wait without an end (SPARK-58241).
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # A table that names no format (a hook's, say) is Delta's, as a model's is.
         "spark.sql.sources.default": "delta",
         # Nodes that run side by side share the cores; their tiers say how.
         "spark.scheduler.mode": "FAIR",
-        # The JVM interprets methods above its 8000 bytes for ever: a merge with 64 ranges takes
-        # three times as long in such a method as without one.
+        # The JVM never compiles methods above its 8000 bytes. A merge with 64 ranges takes three
+        # times as long in such a method as without one.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -357,8 +357,8 @@ def _lock(home: Path) -> IO[str]:
         holder = handle.read().strip() or "another process"
         handle.close()
         raise EngineError(
-            f"The embedded home {home} is in use by {holder}. One process at a time can open it:"
-            " wait for it to end, set another `home` in the profile, or name a shared metastore"
+            f"The embedded home {home} is in use by {holder}. One process at a time can open it;"
+            " accepted: to wait for it to end, another `home` in the profile, or a shared metastore"
             f" in `spark_conf` ({_METASTORE_URL})."
         ) from None
     handle.truncate(0)
@@ -368,7 +368,7 @@ def _lock(home: Path) -> IO[str]:
 
 
 def _start_jvm(conf: dict[str, Any], log: Path) -> None:
-    """Start the JVM with a log file as its output: what it prints is no line of dbt's console."""
+    """Start the JVM with a log file as its output: what it prints is not for dbt's console."""
     with SparkContext._lock:
         if SparkContext._gateway is None:
             with log.open("ab") as file:
