@@ -2,7 +2,7 @@
 
 Each micro-batch is one Delta commit that records the checkpoint's id and the epoch as a ``txn``
 action. Of a landing folder the ledger says which files were read (``intake``). For Kafka Structured
-Streaming plans the micro-batches (``availableNow``); one that is replayed after a kill is the same
+Streaming plans the micro-batches (``availableNow``). One that is replayed after a kill has the same
 offsets and the same epoch, so Delta skips it where it had committed.
 """
 
@@ -73,14 +73,14 @@ def append(
         target: The table; created where absent.
         full_refresh: Start again from the source. The first commit replaces the content, so
             readers see the old table until then; ``_batch_id`` goes on rising.
-        now: Seconds since 1970, for ``max_wait`` and where batches are numbered anew.
+        now: Seconds since 1970, for ``max_wait`` and where batches are numbered again.
 
     Returns:
         The run's figures.
 
     Raises:
-        StreamError: The query is not one that can run on a stream, the table's columns do not fit
-            it, or the target is not a Delta table.
+        StreamError: The query cannot run on a stream, the table's columns do not fit it, or the
+            target is not a Delta table.
     """
     started = time.monotonic()
     files = Files(session)
@@ -127,7 +127,7 @@ def append(
 
 
 def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:
-    """Read the files of a landing folder that the table lacks."""
+    """Read the files of a landing folder that the table does not have."""
     # A copy of the session, for the caller's view of the source has all of its events.
     own = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
 
@@ -179,7 +179,7 @@ def _stream(session: SparkSession, source: KafkaSource, run: MicroBatches) -> No
 def _behind(run: MicroBatches) -> StreamError:
     return StreamError(
         f"{run.target.name}: its checkpoint {run.place.root} is older than the table. Delete that "
-        "folder: the next run then reads what the table lacks"
+        "folder: the next run then reads what the table does not have"
     )
 
 

@@ -1,7 +1,7 @@
 """The checkpoint of a streaming table: Spark's own folder, and a pointer that says whose it is.
 
-``<root>/current.json`` names the folder ``<root>/<id>`` that Structured Streaming writes. A new
-id starts from the source again, so a full refresh swaps one small file and a lost folder is never
+``<root>/current.json`` names the folder ``<root>/<id>`` that Structured Streaming writes. A new id
+starts from the source again. So a full refresh swaps one small file, and a lost folder is never
 mistaken for a fresh one. ``_batch_id`` of epoch ``e`` is ``base + e + 1``, whoever replays it.
 """
 
@@ -71,7 +71,7 @@ def root_of(files: Files, folder: str, table: str) -> str:
     """The folder of a table's pointer among the others of ``folder``.
 
     It has the table's name as the catalog keeps it. Earlier versions took the name as the model
-    writes it, so a folder of another case may be the table's: of several the one begun last.
+    writes it. So a folder of another case may be the table's: of several the one begun last.
 
     Args:
         files: The file system.

@@ -1,8 +1,8 @@
 """Events, whatever the source: the same system columns, the value as it came.
 
 ``_key, _value, _headers, _source_partition, _source_offset, _source_timestamp``. A value (or key)
-that is not valid UTF-8 is shown with U+FFFD in place of the bad bytes, so that every engine can
-read the table, and its exact bytes are kept in ``_headers`` under ``_value`` (or ``_key``).
+that is not valid UTF-8 is shown with U+FFFD in place of the bad bytes. So every engine can read the
+table. Its exact bytes are kept in ``_headers`` under ``_value`` (or ``_key``).
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ class HeaderError(ValueError):
 
 
 def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | None]:
-    """The place of each of the schema's columns in a header; None where the header lacks it.
+    """The place of each of the schema's columns in a header; None where it is not there.
 
     Names are compared as Spark compares columns, whatever their case, and without the blanks around
     them. Columns of the header that the schema does not name are left alone. So is a column of the
-    schema that the header lacks, as in a file that is older than the column. But a header that
-    lacks one name and has an unknown one may have renamed it, and is refused.
+    schema that is not in the header, as in a file that is older than the column. But a header
+    without one name and with an unknown one may have renamed it. It is refused.
 
     Args:
         header: Names in the file; None or blank for a column without a name.
@@ -40,9 +40,9 @@ def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | No
     unknown = [str(name).strip() for name in header if _plain(name or "") not in ("", *wanted)]
     if absent and unknown:
         raise HeaderError(
-            f"it lacks {', '.join(absent)} and has {', '.join(unknown)}, which the schema does "
-            "not name. Where a column was renamed, write both names in the schema and take the one "
-            "that is not NULL in the query; where it is another, write it in the schema too"
+            f"it does not have {', '.join(absent)} and has {', '.join(unknown)}, which the schema "
+            "does not name. Where a column was renamed, write both names in the schema, and take "
+            "the one that is not NULL in the query. Where it is another, write it in the schema too"
         )
     return found
 

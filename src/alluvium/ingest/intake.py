@@ -1,4 +1,4 @@
-"""The files of a landing folder that a streaming table lacks, one commit after another."""
+"""The new files of a landing folder of a streaming table, one commit after another."""
 
 from __future__ import annotations
 

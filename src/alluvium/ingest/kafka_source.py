@@ -29,7 +29,7 @@ class KafkaSource:
         return session.readStream.format("kafka").options(**options).load()
 
     def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger:
-        """Events of a micro-batch that ``known`` (a bronze table) lacks."""
+        """Events of a micro-batch that ``known`` (a bronze table) does not have."""
         events = self._events(batch)
         if known is not None:
             if self._options() != self._options(earliest=True):

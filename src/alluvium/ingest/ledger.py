@@ -98,7 +98,8 @@ class Ledger:
     def _damaged(self, path: str) -> StreamError:
         return StreamError(
             f"{path} is missing, or is not as it was written. Delete the folder "
-            f"{posixpath.dirname(self.folder)}: the next run then reads what the table lacks"
+            f"{posixpath.dirname(self.folder)}: the next run then reads what the table does not "
+            "have"
         )
 
     def _path(self, kind: str = "") -> str:

@@ -25,7 +25,7 @@ def check_schema(spec: StreamSpec) -> None:
     """Let Spark read the schema before anything else does; a context must be running.
 
     Raises:
-        SpecError: The schema is no list of columns, or lacks the column of corrupt records.
+        SpecError: The schema is not a list of columns, or has no column of corrupt records.
     """
     if spec.schema is not None:
         try:

@@ -190,7 +190,10 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
         mistakes.append("max_files_per_trigger, max_bytes_per_trigger: accepted: one of the two")
     max_wait = _duration(block.get("max_wait"), mistakes)
     if min_rows > 1 and block.get("max_wait") is None:
-        mistakes.append("max_wait: missing; min_rows could hold the last rows back for ever")
+        mistakes.append(
+            "max_wait: missing, and min_rows alone could hold the last rows back without an end; "
+            "accepted: seconds, for example 90 or '15 minutes'"
+        )
     if min_rows == 1 and block.get("max_wait") is not None and "min_rows" not in block:
         mistakes.append("max_wait: has no effect without min_rows")
     if mistakes:

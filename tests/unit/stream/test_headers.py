@@ -32,7 +32,7 @@ def test_names_decide(header: list[str | None], expected: list[int | None]) -> N
         ([], "none of the schema's columns"),
         (["A1", "9.50"], "none of the schema's columns"),
         (["sku", "PRICE", "price", "at"], "names price twice"),
-        (["sku", "prise", "at"], "lacks price and has prise"),
+        (["sku", "prise", "at"], "not have price and has prise"),
     ],
 )
 def test_a_header_that_may_lose_a_column(header: list[str | None], message: str) -> None:
