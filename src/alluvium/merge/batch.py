@@ -10,8 +10,8 @@ from alluvium.delta import log
 from alluvium.engine.jvm import items, reads_files, relations
 
 # Bytes that Spark expects to read. Up to so many it keeps the rows, in memory or on its disks. Of
-# more it keeps none: all that read a batch before the merge ask for a few columns, a copy has them
-# all, and nobody knows how much the executors' disks hold.
+# more it keeps none. All that read a batch before the merge ask for a few columns, and a copy has
+# them all. Nobody knows how much the executors' disks hold.
 _KEPT = 2**30
 # Up to so many one task reads them sooner than several that have to exchange rows.
 _SMALL = 16 * 2**20

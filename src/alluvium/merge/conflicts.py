@@ -1,8 +1,8 @@
 """What a merge does when another writer's commit was faster: try again, or say why not.
 
 Delta checks a commit against those made since the statement read the table, and refuses it before
-it is written. So a refused statement has changed nothing and can be repeated; an error that is not
-one of these refusals may have come after the commit, and is never repeated here.
+it is written. So a refused statement has changed nothing and can be repeated. Any other error may
+have come after the commit, and is never repeated here.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def retry(
 
     Args:
         table: name of the table, for messages.
-        attempt: one try. It should plan anew: the table has moved on since the last one.
-        recorded: asked when another writer moved the same application's `txn` on: the result if
-            that writer has done what `attempt` would do, None if it has not.
+        attempt: one try. It should plan again: the table has moved on since the last one.
+        recorded: asked when another writer moved the same application's `txn` on. It gives the
+            result if that writer has done what `attempt` would do, None if it has not.
         retries: how often to try again, 0 or more.
         what: the statement's name, for messages.
 

@@ -28,7 +28,7 @@ class Statement:
         verified; None for any.
     table_id: of the table that it was planned for; the present one's if not given.
     key: of `marks`, under which the commit's metadata has the figures.
-    noted: name and number of a `txn` that the commit records, of what is no batch.
+    noted: name and number of a `txn` that the commit records, of what is not a batch.
     after: the event batch that the source begins behind, -1 for the first; None for any. Where a
         restore takes the table behind that, events would be passed over.
     needs_one_commit: whether MERGE INTO may not run it: between its look at `at` and Delta's own

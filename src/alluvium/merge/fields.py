@@ -45,7 +45,8 @@ class Change:
 def changes(table: StructType, batch: StructType) -> list[Change]:
     """What differs inside the columns that both have and that are structs, arrays or maps.
 
-    Names are compared as Spark does, whatever their case. An order of fields is no difference.
+    Names are compared as Spark does, whatever their case. Another order of fields is not a
+    difference.
     """
     return [
         change

@@ -75,9 +75,9 @@ def merge(
         None for any.
     sort_by: columns that each new file is sorted by, partition by partition; empty for no order.
 
-    Raises StaleBatchError where it has another version or has recorded less, and what MERGE raises:
-    AnalysisException for a statement that is wrong, DeltaUnsupportedOperationException where
-    several source rows match one target row, constraint violations, and Delta's concurrency
+    Raises StaleBatchError where it has another version or has recorded less. Raises what MERGE
+    raises: AnalysisException for a wrong statement, DeltaUnsupportedOperationException where
+    several source rows match one target row. And constraint violations, and Delta's concurrency
     exceptions (delta.exceptions). Nothing of the merge is then in the table.
     """
     prepared = prepare(
@@ -301,7 +301,7 @@ def rows_of(stats: str | None, gone: int) -> tuple[int | None, str]:
         return None, "the log has no row count of this file"
     if gone and known.get("tightBounds", False):
         # Its counts of NULLs leave out the rows that are gone; MERGE knows how to put them right.
-        return None, "the statistics of this file were computed anew after rows were deleted"
+        return None, "the statistics of this file were computed again after rows were deleted"
     return int(rows), ""
 
 

@@ -41,7 +41,7 @@ SCHEMA = (
     "bytes_kept bigint, bytes_total bigint, table_version bigint"
 )
 _NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
-# Rows that come to the driver as they are for every distinct value that may: ungrouped they are
+# So many rows come to the driver as they are for every distinct value that may. Ungrouped they are
 # read several times faster, and `cover` needs nothing but their order.
 _ROWS_PER_VALUE = 40
 _ENGINES = ("sklearn", "spark_ml")
@@ -85,16 +85,16 @@ def plan_frame(
 ) -> DataFrame:
     """Plan ranges over one column of a batch; see `alluvium.ranges.plan` for the methods.
 
-    Bounds and row counts are exact over all rows. The batch is computed once (its column is kept
-    in Spark's memory or on its disk meanwhile), and at most `sample_rows` distinct values come to
-    the driver at a time. If there are more, `gaps` and `kmeans` choose their cuts by a sample of
-    the distinct values that depends on the values alone; a second pass (a few more, if there are
-    very many) fetches the values that lie in the sample's gaps at those cuts, and a last one
-    takes min, max and rows of each range. `cover` and `auto` read all values of up to 40 times
-    `sample_rows` rows; of larger batches Spark's Python workers (which need this package) sort
-    every value in among the files' bounds, and the driver gets a row per bound at most: the
-    ranges are the best ones whatever the size. `auto` does not look at the batch at all where the
-    whole table is read in less time than that takes.
+    Bounds and row counts are exact over all rows. The batch is computed once: its column is kept in
+    Spark's memory or on its disk meanwhile. At most `sample_rows` distinct values come to the
+    driver at a time. If there are more, `gaps` and `kmeans` choose their cuts by a sample of the
+    distinct values, which depends on the values alone. A second pass fetches the values in the
+    sample's gaps at those cuts. Very many values need a few more passes. A last one takes min, max
+    and rows of each range. `cover` and `auto` read all values of up to 40 times `sample_rows` rows.
+    Of larger batches Spark's Python workers, which need this package, sort every value in among the
+    files' bounds. The driver gets a row per bound at most: the ranges are the best ones whatever
+    the size. `auto` does not look at the batch at all where the whole table is read in less time
+    than that takes.
 
     Args:
         df: the batch.
@@ -103,7 +103,7 @@ def plan_frame(
         k: most ranges to plan, 1 to 256.
         fragments: the table's files (`alluvium.delta.log.fragments`); for `cover` and `auto`.
         max_ranges: most ranges that `auto` plans, 1 to 256.
-        or_null: the merge also reads the table's rows that lack the column.
+        or_null: the merge also reads the table's rows without a value in the column.
         engine: what `kmeans` is fitted with: `sklearn`, or `spark_ml` (pyspark.ml.clustering).
         cost: what `auto` prices with.
         sample_rows: most distinct values that the driver looks at; at least `k`.

@@ -16,8 +16,8 @@ from alluvium.plan.ranges.literal import canonical_texts, typed_literal
 from alluvium.plan.ranges.plan import choose_cuts, widest_gaps
 from alluvium.plan.ranges.points import Points, make_points, positions
 
-# Gaps of a sample that are looked into beyond those that are asked for: the sample does not tell
-# wide gaps from gaps that it merely has no value of.
+# Gaps of a sample that are looked into beyond those that are asked for. The sample does not tell
+# wide gaps from gaps of which it merely has no value.
 _MORE_GAPS = 16
 # Most passes that look into the chosen gaps; one will do unless they hold `sample_rows` values.
 _ROUNDS = 4
@@ -105,8 +105,8 @@ def _fill(
 ) -> tuple[Points, bool]:
     """Add the values that lie between a cut and the sample's value before it, and say if all.
 
-    Values that the sample lacks next to a cut would widen a range over the gap. They are few: in
-    the mean a gap of the sample holds as many as one value of it stands for.
+    Values next to a cut that are not in the sample would widen a range over the gap. They are few:
+    in the mean a gap of the sample holds as many as one value of it stands for.
     """
     below = _literals(sample.values, cuts - 1, spark_type)
     above = _literals(sample.values, cuts, spark_type)

@@ -1,4 +1,4 @@
-"""The ranges of a merge: planned for its staged batch, priced anew where its table moved on."""
+"""The ranges of a merge: planned for its staged batch, priced again where its table moved on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
     """The ranges that the merge of this Python model's batch asks for; see docs/ranges.md.
 
     The column, the method and its limits are those of the merged model that names this model in
-    `meta.alluvium_merge.ranges.model`; the files that `cover` and `auto` look at are its table's.
+    `meta.alluvium_merge.ranges.model`. The files that `cover` and `auto` look at are its table's.
 
     Args:
         session: what dbt hands the model.
@@ -49,7 +49,7 @@ def plan_ranges(session: SparkSession, batch: DataFrame) -> DataFrame:
         the column cannot have ranges.
 
     Raises:
-        RangeError: no merge names this model, or the batch lacks the column.
+        RangeError: no merge names this model, or the batch has no such column.
     """
     request = session.conf.get(REQUEST, None)
     if request is None:
@@ -71,8 +71,9 @@ def plan_batch(
     """Plan the ranges of a batch as `request` says.
 
     rows: gives the batch; called after the look at the table, for which it may not be ready yet.
-    request: column, method, k, max_ranges, engine, or_null (whether the merge also reads rows that
-        lack the column), and table, the rendered name of the merged table, None before it exists.
+    request: column, method, k, max_ranges, engine, or_null and table. `or_null` says whether the
+        merge also reads rows without a value in the column. `table` is the rendered name of the
+        merged table, None before it exists.
 
     Raises:
         UnfitError: the column's values cannot have ranges.
@@ -99,7 +100,7 @@ def plan_batch(
 def reprice(
     session: SparkSession, rows: Sequence[RangeRow], request: Mapping[str, Any]
 ) -> list[RangeRow]:
-    """The range rows `rows`, planned anew if they looked at another version of the table.
+    """The range rows `rows`, planned again if they looked at another version of the table.
 
     The rows' ranges hold every value of the batch, so whatever joins some of them does too.
     """
@@ -143,8 +144,8 @@ def plan_columns(
     """The cheapest predicate found on several columns of the merged table.
 
     rows: gives the batch; called after the look at the table.
-    request: columns and keys (the columns that are none of the key are immutable),
-        max_ranges, table, the rendered name of the merged table, and the alias it has.
+    request: columns, keys, max_ranges, table and alias. Columns outside of the key are immutable.
+        `table` is the rendered name of the merged table, `alias` its alias.
 
     Returns `sql`, `true` where nothing is worth it; `ranges`, how many comparisons that makes; and
     `method`, `auto` or `none`. Raises UnfitError where the values of a column cannot have ranges.
