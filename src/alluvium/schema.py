@@ -1,7 +1,7 @@
 """Values of settings beside a JSON Schema that says what they may be: every mistake, in words.
 
-The schema is `_settings_schema` of the dbt package. Two keys of it are for people: `accepted`, what
-a message says of a value, and `missing`, what it says of one that is not there. A `secret` is never
+The schema is `_settings_schema` of the dbt package. Two keys of it are for people. `accepted` is
+what a message says of a value, `missing` what it says of one that is not there. A `secret` is never
 shown.
 """
 
@@ -33,7 +33,7 @@ def mistakes(where: str, value: Any, schema: Mapping[str, Any]) -> list[str]:
     """
     found: list[str] = []
     for error in _Validator(dict(schema)).iter_errors(value):
-        # A mapping that lacks two keys, or has two that nobody knows, is two errors or one.
+        # A mapping without two keys, or with two that nobody knows, is two errors or one.
         found += [line for line in _lines(where, value, schema, error) if line not in found]
     return found
 

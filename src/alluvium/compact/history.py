@@ -50,7 +50,7 @@ WRITE_ROWS = pa.schema(
 def compactions(session: SparkSession, table: str) -> pa.Table:
     """A row for each merge that a compaction committed, and for each commit of new labels; columns
     as COMPACTION_ROWS."""
-    # One that is no list, as earlier versions wrote it, is read as a list of one.
+    # Earlier versions wrote one without a list: it is read as a list of one.
     done = (
         f"from_json(get_json_object(metadata, '$.{marks.COMPACTION_FIGURES}'),"
         f" 'array<struct<{_FIGURES}>>')"

@@ -14,8 +14,8 @@ class Compacted:
         inputs, outputs: fragments that they took, and made.
         bytes_read, bytes_written, rows: of these.
         relabelled: fragments that got a new level.
-        conflicts: merges that were given up because another writer changed an input of theirs, or
-            of one that was to be committed with them; and new levels for the same reason.
+        conflicts: merges that were given up, and new levels. Another writer changed an input of
+            theirs, or of a merge that was to be committed with them.
         bytes_given_up: that were read for merges which were given up.
         waiting: merges that the budget leaves for later runs.
         seconds: that it took.

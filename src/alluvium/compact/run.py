@@ -29,12 +29,12 @@ from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan
 from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.layout.settings import ZORDER, Layout
 
-# Plans that one run carries out at most: a merge may make others due, and a merge that another
-# writer's commit was faster than is planned anew.
+# Plans that one run carries out at most. A merge may make others due. Where another writer's commit
+# was faster than a merge, that is planned again.
 _ROUNDS = 20
 _AUTO_COMPACTION = (
     "Delta's auto compaction is on for this table or this session. It knows nothing of the layout:"
-    " what it merges is sorted anew, again and again. Turn it off: false for the setting"
+    " what it merges is sorted again and again. Turn it off: false for the setting"
     " spark.databricks.delta.autoCompact.enabled, which goes before the table's properties"
 )
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def compact(
         clock: seconds since 1970.
         say: takes a line of progress.
         may_back_off: whether to leave the table alone as long as an earlier look has found that
-            nothing will be due, and to note in its log for how long this one has; see
+            nothing will be due. It also notes in its log for how long this one has; see
             `compaction_backoff`.
 
     Raises:
@@ -109,7 +109,7 @@ class _Run:
                 failed = len(self.failures.found)
                 if not self._round(first=not (rounds or failed)):
                     break
-                # What is beside a merge that failed is planned anew, whatever the number of these.
+                # What is beside a merge that failed is planned again, whatever the number of these.
                 rounds += len(self.failures.found) == failed
         except Exception as error:
             nothing = not (self.failures or self.done.merges or self.done.relabelled)

@@ -32,7 +32,7 @@ class Line:
 def read_edits() -> list[tuple[int, str, bytes]]:
     """Event time (ms since 1970 UTC), event_id and landing line of each edit, in file order.
 
-    The data names no key, so `event_id` is the first 32 hexadecimal digits of the SHA-256 of the
+    The data names no key. So `event_id` is the first 32 hexadecimal digits of the SHA-256 of the
     raw line, a `#`, and how many identical lines came before it.
     """
     raw = gzip.decompress((files("alluvium.demo") / "data" / "wikiticker.json.gz").read_bytes())

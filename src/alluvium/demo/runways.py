@@ -106,8 +106,8 @@ def read_publishes() -> list[Publish]:
 def replay_runways(landing: Path, days: int, start: date | None = None) -> Landed:
     """Land the publishes of `days` days in `<landing>/runways/YYYY-MM-DD/HHMM.jsonl`.
 
-    Without `start` the feed continues after the last day that has landed; that day itself is gone
-    over first, so a replay that was interrupted is completed. It ends where the feed ends.
+    Without `start` the feed continues after the last day that has landed. That day itself is gone
+    over first, so an interrupted replay is completed. It ends where the feed ends.
 
     Raises:
         ReplayError: `start` is outside of the feed, or a file is there with other content.

@@ -69,8 +69,9 @@ def count_by(
         where: a condition, as SQL.
 
     Returns:
-        None where the plain query is as good or has to tell what is wrong: the log tells nothing of
-        any file, the condition may change from one statement to the next, or there is a mistake.
+        None where the plain query is as good or has to tell what is wrong. So it is where the log
+        tells nothing of any file, or there is a mistake. Or the condition may change from one
+        statement to the next.
     """
     try:
         return _counts(session, table, by, where, min_max)

@@ -119,7 +119,7 @@ def _check(session: SparkSession, schema: str, old: str, new: str) -> None:
     described = session.sql(f"describe table extended {name}").collect()
     about = {row.col_name: row.data_type for row in described}
     if about.get("Type") == "VIEW" or str(about.get("Provider")).lower() != "delta":
-        raise ValueError(f"{schema}.{old} is no Delta table; accepted: an incremental Delta table")
+        raise ValueError(f"{schema}.{old} is not a Delta table; accepted: an incremental one")
     if session.catalog.tableExists(_name(schema, new)):
         raise ValueError(
             f"{schema}.{new} is there already; accepted: to rename or drop it, if it is not needed"

@@ -83,7 +83,7 @@ def publish(
         note: JSON for the commit.
         own: properties of the published table.
         hides: whether rows that are marked `_deleted` are left out.
-        table_id: of the candidate at that version, where it is known: a table that was dropped and
+        table_id: of the candidate at that version, where it is known. A table that was dropped and
             made again has other rows in a version of the same number.
         ends_hold: whether a version that a checkout holds is moved on; else it stays.
         dry_run: tells what would be done, and does nothing.
@@ -92,7 +92,7 @@ def publish(
         ValueError: the candidate cannot be published, or the target has rows of another origin.
             Nothing was written.
         RuntimeError: somebody else published meanwhile, or changed the candidate so that this
-            version is not to be shown, and nothing was shown before; what is there stays.
+            version is not to be shown. Nothing was shown before; what is there stays.
     """
     started = time.monotonic()
     # Before the table is made.

@@ -180,7 +180,7 @@ class Recovery:
             "goes back",
             f"to version {version}, the newest without {number} that cannot be read"
             f" ({findings.named(sorted(map(_name, bad)))}); {undone} undone, with the progress of"
-            " merges: the next build reads those events again",
+            " merges. The next build reads those events again",
         )
         self._moved.add(table.name)
         if self._does:
@@ -218,8 +218,8 @@ class Recovery:
         found = {old: new for old, new in places.items() if new is not None}
         if lost:
             yield (
-                f"it shows files in {findings.named(lost)}, which is no folder of this home and"
-                " did not come along: a clone of a table elsewhere, and left as it is"
+                f"it shows files in {findings.named(lost)}: this is not a folder of this home, and"
+                " did not come along. It is a clone of a table elsewhere, and left as it is"
             )
         if not found:
             return
@@ -301,7 +301,7 @@ class Recovery:
             )
             if missing := publisher.missing():
                 raise ValueError(
-                    f"{candidate.name} lacks {counted(len(missing), 'file')}, such as {missing[0]}"
+                    f"{candidate.name} misses {counted(len(missing), 'file')}, such as {missing[0]}"
                 )
             publisher.publish({"recovered": True})
 
@@ -311,7 +311,7 @@ class Recovery:
         found = streams.of_checkpoint(self._session, table)
         if found is not None and found.is_damage:
             yield from self._begin_again(
-                table, f"{found.what}; the next run reads what the table lacks"
+                table, f"{found.what}; the next run reads what the table does not have"
             )
 
     def _begin_again(self, table: Table, then: str) -> Iterator[str]:

@@ -41,7 +41,7 @@ def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | 
 
 
 def _others_wrote(session: SparkSession, table: Table) -> bool:
-    """Whether a commit that is no publish added or took files since the newest publish."""
+    """Whether a commit other than a publish added or took files since the newest publish."""
     for lines in log.commits_of(session, log.snapshot_of(session, table.by_path)):
         if lines is None:
             return False

@@ -18,7 +18,7 @@ from alluvium.recovery.tables import Table
 # Delta forgets `txn` actions where a table has it.
 _FORGETS = "delta.setTransactionRetentionDuration"
 _COMPARES = "the next run begins at the source's start, and leaves out what the table holds"
-_HELPS = f"{RECOVER}, which moves the checkpoint away: the next run reads what the table lacks"
+_HELPS = f"{RECOVER}: it moves the checkpoint away. The next run reads what the table does not have"
 
 
 def of_checkpoint(session: SparkSession, table: Table) -> Finding | None:
@@ -44,7 +44,7 @@ def of_checkpoint(session: SparkSession, table: Table) -> Finding | None:
         return Finding(
             f"its checkpoint is ahead: it has read {finished + 1:,} commits of the stream, and the"
             f" table has {committed + 1:,}",
-            "the next run would pass over events that the table lacks",
+            "the next run would pass over events that the table does not have",
             _HELPS,
             (place.location,),
         )
@@ -77,6 +77,6 @@ def of_progress(session: SparkSession, table: Table, events: list[Table]) -> Fin
     return Finding(
         f"it has merged batch {merged}, and the newest one of {names} is {newest}",
         f"{names} lost events that are merged here: a full refresh would lose them here too",
-        f"to load them again, where their source has them ({names} reads what it lacks after"
-        f" {RECOVER})",
+        f"to load them again, where their source has them ({names} reads what it does not have"
+        f" after {RECOVER})",
     )

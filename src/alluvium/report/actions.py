@@ -51,8 +51,8 @@ class Unseen:
 
     Attributes:
         rows: columns as ACTION_ROWS.
-        forget: names of tables that are gone, or were made again: what is kept of them is no
-            longer true.
+        forget: names of tables that are gone or were made again. What is kept of them does not hold
+            any more.
         seen: the newest commit of each table, by its name.
         after: the version of the keeping table that was read; None for none.
     """
@@ -70,7 +70,7 @@ def unseen(session: SparkSession, tables: Sequence[Table], kept: str | None) -> 
         kept: name of the table that keeps it, columns as ACTION_ROWS; None for none.
 
     Raises:
-        ValueError: one of them is no Delta table, or its log lacks a commit.
+        ValueError: one of them is not a Delta table, or a commit is not in its log.
     """
     # First: what another run adds later must not be taken for seen.
     after = None if kept is None else log.version(session, kept)
@@ -130,7 +130,7 @@ def of_table(session: SparkSession, table: Table, kept: str | None) -> DataFrame
     """What the commits of one table did, columns as ACTION_ROWS: what is kept, and what is not.
 
     Raises:
-        ValueError: it is no Delta table, or its log lacks a commit.
+        ValueError: it is not a Delta table, or a commit is not in its log.
     """
     found = unseen(session, [table], kept)
     rows = session.createDataFrame(found.rows)

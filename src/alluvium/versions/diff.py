@@ -24,8 +24,8 @@ class Diff:
     """What differs between two versions.
 
     Attributes:
-        rows: one for each key that differs: `key`, a struct of the key's columns; `change`, one of
-            `added`, `removed` and `changed`; `before` and `after`, structs of all columns as the
+        rows: one for each key that differs. `key` is a struct of the key's columns; `change` is
+            `added`, `removed` or `changed`. `before` and `after` are structs of all columns as the
             version has them, NULL where it has no such row. Without a key there is no `key`, and
             rows are added and removed, each as often as one version has it more than the other.
         columns: of both versions.
@@ -44,7 +44,7 @@ def diff(
 ) -> Diff:
     """Compare two versions, of one table or of two.
 
-    Files that both have with the same deletion vectors are not opened, nor those whose rows a
+    Files that both have with the same deletion vectors are not opened. Nor are those whose rows a
     compaction only moved, as far as the logs tell. Keys are one as `group by` has it: NULL is a key
     too. Where a key has several rows, equal ones of both versions cancel one another out. What is
     left over is `changed` where it is one of each, else `added` and `removed`.

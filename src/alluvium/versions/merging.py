@@ -77,7 +77,7 @@ def merge(
     """Bring what changed on a branch into the table that it began as.
 
     A row that changed on both sides, and not alike, is a conflict: then nothing is done. Rows are
-    written anew, so the table needs no file of the branch.
+    written again, so the table needs no file of the branch.
 
     Args:
         branch: its name, for messages and the commit.
@@ -85,8 +85,9 @@ def merge(
         key: names of the columns that identify a row.
 
     Raises:
-        ValueError: there are conflicts; a key is NULL or is there twice; the columns differ; the
-            branch took events back; or the table takes no merge in one commit. Nothing was changed.
+        ValueError: there are conflicts. Or a key is NULL or is there twice, or the columns differ.
+            Or the branch took events back, or the table takes no merge in one commit. Nothing was
+            changed.
         ConflictError: other writers were faster too often. Nothing was changed.
     """
     merging = _Merging(session, branch, branch_table, table.name, [bare(one) for one in key])
@@ -131,7 +132,7 @@ class _Merging:
         self.session, self._branch, self._ours, self._table = session, branch, ours, table
         base = base_of(session, ours)
         if base is None:
-            raise ValueError(f"{ours} is no table of a branch; accepted: one that a branch made")
+            raise ValueError(f"{ours} is not a table of a branch; accepted: one that a branch made")
         self._base, self._key = base, key
         self._names = [quoted(one) for one in key]
         self._began = self._first_state()
@@ -205,8 +206,8 @@ when not matched and applied.change <> 'removed'
     def _both_had(self, now: int) -> tuple[Point, Point]:
         """The newest state that branch and table have had: for what each of them changed since.
 
-        That is what was merged last, or where the branch began: for the table in its own log if it
-        is still there, which tells what a compaction only moved.
+        That is what was merged last, or where the branch began. For the table it is in its own log
+        if it is still there: that tells what a compaction only moved.
         """
         app, _ = self.noted
         merged = log.state(self.session, self._table, now)[1].get(app, -1)

@@ -1,6 +1,6 @@
 """Tags and clones: another table that shows a version, for as long as it lives. No file is copied.
 
-Both are shallow clones, as Delta's. A tag lies in a hidden folder of its table: it has no name in
+Both are shallow clones, as Delta's. A tag lies in a hidden folder of its table. It has no name in
 the catalog, is found from files alone, and goes with the table.
 """
 

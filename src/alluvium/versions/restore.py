@@ -86,8 +86,8 @@ def restore(
 ) -> Restored:
     """Make a table what it was at a version, and let readers see it.
 
-    A command that was killed after the table's commit is completed by the same one again: then
-    there is nothing to undo, and published tables that still show what was undone are moved.
+    A command that was killed after the table's commit is completed by the same one again. Then
+    there is nothing to undo. Published tables that still show what was undone are moved.
 
     Args:
         shown: its published tables.

@@ -129,6 +129,6 @@ def written(session: SparkSession, table: str, version: int | None, window: Wind
         deleted = session.sql(before).collect()[0][0]
     rows = 0 if files == 0 else figure("numOutputRows")
     if rows:
-        # Rows beside the window, of files that had to be written anew.
+        # Rows beside the window, of files that had to be written again.
         rows -= figure("numCopiedRows") or 0
     return Written(rows, deleted, files, figure("numOutputBytes"))

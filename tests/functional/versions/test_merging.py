@@ -188,7 +188,7 @@ def test_a_drawn_history(spark: SparkSession) -> None:
 def test_what_cannot_be_merged(spark: SparkSession) -> None:
     made = Sides(spark, "refused", some(range(4), "n"))
     table = execute.DeltaTable(spark, made.table, "fix")
-    with pytest.raises(ValueError, match="is no table of a branch"):
+    with pytest.raises(ValueError, match="is not a table of a branch"):
         merging.merge(spark, "fix", made.table, table, ["id"], dry_run=False)
     made.begin()
     with pytest.raises(ValueError, match="has no column nobody, by which rows are merged"):
