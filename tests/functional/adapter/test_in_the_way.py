@@ -187,6 +187,6 @@ def test_what_is_in_the_way(home: Path, tmp_path: Path) -> None:
         project.dbt("show", "--inline", sql, "--limit", "2")
         assert project.said(shown), sql
     refused = project.try_dbt("show", "--inline", "drop table way.tab")
-    assert "this statement is no query" in str(refused.exception) + "".join(project.lines)
+    assert "this statement is not a query" in str(refused.exception) + "".join(project.lines)
     assert session.catalog.tableExists("way.tab")
     session.sql("drop schema way cascade")

@@ -45,7 +45,7 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
         nodes: those of the project, by unique id.
 
     Raises:
-        ValueError: it is anything but `select *` from one `ref`; or from what is no table.
+        ValueError: it is anything but `select *` from one `ref`; or from what is not a table.
     """
     wanted = "`select * from {{ ref('…') }}`, a table of the project"
     found = _SELECT.fullmatch(_ASIDE.sub(" ", node.raw_code))

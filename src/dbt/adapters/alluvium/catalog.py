@@ -98,8 +98,8 @@ def columns(
     """One dict a column, as dbt's catalog takes them: table facts repeated on each.
 
     found: the columns.
-    described: rows (name, value, comment) of DESCRIBE EXTENDED: the columns, which may be called
-        anything, and behind a heading the properties of the table, up to an empty row.
+    described: rows (name, value, comment) of DESCRIBE EXTENDED. First are the columns, which may be
+        called anything. Behind a heading are the properties of the table, up to an empty row.
     """
     columns = list(found)
     behind = dropwhile(lambda row: row[0] != _PROPERTIES, described[len(columns) :])

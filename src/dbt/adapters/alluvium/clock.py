@@ -1,7 +1,7 @@
 """The zone of this process while dbt runs: UTC, as Spark's is.
 
-PySpark gives Python an instant as the process's own clock shows it: rows of `collect`, what they
-hold in structs and arrays, and what `createDataFrame` reads.
+PySpark gives Python an instant as the process's own clock shows it. That holds for rows of
+`collect`, also in structs and arrays, and for what `createDataFrame` reads.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 class AlluviumColumn(SparkColumn):
     """A column whose type is told by Spark's name for it (`int`, `decimal(10,2)`, `string`).
 
-    dbt's own test knows other databases' names, so that to dbt-spark an `int` is no number and a
-    `string` no text.
+    dbt's own test knows other databases' names, so that to dbt-spark an `int` is not a number and a
+    `string` not a text.
 
     comment: its description in the catalog; None for none.
     """

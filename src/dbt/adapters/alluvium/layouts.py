@@ -123,7 +123,8 @@ def check(
 
     fields: columns of the rows that are to be written.
     partition_by: of a new table.
-    table: one that is there; it gets those of the columns that it lacks. None for a new one.
+    table: one that is there; it gets those of the columns that it does not have. None for a new
+        one.
     """
     mistakes = []
 

@@ -83,7 +83,7 @@ _BRACKET = re.compile(rf"{_COMMENT}|{_TEXT}|`(?:[^`]|``)*`|(?P<open>\()|(?P<clos
 
 
 def subquery(relation: str) -> str:
-    """The rows of a table that are no tombstones, as a relation in SQL.
+    """The rows of a table that are not tombstones, as a relation in SQL.
 
     relation: its name, with what says the version, if it is not to be the newest.
     """
@@ -105,8 +105,9 @@ def marks(session: SparkSession) -> Callable[[str], bool]:
 def as_names(sql: str, has_column: Callable[[str], bool] = lambda relation: True) -> str:
     """One statement, with the table's name for its subquery where only a name can stand.
 
-    That is in statements about the table (DESCRIBE, SHOW, OPTIMIZE, RESTORE, …) and before a clause
-    of time travel, which goes to the name, into the subquery. Texts and comments stay as they are.
+    That is in statements about the table (DESCRIBE, SHOW, OPTIMIZE, RESTORE, …), and before a
+    clause of time travel. Such a clause goes to the name, into the subquery. Texts and comments
+    stay as they are.
 
     has_column: `marks`.
     """

@@ -246,8 +246,8 @@ class Planner:
         return -1 if found is None else found
 
     def _planned_ranges(self, outline: Outline) -> Sequence[RangeRow]:
-        """Rows of ranges that the session plans: those of the ranges model, priced on the table as
-        it is now, or where there is no such model planned here."""
+        """Rows of ranges that the session plans. They are those of the ranges model, priced on the
+        table as it is now. Where there is no such model they are planned here."""
         wanted, request = outline.settings.ranges, outline.request
         if wanted is None or request is None:
             return []

@@ -26,8 +26,8 @@ def as_list(value: str | Sequence[str] | None) -> list[str]:
 def lists(config: Mapping[str, Any]) -> dict[str, list[str] | None]:
     """Settings of a model that dbt-spark's macros would go through letter by letter, as lists.
 
-    And those that they take for something where they are nothing: a partition by no column, and
-    names in backticks that are compared with names without.
+    And those that they take for something where they are nothing. Examples are a partition by no
+    column, and names in backticks that are compared with names without.
     """
     found = {
         key: as_list(config.get(key)) or None for key in _TEXTS if isinstance(config.get(key), str)
@@ -59,7 +59,7 @@ def columns(
 
     Args:
         config: of the model.
-        strategy: how rows come into its table; None where it is made anew each time.
+        strategy: how rows come into its table; None where it is made again each time.
         is_new: whether the table is yet to be made.
     """
     names = {key: as_list(config.get(key)) for key in _OF_A_MERGE if strategy == "merge"}
@@ -79,7 +79,7 @@ def unknown(
 
     Args:
         config: of the model.
-        strategy: how rows come into its table; None where it is made anew each time.
+        strategy: how rows come into its table; None where it is made again each time.
         selected: columns of the model's query.
         stored: columns of its table; None where there is none yet.
     """

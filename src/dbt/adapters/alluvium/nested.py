@@ -67,8 +67,8 @@ def fit(
     With `append_new_columns` a field that the batch no longer has is NULL, as a column is.
 
     Raises:
-        DbtRuntimeError: the batch brings or lacks fields, and nothing says what to do with them,
-            or a field's values cannot be of the table's type.
+        DbtRuntimeError: the batch brings new fields or misses some, and nothing says what to do, or
+            a field's values cannot be of the table's type.
     """
     schema = session.table(table).schema
     found = changes(schema, batch.schema)

@@ -82,8 +82,8 @@ def _within(sql: str, compiled: str, line: int) -> int | None:
 def raw_line(raw: str, compiled: str, line: int) -> int | None:
     """The line of `raw` that a line of `compiled` was rendered from; None where it is not sure.
 
-    Lines count from 0. Lines that match in one way only are sure, and so is what lies between two
-    of them if both texts have as many lines there.
+    Lines count from 0. Lines that match in one way only are sure. So is what lies between two of
+    them if both texts have as many lines there.
     """
     rendered = compiled.split("\n")
     patterns = [_pattern(text) for text in _bare_lines(raw)]

@@ -106,7 +106,7 @@ def _as_spark(session: SparkSession, returned: Any) -> DataFrame:
         return session.createDataFrame(returned)
     if type(returned).__module__.startswith("pyspark.pandas"):
         with warnings.catch_warnings():
-            # The index is no column of a dbt model, whichever frame it returns.
+            # The index is not a column of a dbt model, whichever frame it returns.
             warnings.filterwarnings("ignore", message="If `index_col` is not specified")
             return returned.to_spark()
     raise TypeError(
@@ -118,8 +118,8 @@ def _as_spark(session: SparkSession, returned: Any) -> DataFrame:
 def check_columns(schema: StructType) -> None:
     """Raise where no table can have these columns, before anything is written.
 
-    Spark and Delta take a column of NULLs alone for one without a type, as long as another column
-    has one and nothing in a struct, array or map lacks it.
+    Spark and Delta take a column of NULLs alone for one without a type. Another column must have
+    one, and nothing in a struct, array or map may be without it.
     """
     if not schema.fields:
         raise ValueError("model() returned a frame without columns; accepted: at least one column")

@@ -25,8 +25,8 @@ def load(
 ) -> Figures:
     """Run `create`, a CREATE TABLE up to its AS, over `rows`; give the figures of the write.
 
-    column_types: Spark type of every column by its name; a value that does not fit its type
-        fails the seed (ANSI cast) instead of becoming NULL.
+    column_types: Spark type of every column by its name. A value that does not fit its type fails
+        the seed (ANSI cast) instead of becoming NULL.
     """
     started = time.perf_counter()
     names = list(rows.column_names)

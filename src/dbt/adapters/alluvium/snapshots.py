@@ -28,7 +28,7 @@ def unseen(session: SparkSession, tables: Sequence[Mapping[str, Any]], kept: str
         kept: the table of the model `alluvium_actions`; None where it is built new.
 
     Raises:
-        DbtRuntimeError: a log lacks a commit.
+        DbtRuntimeError: a commit is not in its log.
     """
     wanted = [actions.Table(one["model"], one["table"]) for one in tables]
     with _mistakes("alluvium_actions"):

@@ -51,7 +51,7 @@ def statements(session: SparkSession, sql: str) -> list[str]:
     """The statements of `sql`, which semicolons outside of texts, names and comments end.
 
     A script (BEGIN … END) is one statement, and the last. At least one is returned, possibly an
-    empty one. A text, name or comment that does not end makes `sql` one statement: Spark says what
+    empty one. A text, name or comment that does not end makes `sql` one statement. Spark says what
     is wrong with it, before any of it has run.
     """
     if ";" not in sql:
@@ -100,8 +100,8 @@ def limited(session: SparkSession, sql: str, limit: int | None) -> str:
         found = [way for way in ways if _parses(parser.parseQuery, way)]
         if not found and _parses(parser.parsePlan, last):
             raise ValueError(
-                "this statement is no query, and would do something; accepted: a query, DESCRIBE, "
-                "SHOW, EXPLAIN"
+                "this statement is not a query, and would do something; accepted: a query, "
+                "DESCRIBE, SHOW, EXPLAIN"
             )
         last = found[0] if found else last  # Spark says what is wrong with it
     return ";\n".join([*headers, last])

@@ -221,9 +221,9 @@ def append(
         if taken is None:
             raise
         raise DbtRuntimeError(
-            f"{target.name} cannot be made: its folder {taken[1]} holds files that are no Delta "
-            "table, of a run that was killed or of somebody else. Look what they are, move them "
-            "away or delete them, and run again"
+            f"{target.name} cannot be made: its folder {taken[1]} holds files that are not a "
+            "Delta table, of a run that was killed or of somebody else. Look what they are, move "
+            "them away or delete them, and run again"
         ) from error
 
 

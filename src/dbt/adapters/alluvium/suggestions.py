@@ -38,9 +38,9 @@ def lines(
     Args:
         compiled: the folder that dbt compiles into.
         nodes: of each `name`, `package`, `file` (in its package) and `language`.
-        tables: of each `model`, its name; `table`, as SQL writes it; `schema` and `identifier`;
-            `layout`, what `meta.alluvium_layout` says or None; `key`, columns; `updates`, whether
-            merges change rows; `language`; `hides`, columns that no reader knows of.
+        tables: of each its name, `model`, and its name in SQL, `table`; `schema`, `identifier` and
+            `language`; columns of its `key`. `layout` is what `meta.alluvium_layout` says or None.
+            `updates` says whether merges change rows. `hides` are columns that no reader knows of.
 
     Raises:
         DbtRuntimeError: nothing is compiled.

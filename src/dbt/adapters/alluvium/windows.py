@@ -61,7 +61,7 @@ def overwrite(
     """Write the window, or leave it alone where rows stand that must not be replaced."""
     started = time.perf_counter()
     flags = get_flags()
-    # Their batches lack rows of the window.
+    # Their batches do not have rows of the window.
     replaces = not (getattr(flags, "EMPTY", False) or getattr(flags, "SAMPLE", None))
     columns = write.columns(session, table, batch, fills)
     sql = write.statement(table, batch, columns, window, adds=not replaces)

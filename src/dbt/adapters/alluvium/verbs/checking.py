@@ -84,7 +84,7 @@ class Checking(SessionAdapter):
     ) -> None:
         """Raise where dbt's settings of a model name a column that is not there.
 
-        strategy: how rows come into its table; None where it is made anew each time.
+        strategy: how rows come into its table; None where it is made again each time.
         sql: its query.
         target: its table; None where it is yet to be made.
         """

@@ -33,7 +33,7 @@ class Compacting(SessionAdapter):
     def check_bucket_column(
         self, table: str, model: str, block: Any, partition_by: str | list[str] | None
     ) -> None:
-        """Raise where the table lacks the partition column that its buckets are to be made by."""
+        """Raise where the table has no partition column to make its buckets by."""
         column = layouts.generated(layouts.declared(model, block), partition_by)
         if column is not None:
             layouts.check_table(self._handle.session, table, model, column)
@@ -51,7 +51,7 @@ class Compacting(SessionAdapter):
         """Raise where the table that a query is written to cannot have the layout.
 
         table: the one that is there; None for a new one.
-        more_columns: whether it gets those of the query that it lacks.
+        more_columns: whether it gets those of the query that it does not have.
         """
         layout = layouts.declared(model, block)
         if layout is None:

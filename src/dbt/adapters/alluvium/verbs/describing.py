@@ -63,7 +63,7 @@ class Describing(SessionAdapter):
     def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
         """The columns that a relation stores; none where there is no such relation.
 
-        From Spark's types: the text of DESCRIBE, dbt-spark's way, does not tell a column whose name
+        From Spark's types. The text of DESCRIBE, dbt-spark's way, does not tell a column whose name
         begins with `#` from the heading that ends the columns.
         """
         stored = relation.stored if isinstance(relation, AlluviumRelation) else relation

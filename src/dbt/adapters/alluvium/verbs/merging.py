@@ -32,7 +32,7 @@ from dbt.adapters.alluvium.verbs.checking import Checking
 class Merging(Checking):
     @available.parse(lambda *a, **k: True)
     def has_begun(self, table: str) -> bool:
-        """Whether a merged table had its first merge; true of what is no Delta table."""
+        """Whether a merged table had its first merge; true of what is not a Delta table."""
         with spark_errors():
             return progress.has_begun(self.session, table)
 
@@ -46,7 +46,7 @@ class Merging(Checking):
         is_new: bool = False,
         on_schema_change: str | None = None,
     ) -> MergeAnswer:
-        """Merge a staged batch by `meta.alluvium_merge`, planned anew where others were faster.
+        """Merge a staged batch by `meta.alluvium_merge`, planned again where others were faster.
 
         Args:
             target: The table.
@@ -130,7 +130,7 @@ class Merging(Checking):
             if not plan.pending:
                 return None
             if plan.texts.verify is not None:
-                # The merge begins at the version that is looked at, or is planned anew.
+                # The merge begins at the version that is looked at, or is planned again.
                 at = merged_table.version() if at is None else at
                 self._verify(plan, node)
             self._log(plan.texts.statement)

@@ -23,7 +23,7 @@ class Preparing(Versioning):
 
         dbt-spark's materializations read `file_format` and take its absence for parquet: a table
         would be dropped before it is rebuilt, a snapshot refused. Its MERGE fails on a column that
-        the batch no longer has, whatever `on_schema_change` says, unless Delta may evolve; the
+        the batch no longer has, whatever `on_schema_change` says, unless Delta may evolve. The
         setting ends with the node's session. Lists are what they go through, so a text becomes one.
         A table whose buckets are made from a timestamp is partitioned by the column that is
         generated for it. A node of a tier enters it. A test of a candidate reads one version of it.

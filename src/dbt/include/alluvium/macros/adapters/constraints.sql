@@ -1,6 +1,6 @@
-{#- Contracts' constraints. Delta enforces CHECK on every later write; the first write has them as a filter
-    that fails, so that a broken rule leaves the table as it was. (Delta cannot turn a column of an existing
-    table into NOT NULL: that rule is a CHECK too.) -#}
+{#- Contracts' constraints. Delta enforces CHECK on every later write. The first write has them as a filter that fails:
+    so a broken rule leaves the table as it was. (Delta cannot turn a column of an existing table into NOT NULL: that
+    rule is a CHECK too.) -#}
 {% macro alluvium__persist_constraints(relation, model) %}
   {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
     {%- for rule in alluvium_constraints(model) -%}

@@ -1,5 +1,5 @@
-{#- dbt compares names as texts. To Spark a name in another case is the same column, which the table has; and a column
-    that the table fills itself is not missing. -#}
+{#- dbt compares names as texts. To Spark a name in another case is the same column, which the table has. A column that
+    the table fills itself is not missing. -#}
 {% macro alluvium__check_for_schema_changes(source_relation, target_relation) %}
   {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
   {%- set selected = adapter.get_columns_in_relation(source_relation) -%}

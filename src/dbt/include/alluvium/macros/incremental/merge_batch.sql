@@ -20,8 +20,8 @@
 {% endmacro %}
 
 
-{#- The batch as its table will look: without the control columns, and with `_deleted`, so that a schema change neither adds
-    the ones nor drops the other. -#}
+{#- The batch as its table will look: without the control columns, and with `_deleted`. So a schema change neither adds
+    the former nor drops the latter. -#}
 {% macro alluvium_schema_view(tmp_relation) %}
   {%- set view = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_columns'}).include(database=false, schema=false) -%}
   {%- set further = ['cast(null as boolean) as `_deleted`'] if alluvium._merge_settings(model).soft else [] -%}

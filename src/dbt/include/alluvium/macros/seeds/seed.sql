@@ -17,7 +17,7 @@
   {%- for name in agate_table.column_names -%}
     {%- if config.get('quote_columns') is sameas false and not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', name) -%}
       {%- do exceptions.raise_compiler_error("Syntax error in the header of the seed: '" ~ name
-          ~ "' is no name of a column without quotes (quote_columns: false). Is the delimiter right?") -%}
+          ~ "' is not a name of a column without quotes (quote_columns: false); accepted: letters, digits and _, not a digit first. Is the delimiter right?") -%}
     {%- endif -%}
     {%- set inferred = adapter.convert_type(agate_table, loop.index0) -%}
     {%- do types.update({name: config.get('column_types', {}).get(name, inferred)}) -%}

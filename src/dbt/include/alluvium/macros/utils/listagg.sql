@@ -1,5 +1,5 @@
-{#- Spark's listagg takes an order but no limit: with one, the parts are joined by a control character
-    first, so that they can be told apart. -#}
+{#- Spark's listagg takes an order but no limit. With one, the parts are joined by a control character first, so that
+    they can be told apart. -#}
 {% macro alluvium__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
   {%- set order = ' within group (' ~ order_by_clause ~ ')' if order_by_clause else '' -%}
   {%- if limit_num -%}
