@@ -1,6 +1,5 @@
-{#- `on_schema_change` compares the batch with the table. On stock targets the control columns of a
-    batch must not be added for that, nor the tombstones' column be dropped; nowhere may a column be dropped that the
-    merge needs. -#}
+{#- `on_schema_change` compares the batch with the table. On stock targets the control columns of a batch must not be
+    added for that, nor the tombstones' column be dropped. Nowhere may a column be dropped that the merge needs. -#}
 {% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
   {%- set changes = alluvium._stored_columns(add_columns, remove_columns) -%}
   {%- if changes.add or changes.remove -%}

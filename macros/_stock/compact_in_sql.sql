@@ -1,4 +1,4 @@
-{#- Spark alone cannot merge files in order. What SQL can do for a layout is OPTIMIZE of the buckets that need it: those with
+{#- Spark alone cannot merge files in order. SQL can run OPTIMIZE for a layout, in the buckets that need it: those with
     `fan_in` small files, and of quiet ones those with two. A small file has less than half of `target_bytes`; larger
     ones are left alone. -#}
 {% macro default__compact_table(relation, name, block, dry_run, is_hook) %}

@@ -1,6 +1,6 @@
 {#- What stock dbt-spark and dbt-databricks ask for the statement of a merge. Without
-    `meta.alluvium_merge` it is their own. With it the merge runs here, between the SET and the RESET
-    of its commit's metadata, and the statement that is left shows what it did.
+    `meta.alluvium_merge` it is their own. With it the merge runs here, between the SET and the RESET of its commit's
+    metadata. The statement that is left shows what it did.
 
     The root project's `dispatch` has to name this package before dbt; `validate` tells. -#}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}

@@ -1,5 +1,5 @@
-{#- What a merge of `source` into `relation` would do on a stock target, which has no Python to plan it: the texts, the settings, what the
-    batch holds. Runs queries, changes nothing. Raises where the batch is unfit.
+{#- What a merge of `source` into `relation` would do on a stock target: the texts, the settings, what the batch holds.
+    There Python cannot plan it. Runs queries, changes nothing. Raises where the batch is unfit.
 
     On an alluvium target `adapter.merge` does the same. What is decided here stands in `alluvium.plan.merge` as well. -#}
 {% macro _merge_plan(relation, source, node, predicates=none, is_new=false) %}
@@ -51,8 +51,8 @@
 {% endmacro %}
 
 
-{#- The figures of a batch, of the rows that `_merge_profile_sql` gives: those of the events that the merge takes; of the others it says
-    how many they are (`rejects`, `null_keys`), and the control columns are those of all. -#}
+{#- The figures of a batch, of the rows that `_merge_profile_sql` gives: those of the events that the merge takes. Of
+    the others it says how many they are (`rejects`, `null_keys`). The control columns are those of all. -#}
 {% macro _merge_profile(rows, controls) %}
   {%- set found = {'merged': {}, 'null_key': {}, 'rejected': {}} -%}
   {%- for row in rows -%}

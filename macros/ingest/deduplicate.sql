@@ -8,7 +8,7 @@
   {%- for column in alluvium._as_list(order_by) -%}
     {%- do order.append(alluvium._quote(column) ~ direction) -%}
   {%- endfor -%}
-  {#- The second tells strings apart that are no UTF-8: JSON shows their bytes all alike. -#}
+  {#- The second tells strings apart that are not UTF-8: JSON shows their bytes all alike. -#}
   {%- do order.extend([alluvium._row_json('*') ~ ' desc', 'cast(struct(*) as string) desc']) -%}
   {%- set partition = [] -%}
   {%- set lacking = [] -%}

@@ -1,9 +1,10 @@
 {#- Subquery: the rows of bronze that are newer than the progress recorded in the merged model.
 
-    events: relation of the bronze table, or of a view on it; merged: the merged model by a name that `_find_model`
-    knows, not its relation, which would be a cycle; bronze: the bronze table where `events` is a view, because the
-    newest batch is read from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of what was read: select
-    both along, so the merge can record the one and check the other. In a unit test all given rows are new. -#}
+    events: relation of the bronze table, or of a view on it. merged: the merged model by a name that `_find_model`
+    knows; its relation would be a cycle. bronze: the bronze table where `events` is a view. The newest batch is read
+    from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of
+    what was read: select both along, so the merge can record the one and check the other. In a unit test all given rows
+    are new. -#}
 {% macro new_events(events, merged, bronze=none) %}
   {%- if model.resource_type == 'unit_test' -%}
     {{ return('(select *, max(`_batch_id`) over () as `_batch_through`, -1L as `_batch_after` from ' ~ events ~ ')') }}
@@ -14,7 +15,7 @@
   {%- set backfill = alluvium._backfill(node) if execute else none -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
-    {#- Progress passes over what a filter leaves out, for ever. -#}
+    {#- Progress passes over what a filter leaves out, and no later run reads it. -#}
     {%- for read in [events, bronze or events] if read.event_time_filter -%}
       {%- do exceptions.raise_compiler_error("alluvium.new_events: " ~ read.render() ~ " is filtered by event time (--sample, or a microbatch model). "
           ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
@@ -32,7 +33,7 @@
       {#- Numbers that start again would be taken for batches that were merged long ago. -#}
       {%- if newest is not none and newest | int < ns.after and not alluvium.once_had_batch(bronze or events, ns.after) -%}
         {%- do exceptions.raise_compiler_error(alluvium._name_of(node) ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
-            ~ (bronze or events) ~ ' is ' ~ newest ~ ': that table was started anew, and its events would be passed over. Run '
+            ~ (bronze or events) ~ ' is ' ~ newest ~ '. That table was made again, and its events would be passed over. Run '
             ~ alluvium._name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}

@@ -10,7 +10,7 @@
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or not settings.soft -%}
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
-        ~ "' is no model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
+        ~ "' is not a model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
   {%- endif -%}
   {%- set relation = alluvium._existing_relation(node) -%}
   {%- if relation is none -%}

@@ -10,7 +10,7 @@
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or node.language != 'sql' -%}
     {%- do exceptions.raise_compiler_error("alluvium.explain_merge: '" ~ model
-        ~ "' is no SQL model with meta.alluvium_merge; accepted: the name of one.") -%}
+        ~ "' is not a SQL model with meta.alluvium_merge; accepted: the name of one.") -%}
   {%- endif -%}
   {%- set target_relation = alluvium._existing_relation(node) -%}
   {%- if target_relation is none -%}

@@ -1,7 +1,7 @@
 {#- dbt run-operation alluvium.explain_read --args '{model: edits, where: "service = ''reader''"}'
 
-    Prints how many files and bytes of a model's table a condition leaves to read: by time and other partitions, by bounds, by
-    automata, and what each of its parts excludes. Reads none of them. -#}
+    Prints how many files and bytes of a model's table a condition leaves to read. It does so by time and other
+    partitions, by bounds, by automata, and for each part of it. Reads none of them. -#}
 {% macro explain_read(model=none, where=none) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium._begin_operation('explain_read', {'model': model, 'where': where}, kwargs, 'does not read the logs of tables') -%}

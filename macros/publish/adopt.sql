@@ -1,7 +1,8 @@
 {#- dbt run-operation alluvium.adopt --args '{model: flights, dry_run: false}'
 
-    Makes the table of an incremental model the candidate `<model>_wap` of a published model: it renames the table and that of its rejected
-    events, lets the new model go on where the old one was, and says what to change in the project. It only says so unless `dry_run: false`. -#}
+    Makes the table of an incremental model the candidate `<model>_wap` of a published model. It renames the table and
+    that of its rejected events. It lets the new model go on where the old one was, and says what to change in the
+    project. It only says so unless `dry_run: false`. -#}
 {% macro adopt(model=none, dry_run=true) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium._begin_operation('adopt', {'model': model, 'dry_run': dry_run}, kwargs, 'publishes nothing') -%}

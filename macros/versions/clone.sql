@@ -1,7 +1,7 @@
 {#- dbt run-operation alluvium.clone --args '{model: flights, to: lab.flights_copy, version: 41}'
 
-    Makes a table that shows a version of a model's table and goes its own way from there: `version`, `timestamp`, `tag` or `batch` says
-    which, the newest by default. Copies no file. -#}
+    Makes a table that shows a version of a model's table and goes its own way from there. `version`, `timestamp`, `tag`
+    or `batch` says which, the newest by default. Copies no file. -#}
 {% macro clone(model=none, to=none, version=none, timestamp=none, tag=none, batch=none, message=none, dry_run=false) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set point = {'version': version, 'timestamp': timestamp, 'tag': tag, 'batch': batch} -%}

@@ -1,8 +1,8 @@
 {#- dbt run-operation alluvium.diff --args '{model: flights, from: 41, to: {tag: accepted}, limit: 20}'
 
-    Prints what differs between two versions of a model's table, as `git diff` does: how many rows were added, removed and changed by the
-    model's unique_key, the columns that changed, and the first rows. Without a key rows are added and removed. Files that both versions share
-    are not read. -#}
+    Prints what differs between two versions of a model's table, as `git diff` does. It says how many rows were added,
+    removed and changed by the model's unique_key, the columns that changed, and the first rows. Without a key rows are
+    added and removed. Files that both versions share are not read. -#}
 {% macro diff(model=none, to=none, limit=20) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {#- `from` is a word of Jinja's. -#}

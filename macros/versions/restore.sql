@@ -1,7 +1,8 @@
 {#- dbt run-operation alluvium.restore --args '{model: flights, before_batch: 17, including: [backfill], skip: true, dry_run: true}'
 
-    Undoes a bad batch and what came after it: rows, columns and progress of the model's table go back in one commit, and readers of a
-    published model see it at once. The next build reads the events again, but for those of the batch where `skip` is true. `version: 41`
+    Undoes a bad batch and what came after it. Rows, columns and progress of the model's table go back in one commit.
+    Readers of a published model see it at once. The next build reads the events again, but for those of the batch where
+    `skip` is true. `version: 41`
     goes back to a version. `batch: 17` with `skip` undoes nothing, and only says whether its events are left out. -#}
 {% macro restore(model=none, version=none, before_batch=none, batch=none, including=[], skip=none, dry_run=false) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}

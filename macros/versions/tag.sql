@@ -1,7 +1,7 @@
 {#- dbt run-operation alluvium.tag --args '{model: flights, name: before_fix, version: 41, message: before the fix of 4 May}'
 
-    Gives a version of a model's table a name, by which it is there until `alluvium.untag`: `version`, `timestamp`, `tag` or `batch` says
-    which, the newest by default. Copies no file. -#}
+    Gives a version of a model's table a name, by which it is there until `alluvium.untag`. `version`, `timestamp`,
+    `tag` or `batch` says which, the newest by default. Copies no file. -#}
 {% macro tag(model=none, name=none, version=none, timestamp=none, tag=none, batch=none, message=none, dry_run=false) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set point = {'version': version, 'timestamp': timestamp, 'tag': tag, 'batch': batch} -%}

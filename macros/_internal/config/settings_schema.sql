@@ -1,8 +1,8 @@
 {#- Every setting of ours and what it may be: a JSON Schema for each. It is the one source: the library `jsonschema` reads it on
     an alluvium target, `_walk_schema` on others.
 
-    `accepted` is what a message says of a value; `missing` what it says of one that is not there, where that differs;
-    a `secret` is never shown. Types beyond those of JSON: `false`, and `moment`, a date that may have a time. -#}
+    `accepted` is what a message says of a value. `missing` is what it says of one that is not there, where that
+    differs. A `secret` is never shown. Types beyond JSON's: `false`, and `moment`, a date that may have a time. -#}
 {% macro _settings_schema() %}
   {%- set of = alluvium._value_schemas() -%}
   {{ return(dict({

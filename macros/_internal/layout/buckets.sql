@@ -1,6 +1,6 @@
-{#- The partition column that buckets are made by: its `name` as an identifier, its `type`, and `begins`, SQL of the
-    moment that a value stands for, NULL where it stands for none. It is the column of `bucket_by`, or the one that an
-    alluvium target generates from it. -#}
+{#- The partition column that buckets are made by: its `name` as an identifier, its `type`, and `begins`. That is SQL of
+    the moment that a value stands for, NULL where it stands for none. It is the column of `bucket_by`, or the one that
+    an alluvium target generates from it. -#}
 {% macro _bucket_column(relation, layout) %}
   {%- set partition = alluvium.partition_columns(relation) -%}
   {%- set found = [] -%}
@@ -60,8 +60,8 @@
 {%- endmacro %}
 
 
-{#- SQL that is true in these buckets alone, given by their texts as `_bucket_files` has them; none where there are none
-    that a literal can name. -#}
+{#- SQL that is true in these buckets alone. Buckets are given by their texts as `_bucket_files` has them. None where a
+    literal can name none of them. -#}
 {% macro _in_buckets(bucket, texts) %}
   {%- set terms = [] -%}
   {%- set literals = [] -%}

@@ -4,7 +4,7 @@
     {%- do exceptions.raise_compiler_error(who ~ ': accepted: model, the name of one, or tier, the name of one') -%}
   {%- endif -%}
   {%- if tier is not none and tier not in alluvium.tiers() -%}
-    {%- do exceptions.raise_compiler_error(who ~ ": '" ~ tier ~ "' is no tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
+    {%- do exceptions.raise_compiler_error(who ~ ": '" ~ tier ~ "' is not a tier; accepted: " ~ alluvium.tiers() | join(', ')) -%}
   {%- endif -%}
   {%- set asked = alluvium._find_model(name, who).unique_id if name is not none else none -%}
   {%- set found, others = [], [] -%}
@@ -19,7 +19,7 @@
     {%- endif -%}
   {%- endfor -%}
   {%- if not found -%}
-    {%- do exceptions.raise_compiler_error(who ~ ": '" ~ (name or tier) ~ "' is no "
+    {%- do exceptions.raise_compiler_error(who ~ ": '" ~ (name or tier) ~ "' is not a "
         ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: '
         ~ (others | select | unique | sort | join(', ') or 'the name of one; there is none')) -%}
   {%- endif -%}

@@ -21,7 +21,7 @@
       }) -%}
     {%- elif name is not none -%}
       {%- do exceptions.raise_compiler_error("alluvium.suggest_layout: '" ~ name ~ "' "
-          ~ ('has no table yet' if relation is none else 'is no Delta table')
+          ~ ('has no table yet' if relation is none else 'is not a Delta table')
           ~ '; accepted: a model whose Delta table was built.') -%}
     {%- endif -%}
   {%- endfor -%}

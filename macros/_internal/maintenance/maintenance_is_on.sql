@@ -5,8 +5,8 @@
 {% endmacro %}
 
 
-{#- Whether the files may have changed: a merge that changed nothing says so, and then a rewrite
-    of the table, or a vacuum, would be a commit, and its cost, for nothing. -#}
+{#- Whether the files may have changed. A merge that changed nothing says so. Then a rewrite of the table, or a vacuum,
+    would be a commit, and its cost, for nothing. -#}
 {% macro _files_may_have_changed() %}
   {%- if not alluvium._maintenance_is_on() -%}{{ return(false) }}{%- endif -%}
   {%- if 'alluvium_merge' not in (config.get('meta') or {}) -%}{{ return(true) }}{%- endif -%}

@@ -1,5 +1,5 @@
-{#- Raises where the settings of a merged model do not fit its batch, before its table is made or changed for it: the plan of
-    the merge, which looks for the same and more, comes after that.
+{#- Raises where the settings of a merged model do not fit its batch. That is before its table is made or changed for
+    it. The plan of the merge comes after that; it looks for the same and more.
 
     table: the one that is to change; none where it is yet to be made. -#}
 {% macro _check_settings_of_batch(node, source, table=none) %}

@@ -6,8 +6,8 @@
 {% endmacro %}
 
 
-{#- Settings that name a column which is not there, of the batch's columns and of the table's, if there is one: each by its name in
-    lower case. -#}
+{#- Settings that name a column which is neither in the batch nor, if there is one, in the table. Columns are given by
+    name in lower case. -#}
 {% macro _unknown_columns(node, settings, selected, stored) %}
   {%- set mistakes = [] -%}
   {%- for setting, columns in alluvium._needed_columns(settings).items() -%}
@@ -77,9 +77,8 @@
 {% endmacro %}
 
 
-{#- Mistakes where events can never find their rows: maps compare with nothing, parts of a key may be stored otherwise, and MERGE fails
-    on a table with a column of CHAR.
-    padded: those columns of the table. -#}
+{#- Mistakes where events can never find their rows. Maps compare with nothing, parts of a key may be stored otherwise,
+    and MERGE fails on a table with a column of CHAR. padded: those columns of the table. -#}
 {% macro _unstorable_keys(settings, types, source_types, padded=[]) %}
   {%- set mistakes = [] -%}
   {%- for key in settings.unique_key if modules.re.search('map<|variant', types.get(key | lower, '') ~ source_types.get(key | lower, '')) -%}

@@ -1,9 +1,10 @@
-{#- What is known of a merge before its batch is read: the settings, the columns that they name, and what the session is asked
-    to plan. No query is run. Where there are `mistakes` the rest is left out.
+{#- What is known of a merge before its batch is read. That is the settings, the columns that they name, and what the
+    session is asked to plan. No query is run. Where there are `mistakes` the rest is left out.
 
     node: the merged model; relation: its table; table: what `_stored_table` says of it; selected: the batch's columns.
-    Gives of ranges `request`, what the library is asked for, and `range_rows`, SQL of the rows that a model has planned; where
-    `several` columns are asked for, the settings have no ranges of their own. `warnings` says what was left out. -#}
+    Gives of ranges `request`, what the library is asked for, and `range_rows`, SQL of the rows that a model has
+    planned. Where `several` columns are asked for, the settings have no ranges of their own. `warnings` says what was
+    left out. -#}
 {% macro _merge_outline(node, relation, table, selected) %}
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- set types = alluvium._types_of(table.columns) -%}

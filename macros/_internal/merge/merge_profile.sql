@@ -1,10 +1,10 @@
-{#- One look at the batch: figures for the plan, the checks and the console, as JSON for each fate of an event: `merged`, `null_key`
-    or `rejected`.
+{#- One look at the batch: figures for the plan, the checks and the console. They are JSON for each fate of an event:
+    `merged`, `null_key` or `rejected`.
 
-    types: type of every target column by lower-case name, in which bounds are compared; planned:
-    predicate of the planned ranges on `__alluvium_value`, the range column in the target's type, or none; controls: which control columns the
-    source has; judged: whether it says why an event is rejected; is_small: whether one task should read it, so that its rows need no exchange
-    before they are grouped. -#}
+    types: type of every target column by lower-case name, in which bounds are compared. planned: predicate of the
+    planned ranges on `__alluvium_value`, the range column in the target's type, or none. controls: which control
+    columns the source has. judged: whether it says why an event is rejected. is_small: whether one task should read it;
+    its rows then need no exchange before they are grouped. -#}
 {% macro _merge_profile_sql(source, settings, types, box, planned, controls, judged=false, is_small=false) %}
   {%- set column = settings.ranges.column if settings.ranges else none -%}
   {%- set type = types.get(column | lower) if column else none -%}
@@ -126,8 +126,8 @@ from {{ alluvium.deduplicate(source, settings.unique_key, alluvium._order_terms(
 {%- endmacro %}
 
 
-{#- Bound of a key column as text; none where a value is no UTF-8: neither the text nor Delta's statistics tell
-    such strings apart. -#}
+{#- Bound of a key column as text; none where a value is not UTF-8: neither the text nor Delta's statistics tell such
+    strings apart. -#}
 {% macro _key_bound(which, place, type, value=none) %}
   {%- set bound = which ~ '(' ~ (value or '`k' ~ place ~ '`') ~ ')' -%}
   {%- if type == 'string' -%}

@@ -1,10 +1,10 @@
 {#- The MERGE itself, from figures only: no query is run here.
 
-    target, source: rendered names; settings: `_merge_settings`; columns: those to store, in the
-    target's order, without `_deleted`; updates: those that an update may set; prune: predicate on
-    the target or none; predicates: the model's own incremental_predicates; dedup: whether the
-    source may hold a key twice; null_keys: further rows, with NULL in the key, each of them inserted; tombstones: whether
-    the source may hold deletes. Where it holds none, nothing has to be read of the target's other columns. -#}
+    target, source: rendered names. settings: `_merge_settings`. columns: those to store, in the target's order, without
+    `_deleted`. updates: those that an update may set. prune: predicate on the target or none. predicates: the model's
+    own incremental_predicates. dedup: whether the source may hold a key twice. null_keys: further rows, with NULL in
+    the key, each of them inserted. tombstones: whether the source may hold deletes. Where it holds none, nothing has to
+    be read of the target's other columns. -#}
 {% macro _merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true, null_keys=none, tombstones=true) %}
   {%- set s = 'DBT_INTERNAL_SOURCE' -%}
   {%- set d = 'DBT_INTERNAL_DEST' -%}
@@ -119,7 +119,7 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
   {%- for column in columns if column | lower not in keys -%}
     {%- set name = alluvium._quote_name(column) -%}
     {%- if column | lower in immutable -%}
-      {#- An event may lack the column; a row that has it keeps it, else later ranges would miss it. -#}
+      {#- An event may be without the column. A row that has it keeps it, else later ranges would miss it. -#}
       {%- do sets.append(d ~ name ~ ' = coalesce(' ~ s ~ name ~ ', ' ~ d ~ name ~ ')') -%}
     {%- elif column | lower in wanted or column | lower in always -%}
       {%- do sets.append(d ~ name ~ ' = ' ~ s ~ name) -%}

@@ -19,12 +19,14 @@
 {% endmacro %}
 
 
-{#- SQL of a merge whose batch was looked at: the `predicate` on the target and the same for a query on the target alone (`prune`),
-    the `statement`, what must find no row before it (`verify`), and statements that keep `rejected` events in `rejected_table`: the first makes it.
+{#- SQL of a merge whose batch was looked at. `predicate` is on the target, and `prune` the same for a query on the
+    target alone. `verify` must find no row before `statement`. Statements keep `rejected` events in `rejected_table`:
+    the first makes it.
 
-    node: the merged model; relation: its table; profile: the figures of the batch; ranges: rows of ranges; written_by: `gaps` or
-    `min_max` where SQL wrote their bounds; combined: what was planned on several columns, or none; predicates: the model's own, SQL
-    or a list of SQL, or none. Gives `ranges` and `newest_event` as well, in the canonical form of bounds. -#}
+    node: the merged model. relation: its table. profile: the figures of the batch. ranges: rows of ranges. written_by:
+    `gaps` or `min_max` where SQL wrote their bounds. combined: what was planned on several columns, or none.
+    predicates: the model's own, SQL or a list of SQL, or none. Gives `ranges` and `newest_event` as well, in the
+    canonical form of bounds. -#}
 {% macro _merge_texts(node, relation, source, outline, profile, ranges, written_by=none, combined=none, predicates=none) %}
   {%- set settings = outline.settings -%}
   {%- if written_by is not none -%}
@@ -94,7 +96,7 @@
 {% endmacro %}
 
 
-{#- Subquery of the events whose key is whole, or of those that lack a part of it. -#}
+{#- Subquery of the events whose key is whole, or of those with NULL in it. -#}
 {% macro _events_by_key(source, unique_key, whole) %}
   {%- set present = [] -%}
   {%- for key in unique_key -%}{%- do present.append(alluvium._quote_name(key) ~ ' is not null') -%}{%- endfor -%}

@@ -1,9 +1,8 @@
 {#- Predicate on the target that holds for every row that an event of the batch may match; none
-    where nothing is known. Two things hold for such a row, and both are asked for: its key lies
-    between the bounds of the batch's keys; and its range column lies in the ranges, or is NULL (a
-    tombstone of an event that carried the key only), or the event lacks the column, and then the
-    key lies between the bounds of the keys of such events. `combined`, planned on several columns, says
-    the second by itself. -#}
+    where nothing is known. Two things hold for such a row, and both are asked for. Its key lies between the bounds of
+    the batch's keys. And its range column lies in the ranges, or is NULL: a tombstone of an event that carried the key
+    only. Or the event is without the column: then the key lies between the bounds of the keys of such events.
+    `combined`, planned on several columns, says the second by itself. -#}
 {% macro _prune_predicate(settings, ranges, profile, types, box, combined=none) %}
   {%- set terms = alluvium._key_bounds(settings, profile, types, box, 'key') -%}
   {%- if combined is not none and combined.sql != 'true' -%}{%- do terms.insert(0, combined.sql) -%}{%- endif -%}
@@ -36,7 +35,7 @@
 
 
 {#- For each key column that can, what its values lie between: those of all events (`key`), or of
-    those that lack the range column (`lacking`). -#}
+    those without the range column (`lacking`). -#}
 {% macro _key_bounds(settings, profile, types, box, which) %}
   {%- set bounds = [] -%}
   {%- for key in settings.unique_key if key | lower in box -%}
@@ -59,14 +58,14 @@
 {% endmacro %}
 
 
-{#- Whether a row that lacks the range column may match: not where the column is of the key. -#}
+{#- Whether a row without the range column may match: not where the column is of the key. -#}
 {% macro _reads_nulls(settings) %}
   {{ return(settings.null_keys == 'match' or settings.ranges.column | lower not in settings.unique_key | map('lower')) }}
 {% endmacro %}
 
 
-{#- Key columns, in lower case, whose bounds narrow the target: both sides compare them
-    as they are; a cast in the ON clause may match what bounds of another type exclude. -#}
+{#- Key columns, in lower case, whose bounds narrow the target. Both sides compare them as they are: a cast in the ON
+    clause may match what bounds of another type exclude. -#}
 {% macro _bounded_keys(settings, types, source_types) %}
   {%- set box = [] -%}
   {%- for key in settings.unique_key | map('lower') if settings.prunes and alluvium._can_range(types[key]) and types[key] == source_types[key] -%}

@@ -1,7 +1,7 @@
 {#- The newest `_batch_through` that was merged into `target` for this model; none for none.
 
-    It counts for the table as it was last created: a table id, which every (re)creation renews,
-    stands beside each number, so a full refresh starts from nothing. table_id: where it is known already. -#}
+    It counts for the table as it was last created. A table id stands beside each number, and every creation renews it.
+    So a full refresh starts from nothing. table_id: where it is known already. -#}
 {% macro read_progress(target, model_id, table_id=none) %}
   {{ return(adapter.dispatch('read_progress', 'alluvium')(target, model_id, table_id)) }}
 {% endmacro %}

@@ -2,8 +2,9 @@
     event would find no row and be inserted each time it is seen. Here the batch's keys become what the table will store, and
     an event whose key the table cannot hold as it is gets a reason.
 
-    Gives by key column (as `unique_key` writes it) `stored`, SQL of what the table stores, and `changed`, SQL that is true
-    where that is another key. Columns that are stored as they are have no entry. table: as `_stored_table` gives it. -#}
+    Gives by key column, as `unique_key` writes it: `stored`, SQL of what the table stores. `changed` is SQL that is
+    true where that is another key. Columns that are stored as they are have no entry. table: as `_stored_table` gives
+    it. -#}
 {% macro _stored_keys(table, settings, types, source_types) %}
   {{ return(alluvium._stored_values(settings.unique_key, table, settings, types, source_types, of_key=true)) }}
 {% endmacro %}
@@ -46,8 +47,9 @@
 {% endmacro %}
 
 
-{#- The entry of one key column; none where it is stored as it is. limit: characters at most, or none; null_matches: whether NULL
-    is a value like any other; of_key: whether it is compared for being the same, not for what is later. -#}
+{#- The entry of one key column; none where it is stored as it is. limit: characters at most, or none. null_matches:
+    whether NULL is a value like any other. of_key: whether it is compared for being the same, not for what is later.
+    -#}
 {% macro _stored_key(value, given, type, in_partition, limit=none, null_matches=false, of_key=true) %}
   {%- set stored = value -%}
   {%- set changed = [] -%}
@@ -79,7 +81,8 @@
 {% endmacro %}
 
 
-{#- SQL that is true where a cast value is still the same key: it comes back as it was, or, for a text, it means the same. -#}
+{#- SQL that is true where a cast value is still the same key. It comes back as it was; or, for a text, it means the
+    same. -#}
 {% macro _survives_cast(value, stored, given, type) %}
   {%- if not given.startswith('string') -%}
     {{ return('try_cast(' ~ stored ~ ' as ' ~ given ~ ') = ' ~ value) }}

@@ -1,5 +1,5 @@
-{#- A view of what the commits of all managed and published tables did that `this` does not keep; all of it where that is built new.
-    Nothing under --empty. -#}
+{#- A view of what the commits of all managed and published tables did that `this` does not keep. It is all of it where
+    that is built new. Nothing under --empty. -#}
 {% macro _unseen_actions() %}
   {%- if not alluvium._reads_logs('alluvium_actions') -%}{{ return(alluvium._quote('__alluvium_actions')) }}{%- endif -%}
   {%- set nodes = alluvium._managed_models(published=true) -%}
@@ -11,7 +11,7 @@
 {% macro _actions_of(relation, who, version=none) %}
   {%- if not alluvium._reads_logs(who) -%}{{ return(alluvium._quote('__alluvium_actions')) }}{%- endif -%}
   {%- if relation is string or relation is not mapping and relation.identifier is not defined -%}
-    {%- do exceptions.raise_compiler_error(who ~ ': ' ~ alluvium._shown_value(relation) ~ " is no relation; accepted: such as ref('flights')") -%}
+    {%- do exceptions.raise_compiler_error(who ~ ': ' ~ alluvium._shown_value(relation) ~ " is not a relation; accepted: a relation, for example ref('flights')") -%}
   {%- endif -%}
   {%- set kept = graph.nodes.get('model.alluvium.alluvium_actions') -%}
   {%- set kept = alluvium._existing_relation(kept) if kept else none -%}

@@ -1,5 +1,5 @@
-{#- SQL that writes `expression` of `type` as text, and the other half of the way to the canonical
-    text of docs/ranges.md: what SQL cannot write in every session's settings is finished here. -#}
+{#- SQL that writes `expression` of `type` as text. Here is also the other half of the way to the canonical text of
+    docs/ranges.md. It is what SQL cannot write in every session's settings. -#}
 {% macro _text_of(expression, type) %}
   {%- if type == 'timestamp' -%}
     {#- Microseconds since 1970: the only text that no session's time zone changes. -#}

@@ -11,7 +11,7 @@
 
 
 {#- The name that a setting means: with or without the backticks that SQL asks for. Names are compared by `lower`, which
-    is Spark's rule for them, and stand in SQL as they are written: not every one is found by its lower case. -#}
+    is Spark's rule for them. They stand in SQL as they are written: not every one is found by its lower case. -#}
 {% macro _bare(name) %}
   {{ return(name[1:-1] | replace('``', '`') if name is string and name[:1] == '`' and name[-1:] == '`' and name | length > 2 else name) }}
 {% endmacro %}

@@ -1,5 +1,5 @@
-{#- Text of a range bound as a typed SQL literal; none where the type has no literal that Delta
-    skips files with, or where the text is not of that type's one form. See docs/ranges.md. -#}
+{#- Text of a range bound as a typed SQL literal. None where the type has no literal that Delta skips files with. Also
+    none where the text is not of that type's one form. See docs/ranges.md. -#}
 {% macro _sql_literal(value, type) %}
   {%- set fullmatch = modules.re.fullmatch -%}
   {%- set number = '-?[0-9]+([.][0-9]+)?' -%}

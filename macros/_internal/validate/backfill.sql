@@ -17,7 +17,7 @@
     {%- elif node is none -%}
       {%- do mistakes.append(where ~ ': ' ~ alluvium._naming_mistake(name, named)) -%}
     {%- elif settings is none -%}
-      {%- do mistakes.append(where ~ ': ' ~ name ~ ' is no model with meta.alluvium_merge') -%}
+      {%- do mistakes.append(where ~ ': ' ~ name ~ ' is not a model with meta.alluvium_merge; accepted: the name of one') -%}
     {%- elif node.unique_id in asked -%}
       {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ node.unique_id ~ ' is named twice; accepted: one window for a model') -%}
     {%- elif window is mapping -%}

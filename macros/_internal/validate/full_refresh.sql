@@ -1,6 +1,5 @@
-{#- A rebuild has to read all events again. Where another model stages them, that model has to be
-    built in the same invocation, or before what `dbt retry` takes up, else the table would be rebuilt from the last batch
-    alone. -#}
+{#- A rebuild has to read all events again. Where another model stages them, that model has to be built in the same
+    invocation, or before what `dbt retry` takes up. Else the table would be rebuilt from the last batch alone. -#}
 {% macro _validate_full_refresh(node, mistakes) %}
   {%- if alluvium._is_retry() -%}
     {%- if target.type != 'alluvium' and alluvium._is_full_refresh(node) and alluvium._batch_models(node) -%}

@@ -80,8 +80,8 @@
 {% endmacro %}
 
 
-{#- An event with the key only has no value for another column: its tombstone lands in the partition
-    NULL, apart from the row, and no partition can be skipped for it. -#}
+{#- An event with the key only has no value for another column. Its tombstone lands in the partition NULL, apart from
+    the row. No partition can be skipped for it. -#}
 {% macro _warn_partition(node) %}
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
@@ -96,8 +96,8 @@
     {%- endif -%}
     {%- for column in partition_by if column | lower not in keys -%}
       {%- do exceptions.warn(node.name ~ ': partitioned by ' ~ column ~ ', which is not in unique_key. An event that deletes by key alone'
-          ~ ' does not say the partition: its merge looks at every partition, and its tombstone lies in the partition NULL.'
-          ~ ' Partition by a column of the key, or let deletes carry ' ~ column ~ '.') -%}
+          ~ ' does not say the partition. Its merge looks at every partition, and its tombstone lies in the partition NULL;'
+          ~ ' accepted: a partition by a column of the key, or deletes that carry ' ~ column ~ '.') -%}
     {%- endfor -%}
   {%- endif -%}
 {% endmacro %}

@@ -1,5 +1,5 @@
-{#- The events of the lines that `lines` gives as `line` (binary), with `name`, `position` and `at`:
-    the system columns of bronze, as an alluvium target makes them (docs/streaming.md). -#}
+{#- The events of the lines that `lines` gives as `line` (binary), with `name`, `position` and `at`. They have the
+    system columns of bronze, as an alluvium target makes them (docs/streaming.md). -#}
 {% macro _stream_events(lines, feed) -%}
 select
     cast(null as string) as `_key`,
@@ -90,7 +90,7 @@ from (
 {%- endmacro %}
 
 
-{#- Paths of the files that the bronze table `known` (none for no table) lacks. Opens none of them. -#}
+{#- Paths of the files that the bronze table `known` (none for no table) does not have. Opens none of them. -#}
 {% macro _stream_new_files_sql(feed, known) -%}
 select `url`
 from (

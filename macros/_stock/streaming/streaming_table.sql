@@ -1,6 +1,6 @@
-{#- Bronze on stock dbt-spark: each run appends the files that the table lacks in one commit, so a
-    run that is killed has appended all of them or none, and the next one looks again. alluvium and
-    databricks targets have a streaming_table of their own, which dbt takes before this one. -#}
+{#- Bronze on stock dbt-spark. Each run appends the files that the table does not have in one commit. So a run that is
+    killed has appended all of them or none, and the next one looks again. alluvium and databricks targets have a
+    streaming_table of their own, which dbt takes before this one. -#}
 {% materialization streaming_table, adapter='spark', supported_languages=['sql'] -%}
   {%- set existing_relation = load_relation(this) -%}
   {%- set full_refresh = should_full_refresh() -%}
@@ -67,7 +67,7 @@
 {% endmacro %}
 
 
-{#- Rises for ever, also where the table was dropped: the clock, or one more than the table's. -#}
+{#- It only rises, also where the table was dropped: the clock, or one more than the table's. -#}
 {% macro _stream_batch_id_sql(table) -%}
 select {{ 'greatest(coalesce(max(`_batch_id`), 0) + 1, unix_millis(current_timestamp()))' if table is not none else 'unix_millis(current_timestamp())' }}
 {%- if table is not none %} from {{ table }}{% endif %}

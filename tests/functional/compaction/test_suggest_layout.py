@@ -281,4 +281,4 @@ def test_what_the_filters_of_a_project_ask_for(project: Project) -> None:
 def test_a_model_that_has_no_delta_table(project: Project) -> None:
     operation = ("run-operation", "alluvium.suggest_layout", "--args", "{model: errors}")
     assert not project.try_dbt(*operation).success
-    assert project.said("alluvium.suggest_layout: 'errors' is no Delta table; accepted: ")
+    assert project.said("alluvium.suggest_layout: 'errors' is not a Delta table; accepted: ")

@@ -181,7 +181,7 @@ def test_samples_that_are_refused(project: Any, sample: str) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ("{model: matching}", "is no model that keeps tombstones"),
+        ("{model: matching}", "is not a model that keeps tombstones"),
         (
             "{model: deleting, older_than: 2 days or true}",
             "a number of minutes, hours, days or weeks",

@@ -112,7 +112,7 @@ def test_files_without_an_index_get_one(project: Any) -> None:
         assert project.said(line)
     refused = project.try_dbt("run-operation", "alluvium.index", "--args", "{model: batch}")
     assert not refused.success
-    assert project.said("'batch' is no model with meta.alluvium_layout; accepted: items")
+    assert project.said("'batch' is not a model with meta.alluvium_layout; accepted: items")
 
 
 @pytest.mark.slow
@@ -171,9 +171,9 @@ def test_a_hook_whose_merge_fails_fails_its_model_and_leaves_its_rows(project: A
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ("{model: batch}", "'batch' is no model with meta.alluvium_layout; accepted: items"),
-        ("{tier: daily}", "'daily' is no tier of a model with meta.alluvium_layout"),
-        ("{tier: yearly}", "'yearly' is no tier; accepted: realtime, hourly, daily"),
+        ("{model: batch}", "'batch' is not a model with meta.alluvium_layout; accepted: items"),
+        ("{tier: daily}", "'daily' is not a tier of a model with meta.alluvium_layout"),
+        ("{tier: yearly}", "'yearly' is not a tier; accepted: realtime, hourly, daily"),
         ("{}", "accepted: model, the name of one, or tier"),
         ("{model: items, dry_run: perhaps}", 'dry_run is "perhaps"; accepted: true, false'),
     ],

@@ -144,7 +144,7 @@ def test_what_has_no_retention_is_refused(macros: Any, node: Any, stop: Any) -> 
     with pytest.raises(stop, match="there is no enabled model 'other'"):
         macros.drop_old_buckets("other")
     server.node["config"]["meta"] = {"alluvium_layout": {"sort_by": "a"}}
-    with pytest.raises(stop, match="'logs' is no model with retain"):
+    with pytest.raises(stop, match="'logs' is not a model with retain"):
         macros.drop_old_buckets("logs")
 
 

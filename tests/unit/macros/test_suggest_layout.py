@@ -47,7 +47,7 @@ def test_what_is_no_delta_table_is_passed_over_unless_named(
     macros: Any, node: Any, stop: type[Exception], other: Any
 ) -> None:
     assert table_of(macros, node(), other) == []
-    said = "has no table yet" if other is None else "is no Delta table"
+    said = "has no table yet" if other is None else "is not a Delta table"
     with pytest.raises(stop, match=f"'items' {said}; accepted: "):
         table_of(macros, node(), other, "items")
     with pytest.raises(stop, match="there is no enabled model 'nobody'; accepted: "):

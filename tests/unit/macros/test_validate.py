@@ -268,7 +268,7 @@ def test_stock_targets_say_whose_macro_wins(
     [
         ([3], {"order_by": "a"}, "[3] is not a mapping"),
         ({"nope": {"from_batch": 1}}, {"order_by": "a"}, "there is no enabled model 'nope'"),
-        ({"items": {"from_batch": 1}}, None, "items is no model with meta.alluvium_merge"),
+        ({"items": {"from_batch": 1}}, None, "items is not a model with meta.alluvium_merge"),
         (
             {"items": {"from_batch": 1}, "root.items": {"from_batch": 1}},
             {"order_by": "a"},
