@@ -1,8 +1,8 @@
 """The pages of docs/reference: every setting, operation, macro, data test and materialization.
 
-What is accepted is read from the schema (macros/_internal/config), signatures from the macros,
-their descriptions and examples from the YAML beside them, and the words about settings and
-materializations from docs/reference/settings.yml. `make reference` writes the pages.
+What is accepted is read from the schema (macros/_internal/config), signatures from the macros.
+Descriptions and examples are in the YAML beside them, the words about settings and materializations
+in docs/reference/settings.yml. `make reference` writes the pages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 CREATE STREAMING TABLE `main`.`alluvium`.`flights_events`
   (
       `_value` string COMMENT 'Raw line.',
-      `_batch_id` bigint COMMENT 'Number of the ingestion that brought the line; rises for ever.'
+      `_batch_id` bigint COMMENT 'Number of the ingestion that brought the line; it only rises.'
   )
     COMMENT 'Bronze: every line that ever landed, once, in order of arrival. Append-only; nothing is parsed here, so nothing is refused here.
 '
