@@ -10,8 +10,8 @@
     {%- endif -%}
   {%- endfor -%}
   {%- if found | length != 1 -%}
-    {%- do exceptions.raise_compiler_error(node.name ~ ': a streaming_table reads exactly one source() that has meta.alluvium_stream; found: '
-        ~ (found | map(attribute='name') | join(', ') or 'none')) -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': reads ' ~ (found | map(attribute='name') | join(', ') or 'no source() with meta.alluvium_stream')
+        ~ '; accepted: exactly one source() that has meta.alluvium_stream') -%}
   {%- endif -%}
   {%- set given = found[0].config.meta.alluvium_stream -%}
   {%- set name = found[0].source_name ~ '.' ~ found[0].name -%}
@@ -25,7 +25,7 @@
   {%- if not path -%}
     {%- do mistakes.append(where ~ '.path: missing; accepted: a folder, a file, a glob or {env: NAME}') -%}
   {%- elif '{home}' in path -%}
-    {%- do mistakes.append(where ~ '.path: ' ~ path ~ ' uses {home}, which only embedded targets have') -%}
+    {%- do mistakes.append(where ~ '.path: ' ~ path ~ ' uses {home}, which only embedded targets have; accepted: a path without it') -%}
   {%- endif -%}
   {%- set is_absolute = path and (path[:1] == '/' or modules.re.match('[A-Za-z][A-Za-z0-9+.-]*:/', path)) -%}
   {%- if path and not is_absolute and target.type == 'databricks' -%}

@@ -6,7 +6,7 @@
   {%- set full_refresh = should_full_refresh() -%}
   {%- set grant_config = config.get('grants') -%}
   {%- if config.get('file_format') != 'delta' -%}
-    {%- do exceptions.raise_compiler_error(this ~ ': file_format is ' ~ config.get('file_format') ~ '; a streaming table is delta') -%}
+    {%- do exceptions.raise_compiler_error(this ~ ': file_format is ' ~ config.get('file_format') ~ '; accepted: delta') -%}
   {%- endif -%}
   {%- set feed = alluvium._stream_source(model) -%}
   {%- set query = alluvium._with_stream(compiled_code, source(feed.source_name, feed.name), alluvium._quote(feed.view)) -%}

@@ -73,14 +73,14 @@ class State:
             raise ValueError(f"{table} is not a Delta table; accepted: a Delta table")
         self.version = newest if version is None else version
         if not 0 <= self.version <= newest:
-            raise ValueError(f"{table} has no version {self.version}; its newest one is {newest}")
+            raise ValueError(f"{table} has no version {self.version}; accepted: 0 to {newest}")
         if self.version != newest:
             try:
                 snapshot = self._log.getSnapshotAt(self.version, none, none, False)
             except (Py4JJavaError, PySparkException) as error:
                 raise ValueError(
-                    f"{table}: the log has version {self.version} no more; its newest one is"
-                    f" {newest}"
+                    f"{table}: the log no longer has version {self.version}; accepted: a later one,"
+                    f" up to {newest}"
                 ) from error
         self.snapshot = snapshot
         whole = StructType.fromJson(json.loads(snapshot.metadata().schema().json()))

@@ -23,7 +23,7 @@ class _Parser(argparse.ArgumentParser):
 def _count(text: str) -> int:
     value = int(text) if text.removeprefix("-").isdecimal() else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1")
+        raise argparse.ArgumentTypeError(f"'{text}'; accepted: a whole number from 1")
     return value
 
 
@@ -33,7 +33,7 @@ def _rate(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a rate from 0 to 1")
+        raise argparse.ArgumentTypeError(f"'{text}'; accepted: a rate from 0 to 1")
     return value
 
 
@@ -41,13 +41,13 @@ def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a date YYYY-MM-DD") from None
+        raise argparse.ArgumentTypeError(f"'{text}'; accepted: a date YYYY-MM-DD") from None
 
 
 def _file_minutes(text: str) -> int:
     value = _count(text)
     if 60 % value:
-        raise argparse.ArgumentTypeError(f"'{text}' does not divide an hour")
+        raise argparse.ArgumentTypeError(f"'{text}'; accepted: minutes that divide an hour")
     return value
 
 

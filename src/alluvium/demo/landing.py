@@ -58,8 +58,8 @@ def refuse_strangers(folder: Path, day: str, expected: set[str]) -> None:
     )
     if strangers:
         raise ReplayError(
-            f"{folder / day} holds {strangers[0]}, which this replay does not make: "
-            "use the options it was landed with, or another --landing folder"
+            f"{folder / day} holds {strangers[0]}, which this replay does not make; "
+            "accepted: the options it was landed with, or another --landing folder"
         )
 
 
@@ -82,7 +82,7 @@ def days_to_land(
     present = landed_files(folder)
     if start is not None:
         if not first <= start <= last:
-            raise ReplayError(f"the {feed} feed has no day {start}: it goes from {first} to {last}")
+            raise ReplayError(f"the {feed} feed has no day {start}; accepted: {first} to {last}")
     elif present:
         start = date.fromisoformat(present[-1].parent.name)
         days += 1
@@ -102,8 +102,8 @@ def land(path: Path, content: bytes) -> bool:
     if path.exists():
         if path.read_bytes() != content:
             raise ReplayError(
-                f"{path} was landed with other content: use the options it was landed with, "
-                "or another --landing folder"
+                f"{path} was landed with other content; accepted: the options it was landed "
+                "with, or another --landing folder"
             )
         return False
     path.parent.mkdir(parents=True, exist_ok=True)

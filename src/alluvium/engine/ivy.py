@@ -48,7 +48,7 @@ def download(store: Path, work: Path, fresh: Path, wanted: JarSet, say: Progress
     """Fill the folder `fresh` with the set's jars; the log of it is kept in `store`."""
     own = os.environ.get(IVY_SETTINGS_ENV)
     if own and not Path(own).is_file():
-        raise JarError(f"{IVY_SETTINGS_ENV} is {own}, which is not a file")
+        raise JarError(f"{IVY_SETTINGS_ENV}: {own}; accepted: the path of a file")
     settings = Path(own) if own else work / "settings.xml"
     if not own:
         settings.write_text(

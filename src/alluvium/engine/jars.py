@@ -150,7 +150,7 @@ def _not_shipped(
         elif version not in shipped:
             raise versions.VersionError(
                 f"packages: {group}:{artifact}:{version} cannot replace the {artifact} "
-                f"{shipped[0]} that pyspark {installed.pyspark} ships: remove it"
+                f"{shipped[0]} that pyspark {installed.pyspark} ships; accepted: without it"
             )
     return rest
 

@@ -98,17 +98,17 @@ def check_package(coordinate: str, installed: VersionSet) -> tuple[str, str, str
     parts = coordinate.split(":")
     if len(parts) != 3 or not all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*", p) for p in parts):
         raise VersionError(
-            f"packages: {coordinate!r} is not group:artifact:version with a fixed version, "
-            "such as org.postgresql:postgresql:42.7.7"
+            f"packages: {coordinate!r}; accepted: group:artifact:version with a fixed version, "
+            "for example org.postgresql:postgresql:42.7.7"
         )
     group, artifact, version = parts
     if version.lower().startswith("latest."):
-        raise VersionError(f"packages: {coordinate!r} needs a fixed version in place of {version}")
+        raise VersionError(f"packages: {coordinate!r}; accepted: a fixed version, not {version}")
     scala = re.search(r"_(2\.1\d|3)$", artifact)
     if scala and scala.group(1) != installed.scala:
         raise VersionError(
             f"packages: {coordinate} was built for Scala {scala.group(1)}, pyspark "
-            f"{installed.pyspark} runs Scala {installed.scala}: take "
+            f"{installed.pyspark} runs Scala {installed.scala}; accepted: "
             f"{artifact[: scala.start()]}_{installed.scala}"
         )
     for owner, name, has in (
@@ -117,8 +117,8 @@ def check_package(coordinate: str, installed: VersionSet) -> tuple[str, str, str
     ):
         if group == owner and version != has:
             raise VersionError(
-                f"packages: {coordinate} belongs to {name} {version}, installed is {has}: "
-                f"take {group}:{artifact}:{has}"
+                f"packages: {coordinate} belongs to {name} {version}, installed is {has}; "
+                f"accepted: {group}:{artifact}:{has}"
             )
     return group, artifact, version
 

@@ -29,13 +29,13 @@ def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | No
     wanted = [_plain(name) for name in schema]
     twice = [name for name, plain in zip(schema, wanted, strict=True) if names.count(plain) > 1]
     if twice:
-        raise HeaderError(f"it names {', '.join(twice)} twice")
+        raise HeaderError(f"it names {', '.join(twice)} twice; accepted: once")
     found = [names.index(plain) if plain in names else None for plain in wanted]
     absent = [name for name, place in zip(schema, found, strict=True) if place is None]
     if len(absent) == len(schema):
         raise HeaderError(
-            f"it has none of the schema's columns ({', '.join(schema)}): "
-            "check the first line of the file and the option sep"
+            f"it has none of the schema's columns; accepted: {', '.join(schema)}. "
+            "Check the first line of the file and the option sep"
         )
     unknown = [str(name).strip() for name in header if _plain(name or "") not in ("", *wanted)]
     if absent and unknown:

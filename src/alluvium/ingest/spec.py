@@ -126,7 +126,10 @@ class StreamSpec:
         path = None if self.path is None else value_of("path", self.path)
         if path is not None and "{home}" in path:
             if home is None:
-                mistakes.append(f"path: {path!r} uses {{home}}, which only embedded targets have")
+                mistakes.append(
+                    f"path: {path!r} uses {{home}}, which only embedded targets have; "
+                    "accepted: a path without it"
+                )
             else:
                 path = path.replace("{home}", str(home))
         options = {k: value_of(f"options.{k}", v) for k, v in self.options.items()}
@@ -153,7 +156,7 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
         SpecError: With every mistake: the key, the value and what is accepted.
     """
     if not isinstance(block, Mapping):
-        raise SpecError(source, [f"expected a mapping with the keys {', '.join(KEYS)}"])
+        raise SpecError(source, [f"accepted: a mapping with the keys {', '.join(KEYS)}"])
     mistakes = [
         f"{key!s}: unknown key; accepted: {', '.join(KEYS)}" for key in block if key not in KEYS
     ]
@@ -164,10 +167,12 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
     path = _path(block, fmt, mistakes)
     topics = _topics(block, fmt, mistakes)
     if fmt == "kafka" and "kafka.bootstrap.servers" not in options:
-        mistakes.append("options: kafka needs kafka.bootstrap.servers")
+        mistakes.append("options.kafka.bootstrap.servers: missing; accepted: host:port, …")
     schema = block.get("schema")
     if schema is not None and (not isinstance(schema, str) or not schema.strip()):
-        mistakes.append(f"schema: {schema!r}; accepted: column definitions, such as 'id bigint'")
+        mistakes.append(
+            f"schema: {schema!r}; accepted: column definitions, for example 'id bigint'"
+        )
     elif schema is not None and fmt in ("text", "kafka"):
         mistakes.append(f"schema: not used by {fmt}; accepted with json, csv, parquet, orc")
 
@@ -195,7 +200,7 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
             "accepted: seconds, for example 90 or '15 minutes'"
         )
     if min_rows == 1 and block.get("max_wait") is not None and "min_rows" not in block:
-        mistakes.append("max_wait: has no effect without min_rows")
+        mistakes.append("max_wait: has no effect without min_rows; accepted: both, or neither")
     if mistakes:
         raise SpecError(source, mistakes)
     return StreamSpec(
@@ -219,7 +224,7 @@ def _options(
     if block is None:
         return {}
     if not isinstance(block, Mapping):
-        mistakes.append("options: expected a mapping of option to value or {env: NAME}")
+        mistakes.append("options: accepted: a mapping of option to value or {env: NAME}")
         return {}
     options: dict[str, str | EnvVar] = {}
     for key, raw in block.items():
@@ -234,7 +239,7 @@ def _options(
                 f"options.{key}: accepted: a text, a number, a boolean or {{env: NAME}}"
             )
         elif name in options:
-            mistakes.append(f"options.{key}: {name} is given twice; case does not matter")
+            mistakes.append(f"options.{key}: {name} is given twice; accepted: once, in any case")
         else:
             wrong = reader.bad_value(name, value) if isinstance(value, str) else None
             if wrong is not None:
@@ -247,7 +252,7 @@ def _options(
 def _path(block: Mapping[str, Any], fmt: Any, mistakes: list[str]) -> str | EnvVar | None:
     if fmt == "kafka":
         if "path" in block:
-            mistakes.append("path: not used by kafka; use topic")
+            mistakes.append("path: not used by kafka; accepted: topic")
         return None
     if "path" not in block:
         mistakes.append("path: missing; accepted: a folder, a file, a glob or {env: NAME}")
@@ -262,7 +267,7 @@ def _topics(block: Mapping[str, Any], fmt: Any, mistakes: list[str]) -> tuple[st
     topic = block.get("topic")
     if fmt != "kafka":
         if topic is not None:
-            mistakes.append("topic: used by kafka only")
+            mistakes.append(f"topic: not used by {fmt}; accepted: path")
         return ()
     topics = [topic] if isinstance(topic, str) else topic
     if (
@@ -282,6 +287,8 @@ def _duration(value: Any, mistakes: list[str]) -> int | None:
         return value
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
-        mistakes.append(f"max_wait: {value!r}; accepted: seconds, or such as '90 s', '15 minutes'")
+        mistakes.append(
+            f"max_wait: {value!r}; accepted: seconds, or a text like '90 s', '15 minutes'"
+        )
         return None
     return int(match[1]) * _SECONDS[match[2][0]]

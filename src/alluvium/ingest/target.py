@@ -51,9 +51,7 @@ def query_columns(
 ) -> StructType:
     """The table's columns, after checking the query and the target."""
     if target.file_format != "delta":
-        raise StreamError(
-            f"{target.name}: file_format is {target.file_format!r}; a streaming table is delta"
-        )
+        raise StreamError(f"{target.name}: file_format is {target.file_format!r}; accepted: delta")
     probe = session.newSession()
     probe.catalog.setCurrentDatabase(session.catalog.currentDatabase())
     # Analysed as a stream, so that Spark's own rules for streams judge the query.
@@ -78,19 +76,22 @@ def query_columns(
             f"alone (filters, expressions and joins with tables can): {_first_line(error)}"
         ) from error
     if BATCH_ID in result.columns:
-        raise StreamError(f"{target.name}: the query returns {BATCH_ID}, which is added to it")
+        raise StreamError(
+            f"{target.name}: the query returns {BATCH_ID}, which is added to it; accepted: a query "
+            "without it"
+        )
     made = None if target.bucket is None else target.bucket.name
     missing = [c for c in target.partition_by if not among(c, result.columns) and c != made]
     if missing:
         raise StreamError(
             f"{target.name}: partition_by names {', '.join(missing)}; "
-            f"the query returns {', '.join(result.columns)}"
+            f"accepted: columns that the query returns: {', '.join(result.columns)}"
         )
     missing = [c for c in target.sort_by if not among(c, (*result.columns, BATCH_ID))]
     if missing:
         raise StreamError(
             f"{target.name}: sort_by names {', '.join(missing)}; "
-            f"the query returns {', '.join(result.columns)}"
+            f"accepted: columns that the query returns: {', '.join(result.columns)}"
         )
     if target.bucket is not None:
         try:

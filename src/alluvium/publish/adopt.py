@@ -132,7 +132,10 @@ def _check(session: SparkSession, schema: str, old: str, new: str) -> None:
         )
     after = unregistered.default_location(session, schema, new)
     if Files(session).is_there(after):
-        raise ValueError(f"{after} is there already, where {schema}.{new} is going to lie")
+        raise ValueError(
+            f"{after} is there already, where {schema}.{new} is going to lie; accepted: to move"
+            " that folder away"
+        )
     living = dependents.living(session, place)
     if living:
         raise ValueError(

@@ -186,7 +186,9 @@ def _publisher(
         lost = f"has no version {version}"
         if version < newest:
             lost = f"lost the log of version {version}"
-        raise ValueError(f"{source} {lost}; its newest one is {newest}") from error
+        raise ValueError(
+            f"{source} {lost}; accepted: a version up to {newest} that its log has"
+        ) from error
 
 
 def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:

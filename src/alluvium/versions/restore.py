@@ -178,12 +178,13 @@ def _marked(
 def _way(session: SparkSession, subject: Subject, then: int) -> SettingBack:
     newest = log.version(session, subject.table)
     if not 0 <= then <= newest:
-        raise ValueError(f"{subject.table} has no version {then}; its newest one is {newest}")
+        raise ValueError(f"{subject.table} has no version {then}; accepted: 0 to {newest}")
     try:
         return SettingBack(session, subject.table, then)
     except (Py4JJavaError, PySparkException) as error:
         raise ValueError(
-            f"{subject.table}: the log has version {then} no more; its newest one is {newest}"
+            f"{subject.table}: the log no longer has version {then}; accepted: a later one, up to"
+            f" {newest}"
         ) from error
 
 

@@ -228,7 +228,7 @@ def test_head_goes_to_any_version(project: Project) -> None:
     assert seen(project) == {1: "fox", 2: "bee", 3: "cow"}
     # What is not there.
     assert not checkout(version=999)
-    assert project.said("has no version 999; its newest one is")
+    assert project.said("has no version 999; accepted: a version up to")
     assert not checkout(version="one")
     assert project.said('version is "one"; accepted: a version of the candidate, a whole number')
 

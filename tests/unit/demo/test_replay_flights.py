@@ -213,17 +213,23 @@ def test_the_feed_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--days", "0"], "argument --days: '0' is not a whole number from 1"),
-        (["--days", "-3"], "argument --days: '-3' is not a whole number from 1"),
-        (["--days", "x"], "argument --days: 'x' is not a whole number from 1"),
-        (["--from", "2013-02-30"], "argument --from: '2013-02-30' is not a date YYYY-MM-DD"),
+        (["--days", "0"], "argument --days: '0'; accepted: a whole number from 1"),
+        (["--days", "-3"], "argument --days: '-3'; accepted: a whole number from 1"),
+        (["--days", "x"], "argument --days: 'x'; accepted: a whole number from 1"),
+        (["--from", "2013-02-30"], "argument --from: '2013-02-30'; accepted: a date YYYY-MM-DD"),
         (
             ["--from", "2012-12-31"],
-            "the flights feed has no day 2012-12-31: it goes from 2013-01-01 to 2014-01-01",
+            "the flights feed has no day 2012-12-31; accepted: 2013-01-01 to 2014-01-01",
         ),
-        (["--late-rate", "1.5"], "argument --late-rate: '1.5' is not a rate from 0 to 1"),
-        (["--malformed-rate", "nan"], "argument --malformed-rate: 'nan' is not a rate from 0 to 1"),
-        (["--file-minutes", "7"], "argument --file-minutes: '7' does not divide an hour"),
+        (["--late-rate", "1.5"], "argument --late-rate: '1.5'; accepted: a rate from 0 to 1"),
+        (
+            ["--malformed-rate", "nan"],
+            "argument --malformed-rate: 'nan'; accepted: a rate from 0 to 1",
+        ),
+        (
+            ["--file-minutes", "7"],
+            "--file-minutes: '7'; accepted: minutes that divide an hour",
+        ),
     ],
 )
 def test_bad_arguments(

@@ -105,6 +105,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert main([*command, "--from", "2025-02-03"]) == 2
     assert capsys.readouterr().err == (
-        "alluvium-replay: the runways feed has no day 2025-02-03: it goes from 2025-01-30"
+        "alluvium-replay: the runways feed has no day 2025-02-03; accepted: 2025-01-30"
         " to 2025-02-02\n"
     )

@@ -156,7 +156,7 @@ def test_settings_file_that_is_not_there(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ivy.IVY_SETTINGS_ENV, str(tmp_path / "absent.xml"))
-    with pytest.raises(ivy.JarError, match=r"absent\.xml, which is not a file"):
+    with pytest.raises(ivy.JarError, match=r"absent\.xml; accepted: the path of a file"):
         jars.resolve(tmp_path / "home", progress=repository.say)
 
 

@@ -57,16 +57,19 @@ def test_spark_home_of_another_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 @pytest.mark.parametrize(
     ("coordinate", "complaint"),
     [
-        ("postgresql", "not group:artifact:version"),
-        ("a:b:1.0:c", "not group:artifact:version"),
-        ("a.b:c:[1.0,2.0)", "not group:artifact:version"),
-        ("a.b:c:1.+", "not group:artifact:version"),
-        ('a.b:c:1"/><x', "not group:artifact:version"),
+        ("postgresql", "accepted: group:artifact:version"),
+        ("a:b:1.0:c", "accepted: group:artifact:version"),
+        ("a.b:c:[1.0,2.0)", "accepted: group:artifact:version"),
+        ("a.b:c:1.+", "accepted: group:artifact:version"),
+        ('a.b:c:1"/><x', "accepted: group:artifact:version"),
         ("a.b:c:latest.release", "fixed version"),
         ("a.b:c_2.12:1.0", "Scala 2.12"),
         ("a.b:c_3:1.0", "Scala 3"),
-        ("org.apache.spark:spark-avro_2.13:4.1.0", "take org.apache.spark:spark-avro_2.13:4.2.0"),
-        ("io.delta:delta-hudi_2.13:4.3.0", "take io.delta:delta-hudi_2.13:4.4.0"),
+        (
+            "org.apache.spark:spark-avro_2.13:4.1.0",
+            "accepted: org.apache.spark:spark-avro_2.13:4.2.0",
+        ),
+        ("io.delta:delta-hudi_2.13:4.3.0", "accepted: io.delta:delta-hudi_2.13:4.4.0"),
     ],
 )
 def test_packages_that_do_not_fit(coordinate: str, complaint: str) -> None:

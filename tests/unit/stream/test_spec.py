@@ -69,7 +69,7 @@ def test_every_mistake_at_once() -> None:
 @pytest.mark.parametrize(
     ("block", "key"),
     [
-        ("text", "expected a mapping"),
+        ("text", "accepted: a mapping"),
         ({"format": "text"}, "path: missing"),
         ({"format": "kafka", "topic": "t"}, "options: kafka needs"),
         ({"format": "kafka", "options": {"kafka.bootstrap.servers": "b"}}, "topic: None"),

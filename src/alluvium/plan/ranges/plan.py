@@ -148,7 +148,7 @@ def check_request(
     if not _is_integer(sample_rows) or sample_rows < k:
         raise RangeError(f"sample_rows is {sample_rows!r}: accepted is a whole number from k = {k}")
     if method in ON_FRAGMENTS and fragments is None:
-        raise RangeError(f"method {method} needs the table's fragments; without a table none is it")
+        raise RangeError(f"method {method} needs the table's fragments: accepted are all")
 
 
 def choose_cuts(

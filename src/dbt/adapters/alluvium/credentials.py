@@ -51,25 +51,25 @@ class AlluviumCredentials(Credentials):
             if key not in (*accepted, "database")
         ]
         if not isinstance(data.get("schema"), str) or not data.get("schema"):
-            mistakes.append("`schema` is missing: the schema that dbt builds into")
+            mistakes.append("`schema` is missing; accepted: the schema that dbt builds into")
         database = data.get("database")
         if database is not None and str(database).lower() != str(data.get("schema")).lower():
-            mistakes.append("`database` must be left out: Spark knows schemas only")
+            mistakes.append("`database` is not known to Spark; accepted: `schema` alone")
         for key in ("home", "master"):
             if key in data and (not isinstance(data[key], str) or not data[key]):
-                mistakes.append(f"`{key}` must be a text, not {data[key]!r}")
+                mistakes.append(f"`{key}`: {data[key]!r}; accepted: a text")
         if not isinstance(data.get("spark_conf", {}), dict):
-            mistakes.append("`spark_conf` must be a mapping of Spark properties to values")
+            mistakes.append("`spark_conf`: accepted: a mapping of Spark properties to values")
         elif str((data.get("spark_conf") or {}).get(_CASE_SENSITIVE)).lower() == "true":
             mistakes.append(
-                f"`spark_conf` may not set {_CASE_SENSITIVE}: names of columns that differ in case"
-                " alone are one column to Delta"
+                f"`spark_conf` sets {_CASE_SENSITIVE}; accepted: without it. Names of columns that"
+                " differ in case alone are one column to Delta"
             )
         packages = data.get("packages", [])
         if not isinstance(packages, list) or not all(
             isinstance(item, str) and _COORDINATE.match(item) for item in packages
         ):
-            mistakes.append("`packages` must be a list of `group:artifact:version`")
+            mistakes.append("`packages`: accepted: a list of `group:artifact:version`")
         if mistakes:
             raise DbtRuntimeError(
                 "The alluvium target of the profile is not right:\n"

@@ -201,10 +201,9 @@ def append(
     """Run a streaming table's query over the one stream that it reads."""
     views = _mentioned(sql)
     if len(views) != 1:
-        named = ", ".join(_specs[view].source for view in views) or "none"
+        named = ", ".join(_specs[view].source for view in views) or f"no source() with meta.{META}"
         raise DbtRuntimeError(
-            f"{target.name}: a streaming_table reads exactly one source() that has meta.{META}; "
-            f"found: {named}"
+            f"{target.name}: reads {named}; accepted: exactly one source() that has meta.{META}"
         )
     feed = _feed(views[0])
     try:
@@ -222,8 +221,8 @@ def append(
             raise
         raise DbtRuntimeError(
             f"{target.name} cannot be made: its folder {taken[1]} holds files that are not a "
-            "Delta table, of a run that was killed or of somebody else. Look what they are, move "
-            "them away or delete them, and run again"
+            "Delta table, of a run that was killed or of somebody else; accepted: a folder that is "
+            "empty or not there. Look what they are before you move or delete them"
         ) from error
 
 

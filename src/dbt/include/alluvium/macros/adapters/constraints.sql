@@ -34,7 +34,7 @@
       {%- do rules.append({'name': name, 'expression': constraint.expression}) -%}
     {%- elif constraint.warn_unsupported -%}
       {%- do exceptions.warn(model.name ~ ": the " ~ constraint.type ~ " constraint"
-          ~ (" of " ~ column if column else "") ~ " is not enforced: Delta knows check and not_null") -%}
+          ~ (" of " ~ column if column else "") ~ " is not enforced; accepted: check, not_null") -%}
     {%- endif -%}
   {%- endfor -%}
   {%- if not_null -%}

@@ -2,7 +2,7 @@
 {% macro alluvium__comment_clause() %}
   {%- set persisted = config.get('persist_docs', {}) -%}
   {%- if persisted is not mapping -%}
-    {%- do exceptions.raise_compiler_error("persist_docs must be a mapping of `relation` and `columns`, not " ~ persisted) -%}
+    {%- do exceptions.raise_compiler_error("persist_docs: " ~ persisted ~ "; accepted: a mapping of `relation` and `columns`") -%}
   {%- elif persisted.get('relation') and model.description %}
     comment {{ adapter.literal(model.description) }}
   {%- endif -%}
