@@ -1,6 +1,6 @@
 -- The rules of rejection, in their order, are those of docs/feeds.md.
--- explode(array(…)) keeps Spark from computing what stands in it again for every column that is taken from it. Without
--- it a filter on the reason makes the planner take a minute.
+-- explode(array(…)) keeps Spark from computing what stands in it again for every column that is
+-- taken from it. Without it a filter on the reason makes the planner take a minute.
 with envelopes as (
 
     -- Nested objects stay text here, so that a wrong one inside spoils nothing around it.
