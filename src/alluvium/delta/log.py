@@ -24,7 +24,7 @@ GENERATION = "delta.generationExpression"
 # The same for the declared type of a text with a bound, which is a string to Spark.
 BOUNDED_TEXT = "__CHAR_VARCHAR_TYPE_STRING"
 # The name that a column has in files and in the log.
-_PHYSICAL = "delta.columnMapping.physicalName"
+PHYSICAL = "delta.columnMapping.physicalName"
 # What else of a column's metadata says that Delta fills it: a default, an identity.
 _MAKES = {GENERATION, "CURRENT_DEFAULT", "delta.identity.step"}
 # Whether a write may bring an identity: not where it is GENERATED ALWAYS.
@@ -125,7 +125,7 @@ def metadata(session: SparkSession, table: str) -> Metadata:
 
 def physical_name(session: SparkSession, table: str, column: str) -> str:
     """The name under which the files and the log have a column: its first one, or an id."""
-    return metadata(session, table).noted(_PHYSICAL).get(column, column)
+    return metadata(session, table).noted(PHYSICAL).get(column, column)
 
 
 def bounded_columns(session: SparkSession, table: str) -> list[str]:
@@ -135,7 +135,7 @@ def bounded_columns(session: SparkSession, table: str) -> list[str]:
     bounds = [one["type"]["fields"] for one in kept if one["name"] == "minValues"]
     stored = {field["name"] for fields in bounds for field in fields}
     fields = StructType.fromJson(json.loads(snapshot.metadata().schema().json())).fields
-    return [one.name for one in fields if one.metadata.get(_PHYSICAL, one.name) in stored]
+    return [one.name for one in fields if one.metadata.get(PHYSICAL, one.name) in stored]
 
 
 def state(
@@ -372,7 +372,7 @@ def statistics(
 def partition_text(session: SparkSession, field: StructField) -> Any:
     """Column of a snapshot's files: the value of a partition column, as the log keeps it."""
     functions = jvm.functions(session)
-    name = field.metadata.get(_PHYSICAL, field.name)
+    name = field.metadata.get(PHYSICAL, field.name)
     # An empty text is NULL to Delta, whatever the type.
     return functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
 

@@ -13,9 +13,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType, VariantType
 
-from alluvium.delta import log, states
+from alluvium.delta import log, marks, states
 from alluvium.engine import jvm
 from alluvium.names import quoted
+from alluvium.plan.automata import Index
 
 _VIEW = "alluvium_counts_"
 # Of these Delta keeps no number of NULLs that is one number, or nobody groups by them.
@@ -158,6 +159,7 @@ class _Files:
             self._rows.alias("__rows"),
             functions.expr("coalesce(deletionVector.cardinality, 0) as __gone"),
             functions.expr("deletionVector is null as __whole"),
+            functions.expr(f"tags['{marks.AUTOMATA_TAG}'] as __tag"),
             functions.coalesce(jvm.scala_seq(session, [tight, functions.lit(True)])).alias("__t"),
         ]
 
@@ -203,6 +205,8 @@ class _Files:
             is_exact = _is_exact(prefix, field, kind)
         self._selected += [one.alias(f"{prefix}{name}") for name, one in known.items()]
         lo, hi, nulls = (F.col(f"{prefix}{name}") for name in ("lo", "hi", "nulls"))
+        if kind == "boolean" and field.name not in self._partitions:
+            lo = hi = _tagged(field)
         empty = nulls == F.col("__rows")
         is_one = empty | ((nulls == 0) & (lo == hi) & is_exact)
         # A row that a vector hides may be the one that has the bound.
@@ -224,7 +228,15 @@ def _is_exact(prefix: str, field: StructField, kind: str) -> Column:
     if kind == "date":
         return F.col(f"{prefix}lo") >= F.expr(_FIRST_DAY)
     # Times are cut to milliseconds; fractions have a NaN and two zeros.
-    return F.lit(_is_exact_number(kind))
+    return F.lit(kind == "boolean" or _is_exact_number(kind))
+
+
+def _tagged(field: StructField) -> Column:
+    """The one value that a column of booleans has by the file's tag: Delta keeps no bounds."""
+    tag = F.from_json("__tag", "map<string, string>")
+    found = F.try_element_at(tag, F.lit(field.metadata.get(log.PHYSICAL, field.name)))
+    both = [Index(False, True, type="boolean", held=((one, one),)).to_tag() for one in (0, 1)]
+    return F.when(found == both[0], F.lit(False)).when(found == both[1], F.lit(True))
 
 
 def _is_exact_partition(field: StructField, kind: str) -> Column:

@@ -65,7 +65,8 @@ COUNTS = {
     "models/kept.sql": """
         {{ config(materialized='incremental', file_format='delta', incremental_strategy='merge',
             unique_key='id',
-            meta={'alluvium_merge': {'order_by': 'at', 'delete_when': 'op = 1'}}) }}
+            meta={'alluvium_merge': {'order_by': 'at', 'delete_when': 'op = 1'},
+                'alluvium_layout': {'sort_by': 'id', 'index': ['v', '_deleted']}}) }}
         select id, 1 as at, id % 2 as op, 'x' as v from range(5)
     """,
     "models/counted.yml": """
@@ -144,6 +145,9 @@ def test_counts(shop: Project) -> None:
         "GROUPED", "note", "row_count", "min_n", "max_n"
     ]  # fmt: skip
     assert shop.sql(f"select * from {shop.schema}.counted_live").values.tolist() == [["x", 3]]
+    # The log tells of a file with live rows alone where a tag says so.
+    shop.dbt("run-operation", "alluvium.index", "--args", "{model: kept}")
+    assert shop.said("kept: indexed")[0].split(" by ")[1].startswith("v, _deleted (")
     shown = shop.dbt("show", "--inline", f"select sum(row_count) as n from {COUNTED}")
     assert "the log tells all of" in shown.result.results[0].node.compiled_code
     assert shown.result.results[0].agate_table.rows[0][0] == rows
