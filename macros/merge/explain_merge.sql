@@ -38,7 +38,8 @@
   {%- endfor -%}
   {%- if plan.kept -%}
     {%- do log('  ' ~ n(plan.kept.files) ~ ' of ' ~ n(plan.kept.files_total) ~ ' files, '
-        ~ n(plan.kept.bytes) ~ ' of ' ~ n(plan.kept.bytes_total) ~ ' bytes', info=true) -%}
+        ~ n(plan.kept.bytes) ~ ' of ' ~ n(plan.kept.bytes_total) ~ ' bytes'
+        ~ (', ' ~ n(plan.kept.skipped) ~ ' files fewer by automata' if plan.kept.skipped else ''), info=true) -%}
   {%- endif -%}
   {%- do log('  predicate: ' ~ (plan.predicate or 'none'), info=true) -%}
   {%- do log('  engine: ' ~ plan.engine, info=true) -%}

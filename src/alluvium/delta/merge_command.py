@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from alluvium.delta import matching_files
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.delta.refusal import Facts
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
@@ -129,6 +130,15 @@ class MergeCommand(jvm.SessionCopy):
         predicates = self._command.getTargetOnlyPredicates(self.spark)
         return self._transaction.filterFiles(predicates, True)
 
+    def with_keys(self, candidates: Any, source: Any = None, small: bool = False) -> Any:
+        """The candidates whose tags do not say that no row of the source matches in them.
+
+        source: its rows; where they are not given they are computed.
+        """
+        rows = self._frame(self._command.source()) if source is None else source
+        scanned = self._transaction.metadata().schema()
+        return matching_files.left(self, self._command, scanned, candidates, rows, small)
+
     def materialise_source(self) -> tuple[Any, int]:
         """The rows of the source, each with a number, computed once; and their bytes in Spark.
 
@@ -166,24 +176,12 @@ class MergeCommand(jvm.SessionCopy):
         self.set("spark.sql.adaptive.enabled", adaptive)
         self.set("spark.sql.shuffle.partitions", str(shuffles))
 
-    def materialise_matches(
-        self, source: Any, candidates: Any, small: bool
-    ) -> tuple[Any, int, Kept]:
+    def materialise_matches(self, source: Any, candidates: Any, small: bool) -> tuple[Any, int]:
         """Every pair of rows that meets ON: source row, place of the target row, the clause that
         applies (NULL for none). With it the target's columns that an update asks for. Then their
-        bytes in Spark, and the files that were looked at."""
+        bytes in Spark."""
         command, functions = self._command, self._functions
-        plan = command.buildTargetPlanWithFiles(
-            self.spark, self._transaction, candidates, self._seq([])
-        )
-        snapshot = self._transaction.snapshot()
-        kept = Kept(
-            files=candidates.size(),
-            files_total=int(snapshot.numOfFiles()),
-            bytes=int(plan.collectLeaves().head().relation().location().sizeInBytes()),
-            bytes_total=int(snapshot.sizeInBytes()),
-        )
-        target = self._frame(plan)
+        target = self._frame(self._reading(candidates))
         columns = [functions.col(_SOURCE_ROW).alias(_TARGET_ROW)]
         if not self.inserts_only:
             place = target.metadataColumn("_metadata")
@@ -198,7 +196,26 @@ class MergeCommand(jvm.SessionCopy):
             columns += [self._column(attribute) for attribute in jvm.items(read)]
         batch = functions.broadcast(source) if small else source
         pairs = target.join(batch, self._column(command.condition()), "inner")
-        return *self._checkpoint(pairs.select(self._seq(columns))), kept
+        return self._checkpoint(pairs.select(self._seq(columns)))
+
+    def kept(self, candidates: Any, left: Any) -> Kept:
+        """The figures of the files that are looked at, `left` of the candidates."""
+        snapshot = self._transaction.snapshot()
+        return Kept(
+            files=left.size(),
+            files_total=int(snapshot.numOfFiles()),
+            bytes=int(
+                self._reading(left).collectLeaves().head().relation().location().sizeInBytes()
+            ),
+            bytes_total=int(snapshot.sizeInBytes()),
+            skipped=candidates.size() - left.size(),
+        )
+
+    def _reading(self, files: Any) -> Any:
+        """The plan that reads some of the target's files."""
+        return self._command.buildTargetPlanWithFiles(
+            self.spark, self._transaction, files, self._seq([])
+        )
 
     def rows_by_file(self, matches: Any, small: bool) -> list[Any]:
         """One JVM row a file: path, pairs, matched rows, updated rows, and the rows that change

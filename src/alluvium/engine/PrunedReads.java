@@ -42,7 +42,7 @@ public final class PrunedReads extends AbstractFunction1 {
 
     /** The session's setting that turns this off, where it is `false`. */
     public static final String SETTING = "spark.alluvium.pruning.enabled";
-    /** A query's planning takes no longer than this for its tags. */
+    /** The planning of a query or a merge takes no longer than this for tags. */
     private static final long MOST_NANOSECONDS = 1000000000L;
     /** The tag of a data file that says which values its columns may hold. */
     public static final String TAG = "alluvium.automata";
@@ -105,9 +105,7 @@ public final class PrunedReads extends AbstractFunction1 {
 
         public TreeNode apply(TreeNode plan) {
             try {
-                String on = session.sessionState().conf().getConfString(SETTING, "true");
-                return on.trim().equalsIgnoreCase("false")
-                    ? plan : pruned((LogicalPlan) plan);
+                return isOn(session) ? pruned((LogicalPlan) plan) : plan;
             } catch (Exception problem) {
                 return unchanged(plan, problem);
             } catch (LinkageError problem) {
@@ -122,6 +120,11 @@ public final class PrunedReads extends AbstractFunction1 {
             LOG.warn("A query reads all files that Delta picked: tags could not be used", problem);
             return plan;
         }
+    }
+
+    static boolean isOn(SparkSession session) {
+        String on = session.sessionState().conf().getConfString(SETTING, "true");
+        return !on.trim().equalsIgnoreCase("false");
     }
 
     private static LogicalPlan pruned(LogicalPlan plan) {
@@ -147,7 +150,7 @@ public final class PrunedReads extends AbstractFunction1 {
         return skipped.isEmpty() ? top : DeltaTableUtils.replaceFileIndex(top, read.without(skipped));
     }
 
-    private static scala.collection.immutable.Seq without(
+    static scala.collection.immutable.Seq without(
             scala.collection.immutable.Seq files, Set skipped) {
         ListBuffer kept = new ListBuffer();
         scala.collection.Iterator each = files.iterator();
@@ -158,6 +161,40 @@ public final class PrunedReads extends AbstractFunction1 {
             }
         }
         return kept.toList();
+    }
+
+    /**
+     * Paths of the files that have no row for which a condition is true.
+     *
+     * @param nanoseconds what is not decided by then is read: long lists of values may take longer
+     */
+    static Set skipped(scala.collection.immutable.Seq files, Condition condition,
+            long nanoseconds) {
+        Set found = new HashSet();
+        if (!condition.isKnown()) {
+            return found;
+        }
+        scala.collection.Iterator each = files.iterator();
+        // Files of a sorted table share their values, and so their tags.
+        Map decided = new HashMap();
+        long started = System.nanoTime();
+        long most = Math.min(nanoseconds, MOST_NANOSECONDS);
+        while (each.hasNext() && System.nanoTime() - started < most) {
+            AddFile file = (AddFile) each.next();
+            String tag = tag(file);
+            if (tag == null) {
+                continue;
+            }
+            Boolean mayHold = (Boolean) decided.get(tag);
+            if (mayHold == null) {
+                mayHold = Boolean.valueOf(condition.mayHold(new Condition.File(tag)));
+                decided.put(tag, mayHold);
+            }
+            if (!mayHold.booleanValue()) {
+                found.add(file.path());
+            }
+        }
+        return found;
     }
 
     /** Filters directly above a Delta table. */
@@ -212,31 +249,7 @@ public final class PrunedReads extends AbstractFunction1 {
         }
 
         private Set skipped(Condition condition) {
-            Set found = new HashSet();
-            if (!condition.isKnown()) {
-                return found;
-            }
-            scala.collection.Iterator each = picked.preparedScan().files().iterator();
-            // Files of a sorted table share their values, and so their tags.
-            Map decided = new HashMap();
-            long started = System.nanoTime();
-            // What is not decided by then is read: long lists of values may take longer than that.
-            while (each.hasNext() && System.nanoTime() - started < MOST_NANOSECONDS) {
-                AddFile file = (AddFile) each.next();
-                String tag = tag(file);
-                if (tag == null) {
-                    continue;
-                }
-                Boolean mayHold = (Boolean) decided.get(tag);
-                if (mayHold == null) {
-                    mayHold = Boolean.valueOf(condition.mayHold(new Condition.File(tag)));
-                    decided.put(tag, mayHold);
-                }
-                if (!mayHold.booleanValue()) {
-                    found.add(file.path());
-                }
-            }
-            return found;
+            return PrunedReads.skipped(picked.preparedScan().files(), condition, MOST_NANOSECONDS);
         }
 
         ObjectNode explained() {
@@ -318,7 +331,7 @@ public final class PrunedReads extends AbstractFunction1 {
         }
     }
 
-    private static String tag(AddFile file) {
+    static String tag(AddFile file) {
         if (file.tags() == null) {
             return null;
         }

@@ -46,6 +46,17 @@ def own_class(session: SparkSession, name: str) -> Any:
     return java.java.lang.Class.forName(name, True, loader)
 
 
+def call_own(session: SparkSession, name: str, method: str, *arguments: Any) -> Any:
+    """What a static method of a class of `own_jar` gives; it has no other one of this name."""
+    methods = own_class(session, name).getMethods()
+    found = next(one for one in methods if one.getName() == method)
+    gateway: Any = session.sparkContext._gateway
+    array = gateway.new_array(of(session).java.lang.Object, len(arguments))
+    for place, value in enumerate(arguments):
+        array[place] = value
+    return found.invoke(None, array)
+
+
 def scala_object(session: SparkSession, name: str) -> Any:
     """A Scala `object`; py4j's own class loader does not know jars that were added later."""
     return _scala_object(of(session), name)

@@ -1,4 +1,4 @@
-"""The jar with the package's own Java: the log store, and the rule that prunes reads.
+"""The jar with the package's own Java: the log store, and what prunes reads and merges.
 
 Janino, the compiler that Spark ships, makes it once for each home: a machine that only runs Java
 has no ``javac``.
@@ -22,7 +22,7 @@ _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
         *("ExclusiveLogStore", "ParquetFooters", "ParquetValues"),
-        *("Automata", "Condition", "Columns", "PrunedReads"),
+        *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
     )
 )
 _COMPILER = Path(__file__).with_name("CompileToJar.java")

@@ -33,6 +33,7 @@ class Statement:
         restore takes the table behind that, events would be passed over.
     needs_one_commit: whether MERGE INTO may not run it: between its look at `at` and Delta's own
         another writer may come.
+    automata: whether the one-commit merge leaves files unread whose tags have none of the keys.
     """
 
     sql: str
@@ -45,6 +46,7 @@ class Statement:
     noted: tuple[str, int] | None = None
     after: int | None = None
     needs_one_commit: bool = False
+    automata: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ class DeltaTable:
                 at=statement.at,
                 after=after,
                 sort_by=self.sort_by,
+                automata=statement.automata,
             )
             if isinstance(merged, one_commit.Merged):
                 return Outcome(

@@ -64,6 +64,7 @@ def merge(
     at: int | None = None,
     after: int | None = None,
     sort_by: Sequence[str] = (),
+    automata: bool = False,
 ) -> Merged | Refusal:
     """Run the MERGE statement `sql` with its exact result, or say why not.
 
@@ -74,6 +75,7 @@ def merge(
     after: what the table must have recorded for that application by then, at least; -1 for nothing,
         None for any.
     sort_by: columns that each new file is sorted by, partition by partition; empty for no order.
+    automata: whether files are left unread whose tags have none of the keys, where that pays.
 
     Raises StaleBatchError where it has another version or has recorded less. Raises what MERGE
     raises: AnalysisException for a wrong statement, DeltaUnsupportedOperationException where
@@ -81,7 +83,14 @@ def merge(
     exceptions (delta.exceptions). Nothing of the merge is then in the table.
     """
     prepared = prepare(
-        session, sql, progress=progress, metadata=metadata, at=at, after=after, sort_by=sort_by
+        session,
+        sql,
+        progress=progress,
+        metadata=metadata,
+        at=at,
+        after=after,
+        sort_by=sort_by,
+        automata=automata,
     )
     if not isinstance(prepared, Prepared):
         return prepared
@@ -99,12 +108,24 @@ def refused(session: SparkSession, sql: str) -> str | None:
         return refusal.reason(command.facts())
 
 
+def looked_at(session: SparkSession, sql: str, automata: bool) -> Kept | Refusal:
+    """The files that `merge` would look at, or what `refused` says; changes nothing."""
+    command = MergeCommand(session, sql, {})
+    with command.active():
+        why = refusal.reason(command.facts())
+        if why is not None:
+            return Refusal(why)
+        candidates = command.candidates()
+        return command.kept(candidates, command.with_keys(candidates) if automata else candidates)
+
+
 @dataclass
 class Prepared:
     """A merge whose files are written and whose commit is still to come. Use as a context."""
 
     command: MergeCommand
     started: float
+    automata: bool = False
     metadata: Callable[[Kept], str] | None = None
     actions: list[Any] = field(default_factory=list)
     figures: dict[str, int] = field(default_factory=dict)
@@ -151,6 +172,7 @@ def prepare(
     at: int | None = None,
     after: int | None = None,
     sort_by: Sequence[str] = (),
+    automata: bool = False,
 ) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
 
@@ -172,7 +194,7 @@ def prepare(
             raise StaleBatchError(f"the table was set back behind event batch {after}")
         if command.was_executed():
             return Merged()
-        prepared = Prepared(command, started, metadata)
+        prepared = Prepared(command, started, automata, metadata)
         try:
             with ThreadPoolExecutor(1, "alluvium-merge") as beside:
                 why = _run(prepared, beside)
@@ -200,9 +222,12 @@ def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
         figures["materializeSourceTimeMs"] = _milliseconds(began)
         small = volume <= _SMALL
         command.plan_for(volume, small)
-        candidates = finding.result()
+        found = finding.result()
         began = time.monotonic()
-        matches, matched, prepared.kept = command.materialise_matches(source, candidates, small)
+        # After all of these were registered as read: another writer's commit conflicts as ever.
+        candidates = command.with_keys(found, source, small) if prepared.automata else found
+        prepared.kept = command.kept(found, candidates)
+        matches, matched = command.materialise_matches(source, candidates, small)
         if matched > max(volume, _SMALL):  # keys with very many rows
             small = False
             command.plan_for(matched, small)

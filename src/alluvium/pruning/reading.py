@@ -104,12 +104,7 @@ def _explained(session: SparkSession, plan: Any) -> list[dict[str, Any]] | None:
     """What the rule says of an optimized plan; None where the session was started without it."""
     if _RULE not in str(session.conf.get("spark.sql.extensions", "")):
         return None
-    methods = jvm.own_class(session, _RULE).getMethods()
-    explain = next(method for method in methods if method.getName() == "explain")
-    gateway: Any = session.sparkContext._gateway
-    arguments = gateway.new_array(jvm.of(session).java.lang.Object, 1)
-    arguments[0] = plan
-    return list(json.loads(explain.invoke(None, arguments)))
+    return list(json.loads(jvm.call_own(session, _RULE, "explain", plan)))
 
 
 def _why_all(session: SparkSession, table: str, where: Where, has_rule: bool) -> str:

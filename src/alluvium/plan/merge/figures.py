@@ -102,7 +102,8 @@ def merge_line(name: str, done: MergeFigures) -> str:
         parts.append(f"{counted(batch.ranges, 'range')} ({batch.method})")
     if done.kept is not None and done.kept.files_total:
         part = 100 * done.kept.files / done.kept.files_total
-        parts.append(f"{done.kept.files:,} of {done.kept.files_total:,} files ({part:.1f} %)")
+        less = f", {done.kept.skipped:,} fewer by automata" if done.kept.skipped else ""
+        parts.append(f"{done.kept.files:,} of {done.kept.files_total:,} files ({part:.1f} %{less})")
     parts.append(f"{_outcome(done)}{rejected}{ending}")
     return f"{name}: {' → '.join(parts)}"
 

@@ -21,12 +21,17 @@ _WIDEST = 256
 
 @dataclass(frozen=True)
 class Kept:
-    """Files of a table that ranges or a predicate leave to read, and all of them."""
+    """Files of a table that ranges or a predicate leave to read, and all of them.
+
+    Attributes:
+        skipped: files that automata left out beyond that; they are none of `files`.
+    """
 
     files: int
     files_total: int
     bytes: int
     bytes_total: int
+    skipped: int = 0
 
     def figures(self) -> dict[str, int]:
         """By the names that figures of a merge have."""
@@ -35,6 +40,7 @@ class Kept:
             "files_total": self.files_total,
             "bytes_kept": self.bytes,
             "bytes_total": self.bytes_total,
+            "files_skipped": self.skipped,
         }
 
 

@@ -55,6 +55,8 @@ class MergeResponse(ModelResponse):
     waiting_since: time (UTC) of the oldest event that waits.
     rejected_table: what keeps the rejected events; None where there are none.
     refused: why `engine` is `merge_into`, where the model does not ask for it.
+    files_kept, files_total: that the merge looked at, and all of the table.
+    files_skipped: that it would have looked at without automata.
     """
 
     events: int | None = None
@@ -69,6 +71,7 @@ class MergeResponse(ModelResponse):
     refused: str | None = None
     files_kept: int | None = None
     files_total: int | None = None
+    files_skipped: int | None = None
     newest_event: str | None = None
     newest_arrival: str | None = None
     merged_arrival: str | None = None
@@ -100,6 +103,7 @@ class MergeResponse(ModelResponse):
             refused=done.refused,
             files_kept=done.kept.files if done.kept else None,
             files_total=done.kept.files_total if done.kept else None,
+            files_skipped=done.kept.skipped if done.kept else None,
             newest_event=batch.newest_event,
             newest_arrival=fresh.get("newest_arrival"),
             merged_arrival=fresh.get("merged_arrival"),

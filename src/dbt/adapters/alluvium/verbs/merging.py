@@ -142,6 +142,7 @@ class Merging(Checking):
                 at,
                 plan.table_id,
                 after=plan.profile.after,
+                automata=plan.outline.settings.prunes,
             )
 
         outcome = execute.run(merged_table, statement)
@@ -191,8 +192,11 @@ class Merging(Checking):
             if plan.outline.adds_deleted and settings.engine != engine:
                 engine = "known when the merge has added the column _deleted"
             elif plan.pending and settings.engine != engine:
-                refused = one_commit.refused(self.session, texts.statement)
-                engine = f"merge_into, for {refused}" if refused else "one_commit"
+                found = one_commit.looked_at(self.session, texts.statement, settings.prunes)
+                if isinstance(found, one_commit.Refusal):
+                    engine = f"merge_into, for {found.reason}"
+                else:
+                    engine, kept = "one_commit", found
         return Explanation(
             plan.pending,
             plan.profile,
