@@ -3,8 +3,8 @@
 Run with `make bench-pruning`; ARGS="--case wikiticker", --contender for one. Each contender gets
 the same landed files. Queries ask for one value of one column: values that are there, and absent
 ones between the minimum and maximum. Files are counted in the physical plan; some queries are run
-too, and Spark's metrics count the same. Two more cases: the planning of a query on 20,000 files,
-and the query mix of the compaction benchmark.
+too, and Spark's metrics count the same. Three more cases: the planning of a query on 20,000 files,
+the query mix of the compaction benchmark, and merges.
 
 Writes benchmarks/results/pruning.json, as each contender ends, and docs/images/pruning.svg.
 """
@@ -27,7 +27,7 @@ from compacting.contenders import sized
 from compacting.tables import Source
 from merging import charts
 from merging.home import REPOSITORY, keep, make_home, provenance
-from pruned import asking, log_scale, mix, truth
+from pruned import asking, log_scale, merges, mix, truth
 from pruned.asking import Values
 from pyspark.sql import SparkSession
 from support.settings import settings
@@ -309,6 +309,8 @@ def run(name: str, chosen: Sequence[str]) -> Iterator[dict[str, Any]]:
         elif name == "planning":
             found = log_scale.measured(session, folder / "table", 20_000)
             yield {"case": "planning, 20,000 files, two columns", "contender": OURS} | found
+        elif name == "merges":
+            yield from merges.measured(session, folder)
         else:
             yield from mix.measured(session, folder, 2_000, 1_000, 4_000, 500)
         engine.stop()
@@ -316,7 +318,7 @@ def run(name: str, chosen: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [*CASES, "planning", "query mix"]
+    every = [*CASES, "planning", "query mix", "merges"]
     parser.add_argument("--case", choices=every, action="append")
     parser.add_argument("--contender", choices=contenders(CASES["wikiticker"]), action="append")
     options = parser.parse_args()

@@ -27,16 +27,20 @@ def tag(
     columns: Sequence[str],
     budget: int = 1024,
     leave: int = 0,
+    without: str | None = None,
 ) -> int:
     """Give the files of a table indexes of columns, by their names in files; how many files have.
 
     leave: so many files get none.
+    without: name of a file that gets none.
     """
     snapshot = log.snapshot_of(session, table)
     folder = Path(unquote(urlparse(log.qualified(snapshot.deltaLog())).path))
     texts = {}
     for file in sorted(snapshot.allFiles().collect(), key=lambda one: str(one.path()))[leave:]:
         place = folder / unquote(urlparse(file.path()).path)
+        if place.name == without:
+            continue
         rows = _values(place, columns)
         indexes = {name: summarize(rows[name], budget) for name in rows.column_names}
         known = {name: index for name, index in indexes.items() if index is not None}

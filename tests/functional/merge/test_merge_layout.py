@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from functional.merge.conftest import BATCH, SOURCES, merged
+from support.tagged import tag
 
+from alluvium.delta import matching_files
 from alluvium.delta.marks import AUTOMATA_TAG, LAYOUT_TAG
 
 pytestmark = pytest.mark.spark
@@ -113,6 +116,30 @@ def test_files_without_an_index_get_one(project: Any) -> None:
     refused = project.try_dbt("run-operation", "alluvium.index", "--args", "{model: batch}")
     assert not refused.success
     assert project.said("'batch' is not a model with meta.alluvium_layout; accepted: items")
+
+
+def test_a_merge_asks_the_automata_of_its_key(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key between the others of each file is in none; `explain_merge` and the line say so."""
+    monkeypatch.setattr(matching_files, "COST", replace(matching_files.COST, planning=0))
+    tag(project.session, f"{project.schema}.items", ["id"])
+    before = files(project)
+    project.append_events(10, (50, "c", 100, "2024-01-01", "new"), (3, "u", 900, None, "again"))
+    project.dbt("run", "--select", "batch")
+    project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
+    [explained] = project.said("files fewer by automata")
+    project.dbt("run", "--select", "items", "--vars", "{alluvium_maintenance: false}")
+    found = project.figures("items")
+    assert found["files_kept"] == 1
+    assert 0 < found["files_skipped"] < before == found["files_total"]
+    assert f"1 of {before} files" in explained
+    assert f", {found['files_skipped']} files fewer by automata" in explained
+    assert project.said(f"%, {found['files_skipped']} fewer by automata) → 2 upserts")
+    metadata = json.loads(project.sql("describe history {s}.items limit 1")["userMetadata"][0])
+    assert metadata["alluvium_merge"]["files_skipped"] == found["files_skipped"]
+    rows = project.sql("select id, v from {s}.items where id in (3, 50) order by id")
+    assert rows.to_numpy().tolist() == [[3, "again"], [50, "new"]]
 
 
 @pytest.mark.slow

@@ -245,6 +245,12 @@ UP_TO_DATE = {"freshness": WAITED, "waiting_batches": 0}
             " → 17,911 upserts, 293 deletes in 3.1 s",
         ),
         (
+            {"deletes": 0},
+            {"kept": Kept(12, 512, 10, 900, skipped=1030)},
+            "18,204 events → 3 ranges (kmeans) → 12 of 512 files (2.3 %, 1,030 fewer by automata)"
+            " → 18,204 upserts in 3.1 s",
+        ),
+        (
             NO_RANGES,
             NO_FILES | {"affected": 18200},
             "18,204 events → 17,911 upserts, 293 deletes, 4 of them without effect in 3.1 s",
