@@ -205,12 +205,16 @@ public final class PrunedMerge {
             return condition == null ? candidates : PrunedReads.without(
                 candidates, PrunedReads.skipped(candidates, condition, nanoseconds));
         } catch (Exception problem) {
-            unpruned(problem);
+            return all(problem);
         } catch (LinkageError problem) {
-            unpruned(problem);
+            return all(problem);
         } catch (StackOverflowError problem) {
-            unpruned(problem);
+            return all(problem);
         }
+    }
+
+    private Seq all(Throwable problem) {
+        unpruned(problem);
         return candidates;
     }
 
