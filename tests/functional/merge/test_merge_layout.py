@@ -121,11 +121,11 @@ def test_files_without_an_index_get_one(project: Any) -> None:
 def test_a_merge_asks_the_automata_of_its_key(
     project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A key between the others of each file is in none; `explain_merge` and the line say so."""
+    """Files between the keys have none of them; `explain_merge` and the line say so."""
     monkeypatch.setattr(matching_files, "COST", replace(matching_files.COST, planning=0))
     tag(project.session, f"{project.schema}.items", ["id"])
     before = files(project)
-    project.append_events(10, (50, "c", 100, "2024-01-01", "new"), (3, "u", 900, None, "again"))
+    project.append_events(10, (115, "c", 100, "2024-01-01", "new"), (3, "u", 900, None, "again"))
     project.dbt("run", "--select", "batch")
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
     [explained] = project.said("files fewer by automata")
@@ -138,8 +138,8 @@ def test_a_merge_asks_the_automata_of_its_key(
     assert project.said(f"%, {found['files_skipped']} fewer by automata) → 2 upserts")
     metadata = json.loads(project.sql("describe history {s}.items limit 1")["userMetadata"][0])
     assert metadata["alluvium_merge"]["files_skipped"] == found["files_skipped"]
-    rows = project.sql("select id, v from {s}.items where id in (3, 50) order by id")
-    assert rows.to_numpy().tolist() == [[3, "again"], [50, "new"]]
+    rows = project.sql("select id, v from {s}.items where id in (3, 115) order by id")
+    assert rows.to_numpy().tolist() == [[3, "again"], [115, "new"]]
 
 
 @pytest.mark.slow

@@ -218,6 +218,7 @@ def test_several_columns(two: Any) -> None:
     said, [commit, *_] = two.figures("items"), two.sql("describe history {s}.items")["userMetadata"]
     metadata = json.loads(commit)["alluvium_merge"]
     both = {"events", "deletes", "method", "ranges", "rejected", "files_kept", "files_total"}
+    both |= {"files_skipped"}
     assert metadata.keys() & said.keys() == both
     assert {key: metadata[key] for key in both} == {key: said[key] for key in both}
     assert (said["events"], said["upserts"], said["deletes"]) == (5, 3, 2)
