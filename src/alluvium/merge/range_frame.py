@@ -3,7 +3,6 @@
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -27,7 +26,7 @@ from alluvium.plan.ranges.plan import (
     DEFAULT_SAMPLE_ROWS,
     ON_FRAGMENTS,
     Plan,
-    check_request,
+    Request,
     cover_runs,
     kept_by,
 )
@@ -44,30 +43,6 @@ _NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
 # So many rows come to the driver as they are for every distinct value that may. Ungrouped they are
 # read several times faster, and `cover` needs nothing but their order.
 _ROWS_PER_VALUE = 40
-_ENGINES = ("sklearn", "spark_ml")
-
-
-@dataclass(frozen=True)
-class Request:
-    """What ranges are asked for: the arguments of `plan_frame` that have these names.
-
-    Raises RangeError for one that is not accepted.
-    """
-
-    method: str = "min_max"
-    k: int = DEFAULT_K
-    sample_rows: int = DEFAULT_SAMPLE_ROWS
-    fragments: Fragments | None = None
-    max_ranges: int = DEFAULT_MAX_RANGES
-    or_null: bool = True
-    engine: str = "sklearn"
-    cost: CostModel = COST
-
-    def __post_init__(self) -> None:
-        check_request(self.method, self.k, self.sample_rows, self.fragments, self.max_ranges)
-        if self.engine not in _ENGINES:
-            accepted = ", ".join(_ENGINES)
-            raise RangeError(f"unknown engine {self.engine!r}: accepted are {accepted}")
 
 
 def plan_frame(
@@ -133,9 +108,7 @@ def plan_rows(df: DataFrame, column: str, request: Request) -> list[RangeRow]:
         if method in ON_FRAGMENTS and fragments is not None:
             found = _plan_on(batch, spark_type, fragments, request)
         else:
-            ranges = ranges_of_values(
-                batch, spark_type, method, request.k, request.sample_rows, request.engine
-            )
+            ranges = ranges_of_values(batch, spark_type, request)
             kept = (
                 None if fragments is None else kept_by(method, ranges, fragments, request.or_null)
             )

@@ -13,7 +13,7 @@ from alluvium.merge.spark_ml import fit_in
 from alluvium.plan.ranges.column_type import parse_type
 from alluvium.plan.ranges.intervals import Ranges, one_each
 from alluvium.plan.ranges.literal import canonical_texts, typed_literal
-from alluvium.plan.ranges.plan import choose_cuts, widest_gaps
+from alluvium.plan.ranges.plan import Request, choose_cuts, widest_gaps
 from alluvium.plan.ranges.points import Points, make_points, positions
 
 # Gaps of a sample that are looked into beyond those that are asked for. The sample does not tell
@@ -23,25 +23,24 @@ _MORE_GAPS = 16
 _ROUNDS = 4
 
 
-def ranges_of_values(
-    values: DataFrame, spark_type: str, method: str, k: int, sample_rows: int, engine: str
-) -> Ranges:
+def ranges_of_values(values: DataFrame, spark_type: str, request: Request) -> Ranges:
     """Of a method that looks at values alone, at most `sample_rows` distinct ones at a time."""
+    method, k, sample_rows = request.method, request.k, request.sample_rows
     if method == "none":
         return one_each(make_points(pa.array([], parse_type(spark_type))))
     if method == "min_max" or k == 1:
         return _exact_ranges(values, spark_type, [])
-    fit = fit_in(values.sparkSession) if engine == "spark_ml" else None
+    fit = fit_in(values.sparkSession) if request.engine == "spark_ml" else None
     kept = values.persist()
     try:
         points, complete = _sample(kept, spark_type, sample_rows)
         if complete:
-            return one_each(points).joined(choose_cuts(points, method, k, sample_rows, fit))
+            return one_each(points).joined(choose_cuts(points, request, fit))
         filled = False
         if method == "gaps":
             cuts = widest_gaps(one_each(points), k + _MORE_GAPS)
             points, filled = _fill(kept, spark_type, points, cuts, sample_rows)
-        cuts = choose_cuts(points, method, k, sample_rows, fit)
+        cuts = choose_cuts(points, request, fit)
         for _ in range(_ROUNDS):
             if filled:
                 break

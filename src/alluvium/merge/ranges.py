@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log, staged
-from alluvium.merge.range_frame import Request, as_frame, group_frame, plan_rows
+from alluvium.merge.range_frame import as_frame, group_frame, plan_rows
 from alluvium.names import among, quoted
 from alluvium.plan.ranges import (
     Fragments,
@@ -25,7 +25,7 @@ from alluvium.plan.ranges import (
     typed_literal,
 )
 from alluvium.plan.ranges.column_type import parse_type
-from alluvium.plan.ranges.plan import ON_FRAGMENTS
+from alluvium.plan.ranges.plan import ON_FRAGMENTS, Request
 from alluvium.plan.ranges.row import RangeRow
 
 # Where the adapter leaves what a Python model is asked for: the request as JSON.

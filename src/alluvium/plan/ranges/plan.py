@@ -25,6 +25,46 @@ MAX_K = 256
 DEFAULT_K = 3
 DEFAULT_MAX_RANGES = 64
 DEFAULT_SAMPLE_ROWS = 50_000
+_ENGINES = ("sklearn", "spark_ml")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What ranges are asked for: the arguments of `plan` that have these names.
+
+    engine: what `kmeans` is fitted with. `plan` itself only knows scikit-learn.
+
+    Raises RangeError for one that is not accepted.
+    """
+
+    method: str = "min_max"
+    k: int = DEFAULT_K
+    sample_rows: int = DEFAULT_SAMPLE_ROWS
+    fragments: Fragments | None = None
+    max_ranges: int = DEFAULT_MAX_RANGES
+    or_null: bool = True
+    engine: str = "sklearn"
+    cost: CostModel = COST
+
+    def __post_init__(self) -> None:
+        method, k, sample_rows = self.method, self.k, self.sample_rows
+        if method not in METHODS:
+            raise RangeError(f"unknown range method {method!r}: accepted are {', '.join(METHODS)}")
+        for name, number in (("k", k), ("max_ranges", self.max_ranges)):
+            if not _is_integer(number) or not 1 <= number <= MAX_K:
+                accepted = f"a whole number from 1 to {MAX_K}"
+                raise RangeError(f"{name} is {number!r}: accepted is {accepted}")
+        if not _is_integer(sample_rows) or sample_rows < k:
+            accepted = f"a whole number from k = {k}"
+            raise RangeError(f"sample_rows is {sample_rows!r}: accepted is {accepted}")
+        if method in ON_FRAGMENTS and self.fragments is None:
+            raise RangeError(
+                f"method {method} needs the table's fragments: without a table, accepted are"
+                f" {', '.join(one for one in METHODS if one not in ON_FRAGMENTS)}"
+            )
+        if self.engine not in _ENGINES:
+            accepted = ", ".join(_ENGINES)
+            raise RangeError(f"unknown engine {self.engine!r}: accepted are {accepted}")
 
 
 @dataclass(frozen=True)
@@ -78,14 +118,14 @@ def plan(
         RangeError: an argument or the column's type is not accepted.
     """
     started = time.perf_counter()
-    check_request(method, k, sample_rows, fragments, max_ranges)
+    request = Request(method, k, sample_rows, fragments, max_ranges, or_null, cost=cost)
     points = make_points(values[:0] if method == "none" else values)
     runs = one_each(points)
     if method in ON_FRAGMENTS and fragments is not None:
         return cover_runs(
             runs, fragments, method, k, max_ranges, or_null=or_null, cost=cost, started=started
         )
-    ranges = runs.joined(choose_cuts(points, method, k, sample_rows))
+    ranges = runs.joined(choose_cuts(points, request))
     kept = None if fragments is None else kept_by(method, ranges, fragments, or_null)
     return Plan(method, ranges, kept, time.perf_counter() - started)
 
@@ -132,39 +172,19 @@ def kept_by(method: str, ranges: Ranges, fragments: Fragments, or_null: bool) ->
     return measure(fragments, locate(ranges, fragments, or_null).kept(every))
 
 
-def check_request(
-    method: str,
-    k: int,
-    sample_rows: int,
-    fragments: Fragments | None = None,
-    max_ranges: int = DEFAULT_MAX_RANGES,
-) -> None:
-    """Raise RangeError for an argument of `plan` that is not accepted."""
-    if method not in METHODS:
-        raise RangeError(f"unknown range method {method!r}: accepted are {', '.join(METHODS)}")
-    for name, number in (("k", k), ("max_ranges", max_ranges)):
-        if not _is_integer(number) or not 1 <= number <= MAX_K:
-            raise RangeError(f"{name} is {number!r}: accepted is a whole number from 1 to {MAX_K}")
-    if not _is_integer(sample_rows) or sample_rows < k:
-        raise RangeError(f"sample_rows is {sample_rows!r}: accepted is a whole number from k = {k}")
-    if method in ON_FRAGMENTS and fragments is None:
-        raise RangeError(f"method {method} needs the table's fragments: accepted are all")
-
-
-def choose_cuts(
-    points: Points, method: str, k: int, sample_rows: int, fit: Fit | None = None
-) -> npt.NDArray[np.int64]:
+def choose_cuts(points: Points, request: Request, fit: Fit | None = None) -> npt.NDArray[np.int64]:
     """Indices of the values that open a new range, rising, without 0; at most k - 1.
 
     fit: what `kmeans` is fitted with; scikit-learn if not given.
     """
+    method, k = request.method, request.k
     if method == "min_max" or k == 1:
         return np.array([], dtype=np.int64)
     if len(points) <= k:
         return np.arange(1, len(points))
     if method == "gaps":
         return widest_gaps(one_each(points), k)
-    return kmeans_cuts(points, k, sample_rows, fit or fit_sklearn)
+    return kmeans_cuts(points, k, request.sample_rows, fit or fit_sklearn)
 
 
 def widest_gaps(ranges: Ranges, k: int) -> npt.NDArray[np.int64]:
