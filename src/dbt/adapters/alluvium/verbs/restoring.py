@@ -95,8 +95,9 @@ def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
         lines = [f"{name}: {would} back to version {done.then:,}{made}: {files}"]
     else:
         lines = [f"{name}: shows version {done.then:,} already, nothing to undo"]
+    stay_out = {str(batch) for batch in done.skips} if skip else set()
     for one in done.undone:
-        then = _COMES_BACK.get(one.kind)
+        then = None if one.about in stay_out else _COMES_BACK.get(one.kind)
         lines.append(f"  undoes {one}" + (f": {then}" if then else ""))
     lines += [f"  {_marked(name, batch, skip, True, dry_run)}" for batch in done.skips]
     for shown, is_held in done.moved:
