@@ -55,7 +55,7 @@ def test_all_mistakes_at_once() -> None:
 
 def test_names_have_no_case() -> None:
     read(schema="s", spark_conf={"spark.sql.caseSensitive": False})
-    with pytest.raises(DbtRuntimeError, match="names of columns that differ in case alone are one"):
+    with pytest.raises(DbtRuntimeError, match="Names of columns that differ in case alone are one"):
         read(schema="s", spark_conf={"spark.sql.caseSensitive": "true"})
 
 

@@ -228,7 +228,7 @@ def test_the_feed_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ),
         (
             ["--file-minutes", "7"],
-            "--file-minutes: '7'; accepted: minutes that divide an hour",
+            "argument --file-minutes: '7'; accepted: minutes that divide an hour",
         ),
     ],
 )

@@ -260,7 +260,7 @@ def test_command(
     assert jars.main() == 0
     monkeypatch.setattr(sys, "argv", ["jars", str(tmp_path / "home"), "nonsense"])
     assert jars.main() == 1
-    assert "'nonsense' is not group:artifact:version" in capsys.readouterr().err
+    assert "'nonsense'; accepted: group:artifact:version" in capsys.readouterr().err
 
 
 @pytest.mark.network
