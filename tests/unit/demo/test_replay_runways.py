@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -108,3 +109,16 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "alluvium-replay: the runways feed has no day 2025-02-03; accepted: 2025-01-30"
         " to 2025-02-02\n"
     )
+
+
+def test_what_the_script_prints_on_a_slow_machine() -> None:
+    published = runpy.run_path(str(Path(__file__).parents[3] / "scripts/replay-runways"))[
+        "published"
+    ]
+    said = [
+        "runways_wap: 46,604 events → 46,604 upserts in 58.9 s",
+        "runways: running for 10 seconds",
+        "runways: running for 30 seconds, 1 of 2 tasks done",
+        "runways: 4 tests passed → version 4 of runways_wap published, 1 file in, 1 out in 31.2 s",
+    ]
+    assert published(said).startswith("4 tests passed → version 4")
