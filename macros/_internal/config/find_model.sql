@@ -12,8 +12,10 @@
 {% macro _find_published(name, who) %}
   {%- set node = alluvium._find_model(name, who) -%}
   {%- if node.config.materialized != 'published' -%}
+    {%- set shown = [] -%}
+    {%- for unique_id in adapter.published_models(node.unique_id) -%}{%- do shown.append(alluvium._name_of(graph.nodes[unique_id])) -%}{%- endfor -%}
     {%- do exceptions.raise_compiler_error(who ~ ": '" ~ name ~ "' is materialized as " ~ node.config.materialized
-        ~ '; accepted: a published model.') -%}
+        ~ '; accepted: a published model' ~ (', as ' ~ shown | sort | join(' and ') ~ ', of which it is the candidate' if shown else '')) -%}
   {%- endif -%}
   {{ return(node) }}
 {% endmacro %}
@@ -65,8 +67,10 @@
 {% macro _naming_mistake(name, found) %}
   {%- if found | length == 1 -%}{{ return(none) }}{%- endif -%}
   {%- if not found -%}
-    {{ return("there is no enabled model '" ~ name ~ "'; accepted: the name of one, name.vN for a version,"
-        ~ ' either after its package and a dot, or a unique id') }}
+    {%- set known = [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}{%- do known.extend(alluvium._names_of(node)) -%}{%- endfor -%}
+    {{ return("there is no enabled model '" ~ name ~ "'; accepted: the name of one, as `orders`,"
+        ~ ' `orders.v2` or `shop.orders`, or a unique id' ~ alluvium._did_you_mean(name, known)) }}
   {%- endif -%}
   {%- set meant = [] -%}
   {%- for node in found | sort(attribute='unique_id') -%}

@@ -8,7 +8,8 @@
   {%- set select = '(?i)\\s*select\\s+\\*\\s+from\\s+[{][{]-?\\s*ref\\(([^()]*)\\)\\s*-?[}][}]\\s*;?\\s*' -%}
   {%- set found = modules.re.fullmatch(select, modules.re.sub(aside, ' ', node.raw_code)) -%}
   {%- if not found -%}
-    {{ return({'mistake': node.name ~ ': a published model shows one table; accepted: ' ~ wanted}) }}
+    {{ return({'mistake': node.name ~ ': a published model shows one whole table; accepted: ' ~ wanted
+        ~ '. Filters and columns belong in the model of that table'}) }}
   {%- endif -%}
   {%- set argument = '\\s*(?:(\\w+)\\s*=\\s*)?(?:\'([^\']*)\'|"([^"]*)"|(\\d[\\w.]*))\\s*' -%}
   {%- set names = [] -%}

@@ -119,7 +119,10 @@ def test_a_version_of_the_candidate() -> None:
 )
 def test_anything_but_one_table_is_a_mistake(raw_code: str) -> None:
     (line,) = said(node(WAP), node(OTHER), generic(), shown(raw_code, (WAP, OTHER)))
-    assert line.startswith("shown: a published model shows one table; accepted: `select * from")
+    assert line.startswith(
+        "shown: a published model shows one whole table; accepted: `select * from"
+    )
+    assert line.endswith(". Filters and columns belong in the model of that table")
 
 
 def test_what_is_no_table_is_a_mistake() -> None:

@@ -117,6 +117,37 @@ def test_messages(macros: Any, graph: Any, stop: type[Exception]) -> None:
         macros.find_model("orders.v9", "alluvium.vacuum")
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("ordesr_batch", "orders_batch"), ("lones", "lone"), ("lone.v4", "lone.v3"), ("clients", "")],
+)
+def test_a_misspelt_name(
+    macros: Any, graph: Any, stop: type[Exception], name: str, meant: str
+) -> None:
+    with pytest.raises(stop, match=f"there is no enabled model '{name}'") as raised:
+        macros.find_model(name, "alluvium.log")
+    _, _, asked = str(raised.value).partition("; did you mean ")
+    assert asked == (f"{meant}?" if meant else "")
+
+
+def test_a_candidate_is_not_what_readers_see(
+    macros: Any, graph: Any, stop: type[Exception]
+) -> None:
+    shown = {IDS["longer"]: [IDS["lone"], IDS["dotted"]]}
+    macros.context["adapter"] = SimpleNamespace(published_models=lambda one: shown.get(one, []))
+    for name, end in (
+        ("orders_batch", ", as lone and orders.old, of which it is the candidate"),
+        ("lone", ""),
+    ):
+        with pytest.raises(stop) as raised:
+            macros.find_published(name, "alluvium.checkout")
+        kind = graph[IDS["longer"]]["config"]["materialized"]
+        assert str(raised.value) == (
+            f"alluvium.checkout: '{name}' is materialized as {kind};"
+            f" accepted: a published model{end}"
+        )
+
+
 def test_texts_of_dbt(macros: Any, graph: Any) -> None:
     v1, other, lone = (graph[IDS[key]] for key in ("v1", "other", "lone"))
     assert macros.selector_of(v1) == "shop.deep.orders.v1"

@@ -50,7 +50,10 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
     wanted = "`select * from {{ ref('…') }}`, a table of the project"
     found = _SELECT.fullmatch(_ASIDE.sub(" ", node.raw_code))
     if found is None:
-        raise ValueError(f"{node.name}: a published model shows one table; accepted: {wanted}")
+        raise ValueError(
+            f"{node.name}: a published model shows one whole table; accepted: {wanted}."
+            " Filters and columns belong in the model of that table"
+        )
     names, version = _arguments(found["ref"])
     parents = [nodes[one] for one in node.depends_on.nodes if one in nodes]
     candidates = [

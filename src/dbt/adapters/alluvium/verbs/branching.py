@@ -200,7 +200,7 @@ class Branching(Versioning):
             table = self._on_branch(branch, candidate)
             if candidate.unique_id not in unique_ids and self._version(table) is None:
                 raise ValueError(
-                    f"{node.name} shows {candidate.name}, which the branch has not; accepted:"
+                    f"{node.name} shows {candidate.name}, which is not on the branch; accepted:"
                     f" both, models: [{candidate.name}, {node.name}]"
                 )
 
