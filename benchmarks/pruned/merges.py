@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ _BATCH = 2_000
 # Devices of a batch: few, some, and as many as leave no file out.
 BATCHES = (5, 30, 900)
 _ROUNDS = 7
+ALONE, ASKED = "ranges alone", "with automata"
 COLUMNS = "device string, n bigint, seq bigint, reading double, note string"
 
 
@@ -37,13 +39,13 @@ def measured(session: SparkSession, folder: Path) -> Iterator[dict[str, Any]]:
     table, names = _table(session, folder / "table")
     draw = random.Random(_SEED)
     for devices in BATCHES:
-        taken: dict[str, list[dict[str, float]]] = {"ranges alone": [], "with automata": []}
+        taken: dict[str, list[dict[str, float]]] = {ALONE: [], ASKED: []}
         for turn in range(_ROUNDS + 1):
             path = folder / f"batch_{devices}_{turn}"
             batch = _stage(session, path, draw, draw.sample(range(_DEVICES), devices), names)
             order = list(taken.items())
             for contender, runs in order if turn % 2 else order[::-1]:
-                with settings(session, {RULE: str(contender == "with automata").lower()}):
+                with settings(session, {RULE: str(contender == ASKED).lower()}):
                     one = _merge(session, table, batch)
                 if turn:  # behind one of each to warm up
                     runs.append(one)
@@ -53,6 +55,11 @@ def measured(session: SparkSession, folder: Path) -> Iterator[dict[str, Any]]:
                 "contender": contender,
                 **{key: statistics.median(one[key] for one in runs) for key in runs[0]},
                 "seconds_all": [one["seconds"] for one in runs],
+                # To the merge of the same batch beside it: the machine may have other work.
+                "ratio": statistics.median(
+                    one["seconds"] / other["seconds"]
+                    for one, other in zip(runs, taken[ALONE], strict=True)
+                ),
             }
 
 
@@ -101,8 +108,8 @@ def _stage(
 
 def _merge(session: SparkSession, table: str, batch: str) -> dict[str, float]:
     """Into a clone, which has the tags too."""
-    clone = "bench.clone"
-    session.sql(f"create or replace table {clone} shallow clone {table}")
+    clone = f"bench.clone_{uuid.uuid4().hex}"
+    session.sql(f"create table {clone} shallow clone {table}")
     request = {
         "columns": ["device", "n"],
         "keys": ["device", "n"],
@@ -127,6 +134,7 @@ def _merge(session: SparkSession, table: str, batch: str) -> dict[str, float]:
     seconds = time.perf_counter() - started
     if changed != session.table(batch).count():
         raise SystemExit(f"{batch}: {changed} rows changed")
+    session.sql(f"drop table {clone}")
     kept = done.kept
     return {
         "seconds": seconds,
