@@ -94,10 +94,19 @@
 {#- A publish writes no row. -#}
 {% macro _written_by_no_publish(node, candidate) %}
   {%- set mistakes = [] -%}
-  {%- if (node.config.get('contract') or {}).enforced -%}
-    {%- do mistakes.append(node.name ~ ': a publish writes no row, so it checks no contract; accepted: the contract on ' ~ candidate.name) -%}
-  {%- endif -%}
-  {%- for key in ('location_root', 'partition_by') if node.config.get(key) is not none -%}
+  {%- for rule, names, is_given in [
+          ('contract', 'the contract', (node.config.get('contract') or {}).enforced),
+          ('constraint', 'the constraints', node.get('constraints') or node.columns.values() | selectattr('constraints') | list),
+      ] if is_given -%}
+    {%- do mistakes.append(node.name ~ ': a publish writes no row, so it checks no ' ~ rule ~ '; accepted: ' ~ names ~ ' on ' ~ candidate.name) -%}
+  {%- endfor -%}
+  {%- set meta = node.config.get('meta') or {} -%}
+  {%- for key, is_given in [
+          ('location_root', node.config.get('location_root') is not none),
+          ('partition_by', node.config.get('partition_by') is not none),
+          ('meta.alluvium_layout', 'alluvium_layout' in meta),
+          ('meta.alluvium_merge', 'alluvium_merge' in meta),
+      ] if is_given -%}
     {%- do mistakes.append(node.name ~ ': ' ~ key ~ ' says how files are written, and a publish writes none; accepted: ' ~ key ~ ' on ' ~ candidate.name) -%}
   {%- endfor -%}
   {%- set properties = node.config.get('tblproperties') or {} -%}
@@ -105,13 +114,6 @@
   {%- if both and alluvium._publish_settings(node).retention is not none -%}
     {%- do mistakes.append(node.name ~ ': meta.alluvium_publish.retention sets ' ~ both | join(', ')
         ~ ', and so does tblproperties; accepted: one of the two') -%}
-  {%- endif -%}
-  {%- for key in ('alluvium_layout', 'alluvium_merge') if key in (node.config.get('meta') or {}) -%}
-    {%- do mistakes.append(node.name ~ ': meta.' ~ key ~ ' says how files are written, and a publish writes none; accepted: meta.' ~ key
-        ~ ' on ' ~ candidate.name) -%}
-  {%- endfor -%}
-  {%- if node.get('constraints') or node.columns.values() | selectattr('constraints') | list -%}
-    {%- do mistakes.append(node.name ~ ': a publish writes no row, so it checks no constraint; accepted: the constraints on ' ~ candidate.name) -%}
   {%- endif -%}
   {{ return(mistakes) }}
 {% endmacro %}

@@ -92,7 +92,7 @@ class Columns:
     def comparable(self, name: str, is_after: bool, within: str | None = None) -> Column:
         """`values`, of which two are equal only where they are the same."""
         kind, values = self._kinds[name], self.values(name, is_after, within)
-        if _holds(kind, VariantType):
+        if holds(kind, VariantType):
             return F.to_json(F.struct(values), IN_FULL)
         return values
 
@@ -182,11 +182,12 @@ def _aligned(value: Column, kind: DataType, wanted: DataType) -> Column:
     return value.cast(wanted)
 
 
-def _holds(kind: DataType, wanted: type[DataType]) -> bool:
+def holds(kind: DataType, wanted: type[DataType]) -> bool:
+    """Whether a type is of another kind, or has one of it inside."""
     if isinstance(kind, StructType):
-        return any(_holds(field.dataType, wanted) for field in kind)
+        return any(holds(field.dataType, wanted) for field in kind)
     if isinstance(kind, ArrayType):
-        return _holds(kind.elementType, wanted)
+        return holds(kind.elementType, wanted)
     if isinstance(kind, MapType):
-        return _holds(kind.keyType, wanted) or _holds(kind.valueType, wanted)
+        return holds(kind.keyType, wanted) or holds(kind.valueType, wanted)
     return isinstance(kind, wanted)

@@ -59,12 +59,12 @@ class Window:
             f" where not {self.holds}"
         )
 
-    def mistake(self, model: str, rows: int, nulls: int) -> str:
+    def mistake(self, rows: int, nulls: int) -> str:
         """What is said of so many rows outside; `nulls` of them have no time."""
         without = f" ({nulls:,} of them NULL)" if nulls else ""
         have = "row of the batch has" if rows == 1 else "rows of the batch have"
         return (
-            f"{model}: {rows:,} {have} {quoted(self.column)}{without} outside of its window,"
+            f"{rows:,} {have} {quoted(self.column)}{without} outside of its window,"
             f" {self.text}; nothing was written. Accepted: rows of the window alone. dbt filters"
             " inputs by it that have the config event_time; the rest is for the model's query"
         )

@@ -24,10 +24,6 @@ _COMMITTED = "spark.databricks.delta.lastCommitVersionInSession"
 _alone: dict[str, threading.Lock] = {}
 
 
-class OutsideError(ValueError):
-    """Rows of a batch are outside of its window; nothing was written."""
-
-
 @dataclass(frozen=True)
 class Written:
     """What was done to a window.
@@ -73,7 +69,7 @@ def standing(session: SparkSession, table: str, window: Window) -> int:
 
 
 def run(
-    session: SparkSession, table: str, sql: str, batch: str, window: Window, model: str
+    session: SparkSession, table: str, sql: str, batch: str, window: Window
 ) -> tuple[DataFrame, int | None]:
     """Run a guarded statement, again where other writers were faster.
 
@@ -81,7 +77,7 @@ def run(
     do. Batches of one process that met one another go on one after another.
 
     Raises:
-        OutsideError: rows of `batch` are outside of the window.
+        ValueError: rows of `batch` are outside of the window. Nothing was written.
         ConflictError: other writers were faster each time, or altered the table.
     """
     tries = 0
@@ -103,8 +99,7 @@ def run(
         outside = session.sql(window.outside(batch)).collect()[0]
         if not outside["rows"]:
             raise  # a batch that is another one each time that it is read
-        said = window.mistake(model, outside["rows"], outside["nulls"])
-        raise OutsideError(said) from error
+        raise ValueError(window.mistake(outside["rows"], outside["nulls"])) from error
     version = session.conf.get(_COMMITTED, None)
     return result, None if version is None else int(version)
 

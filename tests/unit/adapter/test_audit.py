@@ -178,6 +178,16 @@ def test_a_test_reads_only_what_comes_before() -> None:
     assert said(node(WAP, (OTHER,)), *nodes[1:], shown()) == []
 
 
+def test_a_seed_is_made_from_nothing() -> None:
+    seed = node("seed.p.countries")
+    seed.depends_on = SimpleNamespace(macros=[])
+    made = node(WAP, (seed.unique_id,))
+    both = generic("relationships", (WAP, seed.unique_id))
+    assert said(seed, made, both, shown()) == []
+    (line,) = said(seed, node(WAP), both, shown())
+    assert "reads countries, which dbt may build after shown" in line
+
+
 def test_a_test_reads_nothing_that_comes_after() -> None:
     down = node(DOWN, (SHOWN,))
     for parent in (SHOWN, DOWN):

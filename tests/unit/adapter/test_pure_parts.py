@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 
 from dbt.adapters.alluvium import catalog
 from dbt.adapters.alluvium.column import AlluviumColumn, columns
-from dbt.adapters.alluvium.figures import _WRITES, Figures
+from dbt.adapters.alluvium.figures import _WRITES, ModelResponse, message
 from dbt.adapters.alluvium.relation import AlluviumRelation
 
 
@@ -144,7 +144,8 @@ def test_the_table_that_a_statement_writes(sql: str, table: str | None) -> None:
 
 
 def test_figures_in_run_results() -> None:
-    response = Figures(rows=1234, files=1, bytes=99, seconds=0.5).response()
+    said = message(rows=1234, files=1)
+    response = ModelResponse(said, rows_affected=1234, files=1, bytes=99, seconds=0.5)
     assert str(response) == "OK 1,234 rows in 1 file"
     assert json.loads(json.dumps(response.to_dict(omit_none=True))) == {
         "_message": "OK 1,234 rows in 1 file",
@@ -154,7 +155,7 @@ def test_figures_in_run_results() -> None:
         "bytes": 99,
         "seconds": 0.5,
     }
-    assert str(Figures(rows=None, files=None, bytes=None, seconds=0.1).response()) == "OK"
+    assert str(ModelResponse(message(rows=None, files=None), seconds=0.1)) == "OK"
 
 
 @pytest.mark.parametrize("quotes", [True, False])

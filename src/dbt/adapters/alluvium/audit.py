@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +30,8 @@ _SELECT = re.compile(
 )
 # What keeps rows in a table of Delta's.
 _TABLES = ("incremental", "table", "snapshot")
+# Keys of `meta` that say how files are written.
+_OF_FILES = {"alluvium_layout", "alluvium_merge"}
 
 
 def is_published(node: Any) -> bool:
@@ -177,17 +178,23 @@ def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
 
 def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
     contract = getattr(node.config, "contract", None)
-    if contract is not None and contract.enforced:
-        yield (
-            f"{node.name}: a publish writes no row, so it checks no contract;"
-            f" accepted: the contract on {candidate.name}"
-        )
-    for key in ("location_root", "partition_by"):
-        if node.config.get(key) is not None:
+    columns = [column for column in node.columns.values() if column.constraints]
+    for rule, names, is_given in (
+        ("contract", "the contract", contract is not None and contract.enforced),
+        ("constraint", "the constraints", getattr(node, "constraints", None) or columns),
+    ):
+        if is_given:
             yield (
-                f"{node.name}: {key} says how files are written, and a publish writes none;"
-                f" accepted: {key} on {candidate.name}"
+                f"{node.name}: a publish writes no row, so it checks no {rule};"
+                f" accepted: {names} on {candidate.name}"
             )
+    given = [key for key in ("location_root", "partition_by") if node.config.get(key) is not None]
+    given += [f"meta.{key}" for key in sorted(_OF_FILES & set(node.config.meta or {}))]
+    for key in given:
+        yield (
+            f"{node.name}: {key} says how files are written, and a publish writes none;"
+            f" accepted: {key} on {candidate.name}"
+        )
     properties = node.config.get("tblproperties") or {}
     if settings_of(node).get("retention") is not None and RETENTION.keys() & properties.keys():
         names = ", ".join(sorted(RETENTION.keys() & properties.keys()))
@@ -195,76 +202,47 @@ def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
             f"{node.name}: meta.{META}.retention sets {names}, and so does tblproperties;"
             " accepted: one of the two"
         )
-    for key in sorted({"alluvium_layout", "alluvium_merge"} & set(node.config.meta or {})):
-        yield (
-            f"{node.name}: meta.{key} says how files are written, and a publish writes none;"
-            f" accepted: meta.{key} on {candidate.name}"
-        )
-    columns = [column for column in node.columns.values() if column.constraints]
-    if getattr(node, "constraints", None) or columns:
-        yield (
-            f"{node.name}: a publish writes no row, so it checks no constraint;"
-            f" accepted: the constraints on {candidate.name}"
-        )
 
 
 def _gates(
     node: Any, candidate: Any, tests: Iterable[Any], nodes: Mapping[str, Any]
 ) -> Iterator[str]:
     """dbt runs a test before a model only where all that the test reads comes before it."""
-    before = _ancestors(node, nodes)
+    before = _ancestors(node.unique_id, nodes)
     for test in tests:
-        made = [
-            one
-            for one in test.depends_on.nodes
-            if one in nodes and candidate.unique_id in _ancestors(nodes[one], nodes)
-        ]
-        made = [one for one in made if one != node.unique_id and not _reads(one, node, nodes)]
+        above = {one: _ancestors(one, nodes) for one in test.depends_on.nodes if one in nodes}
+        after = [one for one in above if node.unique_id in (one, *above[one])]
+        made = [one for one in above if candidate.unique_id in above[one] and one not in after]
+        late = [one for one in after if one not in before]
+        others = [one for one in above if one not in before]
+        names = ", ".join(nodes[one].name for one in made or late or others)
+        reads = f"{node.name}: the test {test.name} of {candidate.name} reads {names}"
         if made:
             yield (
-                f"{node.name}: the test {test.name} of {candidate.name} reads"
-                f" {_names(made, nodes)} too, which may be made from another version of it;"
-                f" accepted: a test that reads {candidate.name} alone"
+                f"{reads} too, which may be made from another version of it; accepted: a test that"
+                f" reads {candidate.name} alone"
             )
-            continue
-        others = [one for one in test.depends_on.nodes if one in nodes and one not in before]
-        after = [one for one in others if one == node.unique_id or _reads(one, node, nodes)]
-        if after:
+        elif late:
             yield (
-                f"{node.name}: the test {test.name} of {candidate.name} reads"
-                f" {_names(after, nodes)}, which comes after the publish that it gates;"
+                f"{reads}, which comes after the publish that it gates;"
                 f" accepted: the test on {node.name}"
             )
         elif others:
             refs = (f"-- depends_on: {{{{ ref('{nodes[one].name}') }}}}" for one in others)
             yield (
-                f"{node.name}: the test {test.name} of {candidate.name} reads"
-                f" {_names(others, nodes)}, which dbt may build after {node.name};"
+                f"{reads}, which dbt may build after {node.name};"
                 f" accepted: in {node.name} {'; '.join(refs)}"
             )
 
 
-def _names(ids: Iterable[str], nodes: Mapping[str, Any]) -> str:
-    return ", ".join(nodes[one].name for one in ids)
-
-
-def _ancestors(node: Any, nodes: Mapping[str, Any]) -> set[str]:
-    found: set[str] = set()
-    due = list(node.depends_on.nodes)
+def _ancestors(one: str, nodes: Mapping[str, Any]) -> set[str]:
+    """Unique ids of all that a node is made from. Seeds and sources are made from nothing."""
+    found, due = set[str](), [one]
     while due:
-        one = due.pop()
-        if one not in found:
-            found.add(one)
-            due += (
-                nodes[one].depends_on.nodes
-                if one in nodes and hasattr(nodes[one], "depends_on")
-                else []
-            )
+        parents = set(getattr(getattr(nodes.get(due.pop()), "depends_on", None), "nodes", ()))
+        due += parents - found
+        found |= parents
     return found
-
-
-def _reads(one: str, node: Any, nodes: Mapping[str, Any]) -> bool:
-    return node.unique_id in _ancestors(nodes[one], nodes)
 
 
 @dataclass(frozen=True)
@@ -277,31 +255,15 @@ class Outcome:
 
 @dataclass
 class Ledger:
-    """What this invocation saw: one for all threads.
+    """What this invocation saw: one for all threads, each of which reads or sets one entry.
 
-    versions: by candidate's id, the version that its tests read and that is published.
+    versions: by candidate's id, the version that its tests read and that is published: that which
+        was built here, or that of the first test.
+    outcomes: by the ids of a test and of a candidate.
     """
 
     versions: dict[str, TableVersion] = field(default_factory=dict)
-    _outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def built(self, candidate: str, version: TableVersion) -> None:
-        with self._lock:
-            self.versions[candidate] = version
-
-    def version(self, candidate: str, now: TableVersion) -> TableVersion:
-        """The version for tests to read: that which was built here, or the first test's."""
-        with self._lock:
-            return self.versions.setdefault(candidate, now)
-
-    def note(self, test: str, candidate: str, outcome: Outcome) -> None:
-        with self._lock:
-            self._outcomes[test, candidate] = outcome
-
-    def outcome(self, test: str, candidate: str) -> Outcome | None:
-        with self._lock:
-            return self._outcomes.get((test, candidate))
+    outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
 
 
 def passed(test: Any, result: Mapping[str, Any]) -> bool:

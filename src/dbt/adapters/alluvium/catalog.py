@@ -11,6 +11,7 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 from pyspark.sql import SparkSession
 
+from alluvium.engine import jvm
 from alluvium.names import in_catalog
 from dbt.adapters.alluvium.column import AlluviumColumn
 
@@ -36,33 +37,29 @@ def tables(session: SparkSession, schema: str) -> list[Table]:
     catalog = session._jsparkSession.sessionState().catalog()
     if not catalog.databaseExists(schema):
         return []
-    found = catalog.getTablesByName(catalog.listTables(schema, "*", False))
-    return [_table(found.apply(place)) for place in range(found.size())]
+    return [_table(one) for one in _entries(catalog, schema)]
 
 
 def table(session: SparkSession, schema: str, name: str) -> Table | None:
     """What the metastore says of one table or view, with the folder of a table; None without."""
-    jvm: Any = session._jvm
+    java = jvm.of(session)
     catalog = session._jsparkSession.sessionState().catalog()
-    option = jvm.scala.Option.apply(schema)
-    identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(name, option)
+    option = java.scala.Option.apply(schema)
+    identifier = java.org.apache.spark.sql.catalyst.TableIdentifier(name, option)
     if not catalog.tableExists(identifier):
         return None
     found = catalog.getTableMetadata(identifier)
     uri = found.storage().locationUri()
-    folder = str(jvm.org.apache.hadoop.fs.Path(uri.get())) if uri.isDefined() else None
+    folder = str(java.org.apache.hadoop.fs.Path(uri.get())) if uri.isDefined() else None
     return replace(_table(found), location=folder)
 
 
 def delta_tables(session: SparkSession) -> list[Table]:
     """The Delta tables of every schema that the metastore knows, by their whole names."""
     catalog = session._jsparkSession.sessionState().catalog()
-    schemas = catalog.listDatabases()
     found = []
-    for place in range(schemas.size()):
-        schema = str(schemas.apply(place))
-        entries = catalog.getTablesByName(catalog.listTables(schema, "*", False))
-        for entry in map(entries.apply, range(entries.size())):
+    for schema in map(str, jvm.items(catalog.listDatabases())):
+        for entry in _entries(catalog, schema):
             one = _table(entry)
             if one.provider == "delta" and not one.is_view:
                 location = _location(session, entry)
@@ -70,12 +67,15 @@ def delta_tables(session: SparkSession) -> list[Table]:
     return found
 
 
+def _entries(catalog: Any, schema: str) -> list[Any]:
+    return jvm.items(catalog.getTablesByName(catalog.listTables(schema, "*", False)))
+
+
 def _location(session: SparkSession, table: Any) -> str | None:
-    jvm: Any = session._jvm
     uri = table.storage().locationUri()
     if not uri.isDefined():
         return None
-    path = jvm.org.apache.hadoop.fs.Path(uri.get())
+    path = jvm.of(session).org.apache.hadoop.fs.Path(uri.get())
     conf = session._jsparkSession.sessionState().newHadoopConf()
     return str(path.getFileSystem(conf).makeQualified(path).toString())
 

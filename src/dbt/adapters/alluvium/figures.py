@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from alluvium.delta import log
 from alluvium.plan.merge.figures import MergeFigures
 from alluvium.windows.write import Written
+from alluvium.wording import counted
 from dbt.adapters.alluvium.freshness import behind
 
 _NAME = r"(?P<table>(?:`(?:[^`]|``)+`|[\w$]+)(?:\.(?:`(?:[^`]|``)+`|[\w$]+))*)"
@@ -36,6 +37,7 @@ class ModelResponse(AdapterResponse):
     versions: of tables that the statement read at one version, by name: table id and version.
     """
 
+    code: str | None = "OK"
     files: int | None = None
     bytes: int | None = None
     seconds: float | None = None
@@ -86,7 +88,6 @@ class MergeResponse(ModelResponse):
         ignores = batch.on_match == "ignore"
         return cls(
             _message=f"OK {done.affected:,} rows",
-            code="OK",
             rows_affected=done.affected,
             files=done.files,
             bytes=done.bytes,
@@ -105,12 +106,8 @@ class MergeResponse(ModelResponse):
             files_total=done.kept.files_total if done.kept else None,
             files_skipped=done.kept.skipped if done.kept else None,
             newest_event=batch.newest_event,
-            newest_arrival=fresh.get("newest_arrival"),
-            merged_arrival=fresh.get("merged_arrival"),
             behind_seconds=behind(batch.newest_event or fresh.get("merged_arrival")),
-            waiting_batches=fresh.get("waiting_batches"),
-            waiting_events=fresh.get("waiting_events"),
-            waiting_since=fresh.get("waiting_since"),
+            **{name: fresh[name] for name in fresh if name != "freshness"},
         )
 
 
@@ -127,14 +124,13 @@ class WindowResponse(ModelResponse):
 
     @classmethod
     def of(cls, written: Written, seconds: float) -> WindowResponse:
-        parts = [Figures(written.rows, written.files or None, None, seconds).response()._message]
+        parts = [message(written.rows, written.files or None)]
         if written.deleted:
             parts.append(f"{written.deleted:,} taken away")
         if written.kept:
             parts.append(f"{written.kept:,} kept")
         return cls(
             _message=", ".join(parts),
-            code="OK",
             rows_affected=written.rows,
             files=written.files,
             bytes=written.bytes,
@@ -144,43 +140,28 @@ class WindowResponse(ModelResponse):
         )
 
 
-@dataclass(frozen=True)
-class Figures:
-    rows: int | None
-    files: int | None
-    bytes: int | None
-    seconds: float
+def of_statement(
+    session: SparkSession, sql: str, frame: DataFrame, seconds: float
+) -> ModelResponse:
+    """What a statement did that has just run in `session`, in `seconds`."""
+    written = _WRITES.match(sql)
+    metrics = _last_commit(session, written["table"]) if written else {}
+    if written and "num_affected_rows" in frame.columns:
+        metrics["numAffectedRows"] = str(frame.collect()[0]["num_affected_rows"])
+    rows, files = _first(metrics, ("numAffectedRows", *_ROWS)), _first(metrics, _FILES)
+    return ModelResponse(
+        message(rows, files),
+        rows_affected=rows,
+        files=files,
+        bytes=_first(metrics, _BYTES),
+        seconds=round(seconds, 3),
+    )
 
-    @classmethod
-    def of_statement(
-        cls, session: SparkSession, sql: str, frame: DataFrame, seconds: float
-    ) -> Figures:
-        """Figures of a statement that has just run in `session`, in `seconds`."""
-        written = _WRITES.match(sql)
-        metrics = _last_commit(session, written["table"]) if written else {}
-        if written and "num_affected_rows" in frame.columns:
-            metrics["numAffectedRows"] = str(frame.collect()[0]["num_affected_rows"])
-        return cls(
-            rows=_first(metrics, ("numAffectedRows", *_ROWS)),
-            files=_first(metrics, _FILES),
-            bytes=_first(metrics, _BYTES),
-            seconds=round(seconds, 3),
-        )
 
-    def response(self) -> ModelResponse:
-        parts = ["OK"]
-        if self.rows is not None:
-            parts.append(f"{self.rows:,} rows")
-        if self.files is not None:
-            parts.append(f"in {self.files:,} file{'' if self.files == 1 else 's'}")
-        return ModelResponse(
-            _message=" ".join(parts),
-            code="OK",
-            rows_affected=self.rows,
-            files=self.files,
-            bytes=self.bytes,
-            seconds=self.seconds,
-        )
+def message(rows: int | None, files: int | None) -> str:
+    """What dbt's console says of a statement; None where a number is not known."""
+    said = "OK" if rows is None else f"OK {rows:,} rows"
+    return said if files is None else f"{said} in {counted(files, 'file')}"
 
 
 def written(session: SparkSession, table: str) -> tuple[int | None, int | None]:

@@ -20,7 +20,7 @@ from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.merge import batch
 from dbt.adapters.alluvium import heartbeat, live, streams, told
-from dbt.adapters.alluvium.figures import Figures, ModelResponse
+from dbt.adapters.alluvium.figures import ModelResponse, of_statement
 from dbt.adapters.alluvium.statements import statements
 
 
@@ -155,7 +155,7 @@ class Cursor:
         self._read: dict[str, str] = {}
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
-        self._figures: Figures | None = None
+        self._response = ModelResponse(_message="OK")
         self._statement = ("", 0)
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
@@ -184,13 +184,10 @@ class Cursor:
             start += len(part)
         self._frame = frame
         with spark_errors(*self._statement):
-            self._figures = Figures.of_statement(
-                self._session, one, frame, time.perf_counter() - started
-            )
+            self._response = of_statement(self._session, one, frame, time.perf_counter() - started)
 
     def response(self) -> ModelResponse:
-        response = self._figures.response() if self._figures else ModelResponse(_message="OK")
-        return replace(response, versions=dict(self._read) or None)
+        return replace(self._response, versions=dict(self._read) or None)
 
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, bool]]:

@@ -9,17 +9,17 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField
 
 from alluvium.compact import report, run
 from alluvium.compact.index import add_indexes
 from alluvium.compact.outcome import MergeError
-from alluvium.delta import automata, bucket_column
+from alluvium.delta import automata
 from alluvium.delta.table_files import TableFiles, check_row_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
-from alluvium.plan.layout.errors import LayoutError, refusals
+from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.generated import (
     GeneratedColumn,
     completed_query,
@@ -144,28 +144,6 @@ def check(
         allow(files.check_rewritable)
     if mistakes:
         raise DbtRuntimeError(str(LayoutError(model, mistakes)))
-
-
-def with_column(frame: DataFrame, model: str, column: GeneratedColumn) -> DataFrame:
-    """The rows with the generated column of the model's buckets."""
-    with layout_errors(), refusals(model):
-        return bucket_column.with_column(frame, column)
-
-
-def check_table(session: SparkSession, table: str, model: str, column: GeneratedColumn) -> None:
-    """Raises DbtRuntimeError unless the table has the generated column of the model's buckets."""
-    with layout_errors(), refusals(model):
-        bucket_column.check_table(session, table, column)
-
-
-def left_out(
-    session: SparkSession, table: str, model: str, batch: Callable[[], DataFrame], replaces: bool
-) -> dict[str, str]:
-    """What the table generates and the batch of a model leaves out: `bucket_column.left_out`."""
-    try:
-        return bucket_column.left_out(session, table, batch, replaces=replaces)
-    except ValueError as error:
-        raise DbtRuntimeError(f"{model}: {error}") from error
 
 
 def compact(

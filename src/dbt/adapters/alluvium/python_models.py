@@ -17,10 +17,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
+from pyspark.sql.types import NullType, StructType
 
+from alluvium.versions.columns import holds
 from dbt.adapters.alluvium import told
-from dbt.adapters.alluvium.figures import Figures
+from dbt.adapters.alluvium.figures import ModelResponse, of_statement
 from dbt.adapters.alluvium.handle import SessionHandle
 
 # The names under which create_table_as leaves the write for us, after the user's code.
@@ -42,8 +43,8 @@ def run(
     source: Path | None,
     live: Mapping[str, str],
     check: Callable[[list[str]], None],
-) -> Figures:
-    """Run the model's code, write what it returns, and give the figures of the write.
+) -> ModelResponse:
+    """Run the model's code, and write what it returns.
 
     source: the user's file, if it is known.
     live: queries that stand for the relations of these names, which hold more than a reader sees.
@@ -85,7 +86,7 @@ def run(
         raise DbtRuntimeError(told.message(error)) from error
     finally:
         owner.catalog.dropTempView(view)
-    return Figures.of_statement(session, sql, result, time.perf_counter() - started)
+    return of_statement(session, sql, result, time.perf_counter() - started)
 
 
 def _leading_lines(source: Path | None) -> int:
@@ -123,7 +124,7 @@ def check_columns(schema: StructType) -> None:
     """
     if not schema.fields:
         raise ValueError("model() returned a frame without columns; accepted: at least one column")
-    untyped = [field for field in schema if _is_untyped(field.dataType)]
+    untyped = [field for field in schema if holds(field.dataType, NullType)]
     inside = [f for f in untyped if not isinstance(f.dataType, NullType)]
     if inside or len(untyped) == len(schema.fields):
         columns = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in inside or untyped)
@@ -131,16 +132,6 @@ def check_columns(schema: StructType) -> None:
             f"model() returned columns of which nothing tells the type: {columns}. Give them one: "
             "`session.createDataFrame(rows, 'name type, …')` takes no rows and None too"
         )
-
-
-def _is_untyped(type_: DataType) -> bool:
-    if isinstance(type_, ArrayType):
-        return _is_untyped(type_.elementType)
-    if isinstance(type_, MapType):
-        return _is_untyped(type_.keyType) or _is_untyped(type_.valueType)
-    if isinstance(type_, StructType):
-        return any(_is_untyped(field.dataType) for field in type_)
-    return isinstance(type_, NullType)
 
 
 def _explain(path: str, error: Exception) -> str:

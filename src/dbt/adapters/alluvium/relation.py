@@ -66,7 +66,7 @@ class AlluviumRelation(SparkRelation):
     def __str__(self) -> str:
         if not self.live_only:
             return super().__str__()
-        return self.as_rows(self._live())
+        return self.as_rows(live.subquery(self.render()))
 
     def as_rows(self, rendered: str) -> str:
         """A relation in SQL in this one's place, under its limit and its filter by time."""
@@ -81,9 +81,6 @@ class AlluviumRelation(SparkRelation):
             name = quoted(name)
         bounds = ((">=", event_time_filter.start), ("<", event_time_filter.end))
         return " and ".join(f"{name} {sign} timestamp'{at}'" for sign, at in bounds if at)
-
-    def _live(self) -> str:
-        return live.subquery(self.render())
 
 
 def keeps_tombstones(node: Any) -> bool:

@@ -11,8 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from dbt.adapters.alluvium.figures import Figures
-from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.figures import ModelResponse, of_statement
 
 if TYPE_CHECKING:
     import agate
@@ -22,8 +21,8 @@ _VIEW = "__alluvium_seed"
 
 def load(
     session: SparkSession, create: str, rows: agate.Table, column_types: dict[str, str]
-) -> Figures:
-    """Run `create`, a CREATE TABLE up to its AS, over `rows`; give the figures of the write.
+) -> ModelResponse:
+    """Run `create`, a CREATE TABLE up to its AS, over `rows`.
 
     column_types: Spark type of every column by its name. A value that does not fit its type fails
         the seed (ANSI cast) instead of becoming NULL.
@@ -34,24 +33,23 @@ def load(
         pa.array([_text(value) for value in rows.columns[name].values()], pa.string())
         for name in names
     ]
-    with spark_errors():
-        # Positional names: a seed's header may hold anything, twice in differing case even.
-        frame = session.createDataFrame(
-            pa.table(columns, names=[f"c{place}" for place in range(len(names))])
+    # Positional names: a seed's header may hold anything, twice in differing case even.
+    frame = session.createDataFrame(
+        pa.table(columns, names=[f"c{place}" for place in range(len(names))])
+    )
+    typed = frame.select(
+        *(
+            F.col(f"c{place}").cast(column_types[name]).alias(name)
+            for place, name in enumerate(names)
         )
-        typed = frame.select(
-            *(
-                F.col(f"c{place}").cast(column_types[name]).alias(name)
-                for place, name in enumerate(names)
-            )
-        )
-        typed.coalesce(1).createOrReplaceTempView(_VIEW)
-        try:
-            sql = f"{create}\nselect * from {_VIEW}"
-            result = session.sql(sql)
-            return Figures.of_statement(session, sql, result, time.perf_counter() - started)
-        finally:
-            session.catalog.dropTempView(_VIEW)
+    )
+    typed.coalesce(1).createOrReplaceTempView(_VIEW)
+    try:
+        sql = f"{create}\nselect * from {_VIEW}"
+        result = session.sql(sql)
+        return of_statement(session, sql, result, time.perf_counter() - started)
+    finally:
+        session.catalog.dropTempView(_VIEW)
 
 
 def _text(value: Any) -> str | None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium.delta.commit_files import TableLog
 from alluvium.names import quoted
 from alluvium.report import actions
 from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
+from dbt.adapters.alluvium.handle import mistakes
 
 _VIEW = "__alluvium_actions"
 
@@ -31,7 +30,7 @@ def unseen(session: SparkSession, tables: Sequence[Mapping[str, Any]], kept: str
         DbtRuntimeError: a commit is not in its log.
     """
     wanted = [actions.Table(one["model"], one["table"]) for one in tables]
-    with _mistakes("alluvium_actions"):
+    with mistakes("alluvium_actions"):
         found = actions.unseen(session, wanted, kept)
     actions.make_way(session, kept, found)
     view = quoted(_VIEW)
@@ -52,7 +51,7 @@ def of_table(
     Raises:
         DbtRuntimeError: the table is none of Delta's, or has no such version.
     """
-    with _mistakes(who):
+    with mistakes(who):
         rows = actions.of_table(session, actions.Table(model, table), kept)
         if version is not None:
             actions.check_version(rows, table, version)
@@ -80,18 +79,10 @@ def lines(
     Raises:
         DbtRuntimeError: the table is none of Delta's, or its log does not tell the version.
     """
-    with _mistakes("alluvium.log"):
+    with mistakes("alluvium.log"):
         table_log = TableLog(session, table)
         pointers = names(session, table_log, published)
         if show is not None:
             return list(version_lines(table_log, model, show, pointers))
         begins = None if since is None else parsed_moment(since)
         return list(log_lines(table_log, model, limit, begins, pointers))
-
-
-@contextmanager
-def _mistakes(who: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise DbtRuntimeError(f"{who}: {error}") from error

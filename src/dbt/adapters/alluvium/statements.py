@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from py4j.java_gateway import get_field
 from pyspark.errors import ParseException
@@ -21,32 +21,6 @@ _LOOKS = re.compile(
 _END_OF_FILE = -1  # the type of the last token
 
 
-class _Lexer(NamedTuple):
-    """Classes of Spark's lexer, and the types of its tokens."""
-
-    characters: Any
-    in_any_case: Any
-    lexer: Any
-    tokens: Any
-    end: int
-    begin: int
-    unknown: int
-
-
-@lru_cache(maxsize=1)
-def _lexer(java: Any) -> _Lexer:
-    lexer = jvm.java_class(java, f"{_PARSER}.SqlBaseLexer")
-    return _Lexer(
-        characters=jvm.java_class(java, f"{_ANTLR}.CharStreams"),
-        in_any_case=jvm.java_class(java, f"{_PARSER}.UpperCaseCharStream"),
-        lexer=lexer,
-        tokens=jvm.java_class(java, f"{_ANTLR}.CommonTokenStream"),
-        end=lexer.SEMICOLON,
-        begin=lexer.BEGIN,
-        unknown=lexer.UNRECOGNIZED,
-    )
-
-
 def statements(session: SparkSession, sql: str) -> list[str]:
     """The statements of `sql`, which semicolons outside of texts, names and comments end.
 
@@ -56,29 +30,32 @@ def statements(session: SparkSession, sql: str) -> list[str]:
     """
     if ";" not in sql:
         return [sql.strip()]
-    spark = _lexer(jvm.of(session))
-    lexer = spark.lexer(spark.in_any_case(spark.characters.fromString(sql)))
-    tokens = spark.tokens(lexer)
+    java_class = partial(jvm.java_class, jvm.of(session))
+    characters = java_class(f"{_ANTLR}.CharStreams").fromString(sql)
+    spark = java_class(f"{_PARSER}.SqlBaseLexer")
+    lexer = spark(java_class(f"{_PARSER}.UpperCaseCharStream")(characters))
+    tokens = java_class(f"{_ANTLR}.CommonTokenStream")(lexer)
     tokens.fill()
     last = tokens.size() - 1
-    unknown = tokens.getTokens(0, last, spark.unknown) or ()
+    begin, end = spark.BEGIN, spark.SEMICOLON
+    unknown = tokens.getTokens(0, last, spark.UNRECOGNIZED) or ()
     if get_field(lexer, "has_unclosed_bracketed_comment") or any(
         token.getText() in "'\"`" for token in unknown
     ):
         return [sql.strip()]
     ends = [
         (token.getTokenIndex(), token.getStartIndex())
-        for token in tokens.getTokens(0, last, spark.end) or ()
+        for token in tokens.getTokens(0, last, end) or ()
     ]
     found, start, first = [], 0, 0
     for index, place in [*ends, (last, len(sql))]:
         # Comments and blanks are on a channel of their own, which this look passes over.
         tokens.seek(first)
         kind = tokens.LA(1)
-        if kind == spark.begin:
+        if kind == begin:
             found.append(sql[start:].strip())
             break
-        if kind not in (spark.end, _END_OF_FILE):
+        if kind not in (end, _END_OF_FILE):
             found.append(sql[start:place].strip())
         start, first = place + 1, index + 1
     return found or [sql.strip()]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,6 @@ class StreamResponse(ModelResponse):
     def of(cls, figures: Mapping[str, Any]) -> StreamResponse:
         return cls(
             _message=f"OK {figures['rows']:,} events",
-            code="OK",
             rows_affected=figures["rows"],
             files=figures["output_files"],
             seconds=round(figures["seconds"], 3),
@@ -139,10 +139,8 @@ def provide(session: SparkSession, sql: str) -> None:
     for view in _mentioned(sql):
         # Asked of the session: a second connection of the same node has views of its own.
         if not session.catalog.tableExists(quoted(view)):
-            try:
+            with _spec_errors():
                 stream.register_batch_view(session, _feed(view), view)
-            except stream.SpecError as error:
-                raise DbtRuntimeError(str(error)) from error
 
 
 def target(
@@ -205,14 +203,13 @@ def append(
         raise DbtRuntimeError(
             f"{target.name}: reads {named}; accepted: exactly one source() that has meta.{META}"
         )
-    feed = _feed(views[0])
     try:
-        if empty:
-            stream.create_empty(session, feed, sql, views[0], target)
-            return stream.StreamFigures()
-        return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
-    except stream.SpecError as error:
-        raise DbtRuntimeError(str(error)) from error
+        with _spec_errors():
+            feed = _feed(views[0])
+            if empty:
+                stream.create_empty(session, feed, sql, views[0], target)
+                return stream.StreamFigures()
+            return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
     except stream.StreamError as error:
         raise DbtRuntimeError(told.placed(str(error), error.__cause__, sql)) from error
     except PySparkException as error:
@@ -247,11 +244,6 @@ def once_had_batch(session: SparkSession, relation: Any, batch: int) -> bool:
         return False  # no Delta table: it has no history
 
 
-def holds_delta(session: SparkSession, folder: str | None) -> bool:
-    """Whether a folder has a Delta log."""
-    return folder is not None and Files(session).exists(f"{folder}/_delta_log")
-
-
 def as_dict(figures: stream.StreamFigures, model: str, empty: bool) -> dict[str, Any]:
     """Figures for macros, with the line for the console."""
     line = f"{model}: its source was not read (--empty)" if empty else figures.line(model)
@@ -271,10 +263,16 @@ def _mentioned(sql: str) -> list[str]:
 
 def _feed(view: str) -> stream.Feed:
     spec = _specs[view]
+    if isinstance(spec, stream.SpecError):
+        raise spec
+    stream.check_schema(spec)
+    return spec.resolve(_project, _home)
+
+
+@contextmanager
+def _spec_errors() -> Iterator[None]:
+    """Let a source that is described wrongly pass as dbt's own error."""
     try:
-        if isinstance(spec, stream.SpecError):
-            raise spec
-        stream.check_schema(spec)
-        return spec.resolve(_project, _home)
+        yield
     except stream.SpecError as error:
         raise DbtRuntimeError(str(error)) from error

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from dbt.flags import get_flags
-from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.windows import write
 from alluvium.windows.window import Window, window
 from dbt.adapters.alluvium import told
-from dbt.adapters.alluvium.figures import Figures, WindowResponse
+from dbt.adapters.alluvium.figures import WindowResponse, of_statement
 
 
 def of_batch(rows: DataFrame, node: Mapping[str, Any]) -> Window:
@@ -23,31 +21,28 @@ def of_batch(rows: DataFrame, node: Mapping[str, Any]) -> Window:
     rows: of its table, or of what that is made of.
 
     Raises:
-        DbtRuntimeError: there is none, or `rows` have no such time.
+        ValueError: there is none, or `rows` have no such time.
     """
     batch = node.get("batch")
     if not batch:
-        raise DbtRuntimeError(
-            f"{node['name']}: dbt runs this microbatch model without batches, for the project has"
-            " a macro get_incremental_microbatch_sql; nothing was written. Accepted: without it, or"
+        raise ValueError(
+            "dbt runs this microbatch model without batches, for the project has a macro"
+            " get_incremental_microbatch_sql; nothing was written. Accepted: without it, or"
             " with the flag require_batched_execution_for_custom_microbatch_strategy: true"
         )
     columns = {field.name: field.dataType.simpleString() for field in rows.schema}
     start, end = batch["event_time_start"], batch["event_time_end"]
-    try:
-        return window(str(node["config"]["event_time"]), start, end, columns)
-    except ValueError as error:
-        raise DbtRuntimeError(f"{node['name']}: {error}") from error
+    return window(str(node["config"]["event_time"]), start, end, columns)
 
 
 def create(
-    session: SparkSession, table: str, sql: str, batch: str, window: Window, model: str
+    session: SparkSession, table: str, sql: str, batch: str, window: Window
 ) -> dict[str, Any]:
     """Run `sql`, which makes the table of the guarded rows of `batch`."""
     started = time.perf_counter()
-    frame, _ = write.run(session, table, sql, batch, window, model)
-    figures = Figures.of_statement(session, sql, frame, time.perf_counter() - started)
-    return {"sql": sql, "response": figures.response()}
+    frame, _ = write.run(session, table, sql, batch, window)
+    response = of_statement(session, sql, frame, time.perf_counter() - started)
+    return {"sql": sql, "response": response}
 
 
 def overwrite(
@@ -73,16 +68,7 @@ def overwrite(
         )
         done = write.Written(0, kept=kept)
     else:
-        _, version = write.run(session, table, sql, batch, window, model)
+        _, version = write.run(session, table, sql, batch, window)
         done = write.written(session, table, version, window)
     response = WindowResponse.of(done, time.perf_counter() - started)
     return {"sql": sql, "response": response}
-
-
-@contextmanager
-def errors() -> Iterator[None]:
-    """Let rows outside of a window pass as dbt's own error."""
-    try:
-        yield
-    except write.OutsideError as error:
-        raise DbtRuntimeError(str(error)) from error

@@ -12,7 +12,6 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.publish.adopt import Adoption, adopt
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 _SUFFIX = "_wap"
@@ -30,7 +29,6 @@ class Adopting(SessionAdapter):
         Raises:
             DbtRuntimeError: It cannot be adopted; nothing was changed.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
         node = self.nodes[unique_id]
         self._check_adopted(node)
         candidate = f"{node.name}{_SUFFIX}"
@@ -41,8 +39,8 @@ class Adopting(SessionAdapter):
             model=unique_id,
             candidate_model=f"model.{node.package_name}.{candidate}",
         )
-        with mistakes("alluvium.adopt"):
-            done = adopt(self._handle.session, adoption, dry_run=dry_run)
+        with self._working("alluvium.adopt") as session:
+            done = adopt(session, adoption, dry_run=dry_run)
         verb = "would move" if dry_run else "moved"
         lines = [f"{node.name}: {verb} {one}" for one in done]
         lines = lines or [f"{node.name}: is adopted, and nothing is left to move"]

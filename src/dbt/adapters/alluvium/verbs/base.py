@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.spark.impl import SparkAdapter
+from pyspark.sql import SparkSession
 
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
-from dbt.adapters.alluvium.handle import SessionHandle
+from dbt.adapters.alluvium.handle import SessionHandle, mistakes, spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.statements import statements
 
@@ -45,6 +47,17 @@ class SessionAdapter(SparkAdapter):
     def _handle(self) -> SessionHandle:
         """The session of the node that this thread runs."""
         return self.connections.get_thread_connection().handle
+
+    @contextmanager
+    def _working(self, who: str | None = None) -> Iterator[SparkSession]:
+        """The session of the node that this thread runs, for what may take its time.
+
+        Spark knows the node's job group by then, so that Ctrl-C reaches its jobs. Errors pass as
+        dbt's: those of Spark, and with `who` what cannot be done.
+        """
+        self._handle.cursor()
+        with spark_errors() if who is None else mistakes(who):
+            yield self._handle.session
 
     @property
     def _has_own_metastore(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -15,7 +15,6 @@ from alluvium.versions import branches, merging
 from alluvium.versions.branches import Branch
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.verbs.comparing import key_of
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
@@ -37,10 +36,8 @@ class Branching(Versioning):
             DbtRuntimeError: A model has no table that a branch can have, or something else is
                 there. What was cloned stays, and the same command does the rest.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commits
-        session: Any = self._handle.session
         lines = []
-        with mistakes("alluvium.branch"):
+        with self._working("alluvium.branch") as session:
             branch = self._branch(name)
             due = []
             for one in unique_ids:
@@ -67,8 +64,7 @@ class Branching(Versioning):
             DbtRuntimeError: There is no such branch, or other tables need its files. Nothing was
                 dropped.
         """
-        self._handle.cursor()
-        with mistakes("alluvium.discard"):
+        with self._working("alluvium.discard") as session:
             branch = self._branch(name)
             built, schemas = set[str](), set[str]()
             for node in self.nodes.values():
@@ -79,12 +75,7 @@ class Branching(Versioning):
                     # The macro `keep_rejected` makes the second one.
                     built |= {table, f"{table}__rejected"}
             done = branches.discard(
-                self._handle.session,
-                branch,
-                built,
-                schemas,
-                self._in_metastore(),
-                dry_run=dry_run,
+                session, branch, built, schemas, self._in_metastore(), dry_run=dry_run
             )
         does = "would be dropped" if dry_run else "dropped"
         lines = [f"{table}: {does}" for table in done.tables]
@@ -110,8 +101,7 @@ class Branching(Versioning):
                 Nothing was changed. Or another writer came between two models; it says which are
                 merged.
         """
-        self._handle.cursor()
-        with mistakes("alluvium.merge"):
+        with self._working("alluvium.merge"):
             branch = self._branch(name)
             # What one model refuses is to stop all, before the first is changed.
             lines = [self._taken_over(branch, one, dry_run=True) for one in unique_ids]
@@ -246,5 +236,4 @@ def _refused(node: Any) -> str:
             "what it has read is noted beside its own table. Leave it out: with `--defer --state`"
             " builds on the branch read the target's"
         )
-    kinds: Iterable[str] = _TABLES
-    return f"{node.name} is materialized as {kind}: {then}; accepted: {', '.join(kinds)}"
+    return f"{node.name} is materialized as {kind}: {then}; accepted: {', '.join(_TABLES)}"

@@ -8,7 +8,9 @@ from typing import Any
 from dbt.adapters.base import available
 from pyspark.errors import AnalysisException
 
+from alluvium.delta import bucket_column
 from alluvium.names import quoted
+from alluvium.plan.layout.errors import refusals
 from dbt.adapters.alluvium import layouts, storage, suggestions
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
@@ -26,8 +28,8 @@ class Compacting(SessionAdapter):
     ) -> list[str]:
         """Lines that say what the filters of compiled nodes ask of tables: `suggestions.lines`."""
         compiled = Path(self.config.project_target_path) / "compiled"
-        with spark_errors():
-            return list(suggestions.lines(self._handle.session, compiled, nodes, tables))
+        with self._working() as session:
+            return list(suggestions.lines(session, compiled, nodes, tables))
 
     @available.parse_none
     def check_bucket_column(
@@ -36,7 +38,8 @@ class Compacting(SessionAdapter):
         """Raise where the table has no partition column to make its buckets by."""
         column = layouts.generated(layouts.declared(model, block), partition_by)
         if column is not None:
-            layouts.check_table(self._handle.session, table, model, column)
+            with layouts.layout_errors(), refusals(model):
+                bucket_column.check_table(self._handle.session, table, column)
 
     @available.parse_none
     def check_layout(
@@ -61,8 +64,8 @@ class Compacting(SessionAdapter):
         except AnalysisException:
             return  # what is wrong with it is told by what runs it
         fields = rows.fields if more_columns else []
-        with spark_errors():
-            layouts.check(self._handle.session, model, layout, fields, partition_by, table)
+        with self._working() as session:
+            layouts.check(session, model, layout, fields, partition_by, table)
 
     @available.parse(lambda sql, *a, **k: sql)
     def with_bucket_column(
@@ -75,7 +78,9 @@ class Compacting(SessionAdapter):
         with spark_errors():
             rows = self._handle.table(f"(\n{self._last_statement(sql)}\n)")
             view = quoted(f"__alluvium_bucketed_{model}")
-            layouts.with_column(rows, model, column).createOrReplaceTempView(view)
+            with layouts.layout_errors(), refusals(model):
+                rows = bucket_column.with_column(rows, column)
+            rows.createOrReplaceTempView(view)
         return f"select * from {view}"
 
     @available.parse_none
@@ -98,13 +103,12 @@ class Compacting(SessionAdapter):
         replaces: whether it takes the place of all rows where the model has no partitions.
         """
         layout = layouts.layout_of(model, block, partition_by)
-        with spark_errors():
-            computed = layouts.left_out(
-                self._handle.session,
+        with self._working(model) as session:
+            computed = bucket_column.left_out(
+                session,
                 table,
-                model,
                 lambda: self._handle.table(batch),
-                replaces and not partition_by,
+                replaces=replaces and not partition_by,
             )
         return layouts.batch_query(batch, computed, layout, partition_by, in_order)
 
@@ -114,9 +118,8 @@ class Compacting(SessionAdapter):
     ) -> tuple[list[str], str]:
         """Compact a table by `meta.alluvium_layout`: lines that say what was done, or in a dry run
         would be, and what failed. Nothing is raised for that: other tables are to be compacted."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the compaction
-        with spark_errors():
-            return layouts.compact(self._handle.session, table, model, block, dry_run, is_hook)
+        with self._working() as session:
+            return layouts.compact(session, table, model, block, dry_run, is_hook)
 
     @available.parse(lambda *a, **k: "")
     def index_files(self, table: str, model: str, block: Any, dry_run: bool = False) -> str:
@@ -125,13 +128,11 @@ class Compacting(SessionAdapter):
         Raises:
             DbtRuntimeError: the table cannot have these indexes.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commits
-        with spark_errors():
-            return layouts.index(self._handle.session, table, model, block, dry_run)
+        with self._working() as session:
+            return layouts.index(session, table, model, block, dry_run)
 
     @available.parse(lambda *a, **k: "")
     def storage(self, kind: str, tables: list[dict[str, Any]]) -> str:
         """The name of a view of what the tables' logs say; `storage.view` describes it."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
-        with spark_errors():
-            return storage.view(self._handle.session, kind, tables)
+        with self._working() as session:
+            return storage.view(session, kind, tables)

@@ -11,7 +11,6 @@ from alluvium.names import bare
 from alluvium.versions.diff_lines import lines
 from alluvium.versions.points import Point
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 
@@ -33,12 +32,11 @@ class Comparing(Versioning):
         Raises:
             DbtRuntimeError: There is no such version, or none that can be read.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the query
         node = self.nodes[unique_id]
-        with mistakes("alluvium.diff"):
+        with self._working("alluvium.diff") as session:
             old, new = self._point(unique_id, before), self._point(unique_id, after)
             key = key_of(node, self.nodes)
-            return list(lines(self._handle.session, node.name, old, new, key, limit))
+            return list(lines(session, node.name, old, new, key, limit))
 
     def _point(self, unique_id: str, given: Mapping[str, Any] | int | None) -> Point:
         point = {"version": given} if isinstance(given, int) else given

@@ -23,8 +23,7 @@ from alluvium.plan.merge.figures import MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, written
-from dbt.adapters.alluvium.handle import spark_errors
-from dbt.adapters.alluvium.merges import Explanation, MergeAnswer, Plan, Planner, StoredTable
+from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
 
@@ -33,8 +32,8 @@ class Merging(Checking):
     @available.parse(lambda *a, **k: True)
     def has_begun(self, table: str) -> bool:
         """Whether a merged table had its first merge; true of what is not a Delta table."""
-        with spark_errors():
-            return progress.has_begun(self.session, table)
+        with self._working() as session:
+            return progress.has_begun(session, table)
 
     @available.parse_none
     def merge(
@@ -61,39 +60,35 @@ class Merging(Checking):
             DbtDatabaseError: Of Spark; of other writers that were faster too often.
         """
         started = time.monotonic()
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the merge
         table = target.render()
-        with spark_errors():
+        with self._working() as session:
             if on_schema_change is not None and not is_new:
                 source = self._with_fields(source, table, on_schema_change)
             try:
                 plan, outcome = self._merged(target, source, node, predicates, is_new)
             finally:
                 self._handle.release(source.render())
-        done = MergeFigures(
-            plan.figures,
-            seconds=0,
-            is_pending=outcome is not None,
-            rejected_table=plan.texts.rejected_table if plan.figures.rejected else None,
-        )
+        done = MergeFigures(plan.figures, seconds=0, is_pending=outcome is not None)
+        if plan.figures.rejected:
+            done = replace(done, rejected_table=plan.texts.rejected_table)
         if outcome is not None:
-            wrote = (outcome.files, outcome.bytes)
-            if outcome.affected and outcome.files is None:
-                wrote = written(self.session, table)
+            files, size = outcome.files, outcome.bytes
+            if files is None or not outcome.affected:
+                files, size = written(session, table) if outcome.affected else (None, None)
             done = replace(
                 done,
                 affected=outcome.affected,
                 engine=outcome.engine,
                 refused=outcome.refused,
                 kept=outcome.kept,
-                files=wrote[0] if outcome.affected else None,
-                bytes=wrote[1] if outcome.affected else None,
+                files=files,
+                bytes=size,
                 conflicts=outcome.conflicts,
                 already_merged=outcome.already_merged,
             )
-        done = replace(done, seconds=time.monotonic() - started)
+        seconds = time.monotonic() - started
         fresh = self._freshness(table, node["unique_id"], plan.figures.newest_event)
-        done = replace(done, freshness=fresh)
+        done = replace(done, seconds=seconds, freshness=fresh)
         sql = "-- nothing new" if outcome is None else plan.texts.statement
         return MergeAnswer(sql, MergeResponse.of(done), merge_line(plan.name, done))
 
@@ -181,32 +176,31 @@ class Merging(Checking):
         source: AlluviumRelation,
         node: dict[str, Any],
         predicates: str | Sequence[str] | None = None,
-    ) -> Explanation:
-        """What the next merge would do; changes nothing."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the planning
-        with spark_errors():
+    ) -> dict[str, Any]:
+        """What the next merge would do, as the macro `plan_to_explain` has it; changes nothing."""
+        with self._working() as session:
             plan = Planner(self, relation, source, node, predicates, False).plan()
             table, texts, settings = relation.render(), plan.texts, plan.outline.settings
-            kept = log.skipping(self.session, table, texts.prune) if plan.pending else None
+            kept = log.skipping(session, table, texts.prune) if plan.pending else None
             engine = "merge_into"
             if plan.outline.adds_deleted and settings.engine != engine:
                 engine = "known when the merge has added the column _deleted"
             elif plan.pending and settings.engine != engine:
-                found = one_commit.looked_at(self.session, texts.statement, settings.prunes)
+                found = one_commit.looked_at(session, texts.statement, settings.prunes)
                 if isinstance(found, one_commit.Refusal):
                     engine = f"merge_into, for {found.reason}"
                 else:
                     engine, kept = "one_commit", found
-        return Explanation(
-            plan.pending,
-            plan.profile,
-            settings,
-            plan.figures.method,
-            texts.ranges,
-            texts.predicate,
-            kept,
-            engine,
-        )
+        return {
+            "pending": plan.pending,
+            "profile": plan.profile,
+            "settings": settings,
+            "method": plan.figures.method,
+            "ranges": texts.ranges,
+            "predicate": texts.predicate,
+            "kept": kept,
+            "engine": engine,
+        }
 
     # What a plan asks ----------------------------------------------------------------------
 
@@ -275,23 +269,17 @@ class Merging(Checking):
             what: The statement's name, for messages.
             is_purge: Whether what it deletes must not come back with a restore, as its commit says.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the statement
         self._log(sql)
-        with spark_errors():
+        with self._working() as session:
             if is_purge:
                 note = json.dumps({marks.PURGE_NOTE: {}})
-                self.session.conf.set(committing.COMMIT_METADATA, note)
+                session.conf.set(committing.COMMIT_METADATA, note)
             try:
-                retry(
-                    table,
-                    lambda: self.session.sql(sql).collect(),
-                    lambda: None,
-                    execute.RETRIES,
-                    what,
-                )
+                run = session.sql
+                retry(table, lambda: run(sql).collect(), lambda: None, execute.RETRIES, what)
             finally:
                 if is_purge:
-                    self.session.conf.unset(committing.COMMIT_METADATA)
+                    session.conf.unset(committing.COMMIT_METADATA)
 
     # What macros ask -----------------------------------------------------------------------
 
@@ -315,5 +303,5 @@ class Merging(Checking):
     @available.parse_none
     def sync_fields(self, source: str, table: str, on_schema_change: str) -> None:
         """Give a table the fields inside columns that a batch brings: see `nested.sync`."""
-        with spark_errors():
-            nested.sync(self.session, self._handle.table(source), table, on_schema_change)
+        with self._working() as session:
+            nested.sync(session, self._handle.table(source), table, on_schema_change)

@@ -8,7 +8,6 @@ from dbt.adapters.base import available
 
 from alluvium.windows.window import Window
 from dbt.adapters.alluvium import windows
-from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -19,7 +18,7 @@ class Overwriting(SessionAdapter):
 
         table: the one that is there; None where `batch`, a staged relation, becomes one.
         """
-        with spark_errors():
+        with self._working(node["name"]):
             return windows.of_batch(self._handle.table(table or batch), node)
 
     @available.parse_none
@@ -39,9 +38,7 @@ class Overwriting(SessionAdapter):
         create: the statement that makes the table of them; None where it is there.
         fills: whether a column that the batch leaves out becomes NULL.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the write
-        session, name = self._handle.session, node["name"]
-        with spark_errors(), windows.errors():
+        with self._working(node["name"]) as session:
             if create is not None:
-                return windows.create(session, table, create, batch, window, name)
-            return windows.overwrite(session, table, batch, window, name, fills)
+                return windows.create(session, table, create, batch, window)
+            return windows.overwrite(session, table, batch, window, node["name"], fills)

@@ -11,7 +11,6 @@ from pyspark.errors import AnalysisException
 from alluvium.pruning import explain_read, values_of
 from alluvium.pruning.counts import count_by
 from dbt.adapters.alluvium import catalog, live
-from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -27,12 +26,12 @@ class Pruning(SessionAdapter):
         """
         if not self.get_columns_in_relation(join):
             return []
-        with mistakes("alluvium.prune"):
+        with self._working("alluvium.prune") as session:
             try:
                 rows = self._handle.unread(str(relation)).schema
             except AnalysisException:
                 return []
-            return values_of(self._handle.session, rows, join.render(), columns)
+            return values_of(session, rows, join.render(), columns)
 
     @available.parse_none
     def count_by(
@@ -53,9 +52,7 @@ class Pruning(SessionAdapter):
         # What a node reads at a version that was settled before is noted by the table's name.
         if not relation.schema or table in self._handle.versions:
             return None
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
-        with mistakes("alluvium.count_by"):
-            session = self._handle.session
+        with self._working("alluvium.count_by") as session:
             found = catalog.table(session, str(relation.schema), str(relation.identifier))
             if found is None or found.is_view or found.provider != "delta":
                 return None
@@ -78,6 +75,6 @@ class Pruning(SessionAdapter):
         Raises:
             DbtRuntimeError: there is no such table, or a mistake is in the condition.
         """
-        with mistakes("alluvium.explain_read"):
+        with self._working("alluvium.explain_read") as session:
             table = self.table_of(self.nodes[unique_id])
-            return explain_read(self._handle.session, table, where).splitlines()
+            return explain_read(session, table, where).splitlines()

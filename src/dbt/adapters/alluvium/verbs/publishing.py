@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +18,10 @@ from pyspark.errors import PySparkException
 from alluvium.delta import log
 from alluvium.delta.log import TableVersion
 from alluvium.publish import publish
+from alluvium.publish.publish import Published
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
-from dbt.adapters.alluvium.handle import mistakes, spark_errors
+from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -42,6 +43,17 @@ class PublishResponse(AdapterResponse):
     files_added: int | None = None
     files_removed: int | None = None
     seconds: float | None = None
+
+    @classmethod
+    def of(cls, done: Published) -> PublishResponse:
+        return cls(
+            _message=f"OK version {done.source_version:,}",
+            code="OK",
+            published=done.source_version,
+            files_added=done.files_added,
+            files_removed=done.files_removed,
+            seconds=round(done.seconds, 3),
+        )
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,7 @@ class Publishing(SessionAdapter):
             table = self._candidates[one]
             now = self._version(table)
             if now is not None:
-                self._handle.versions[table] = self._ledger.version(one, now)
+                self._handle.versions[table] = self._ledger.versions.setdefault(one, now)
 
     def post_model_hook(self, config: Any, context: Any) -> None:
         """Note which version a candidate has now, or what a test said of one."""
@@ -104,7 +116,7 @@ class Publishing(SessionAdapter):
         if node.unique_id in self._candidates:
             now = self._version(self._candidates[node.unique_id])
             if now is not None:
-                self._ledger.built(node.unique_id, now)
+                self._ledger.versions[node.unique_id] = now
         elif node.resource_type == "test" and whole:
             found = whole["load_result"]("main")
             if found is None:  # its query failed, and dbt tells it
@@ -115,7 +127,7 @@ class Publishing(SessionAdapter):
                 read = found["response"].versions or {}
                 version = read.get(self._candidates[one])
                 outcome = audit.Outcome(audit.passed(node, row), version)
-                self._ledger.note(node.unique_id, one, outcome)
+                self._ledger.outcomes[node.unique_id, one] = outcome
 
     def _version(self, table: str) -> TableVersion | None:
         """The newest version of a table; None where there is none, which other statements tell."""
@@ -123,6 +135,25 @@ class Publishing(SessionAdapter):
             return log.table_version(self._handle.session, table)
         except (PySparkException, Py4JError):
             return None
+
+    def _check_built(self, table: str, whose: str = "") -> None:
+        """Raises ValueError where a table is not there."""
+        if self._version(table) is None:
+            raise ValueError(
+                f"{whose}there is no Delta table {table}; accepted: a model whose Delta table was"
+                " built"
+            )
+
+    def _version_to_publish(self, candidate: Any) -> TableVersion:
+        """A candidate's newest version; raises ValueError where there is none."""
+        table = self._candidates[candidate.unique_id]
+        now = self._version(table)
+        if now is None:
+            raise ValueError(
+                f"there is no Delta table {table} to publish; accepted: to build"
+                f" {candidate.name} first"
+            )
+        return now
 
     @available.parse_none
     def publish(
@@ -143,23 +174,17 @@ class Publishing(SessionAdapter):
         Raises:
             DbtRuntimeError: It cannot be published; nothing was changed.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the publish
         node = self.nodes[unique_id]
         candidate = audit.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], relation.stored.render()
         _refuse_others(existing, target)
         settings = audit.settings_of(node)
         tests = audit.tests_of(candidate, self.nodes) if settings.get("audit") != "none" else []
-        with spark_errors():
+        with self._working(node.name) as session:
             deferred = self._deferred(candidate, sql)
             if deferred is not None:
                 return self._follow(node, candidate, deferred, target)
-            now = self._version(source)
-            if now is None:
-                raise DbtRuntimeError(
-                    f"{node.name}: there is no Delta table {source} to publish; accepted: to build"
-                    f" {candidate.name} first"
-                )
+            now = self._version_to_publish(candidate)
             version = self._ledger.versions.get(candidate.unique_id, now)
             held = self._held(node, tests, candidate, version)
             if held is not None:
@@ -169,27 +194,17 @@ class Publishing(SessionAdapter):
                 "tests": len(tests),
                 "invocation": get_invocation_id(),
             }
-            with mistakes(node.name):
-                done = publish.publish(
-                    self._handle.session,
-                    source,
-                    target,
-                    version.version,
-                    note,
-                    audit.own_properties(node),
-                    hides=keeps_tombstones(candidate),
-                    table_id=version.table_id,
-                )
-        response = PublishResponse(
-            _message=f"OK version {done.source_version:,}",
-            code="OK",
-            published=done.source_version,
-            tests=len(tests),
-            not_run=0,
-            files_added=done.files_added,
-            files_removed=done.files_removed,
-            seconds=round(done.seconds, 3),
-        )
+            done = publish.publish(
+                session,
+                source,
+                target,
+                version.version,
+                note,
+                audit.own_properties(node),
+                hides=keeps_tombstones(candidate),
+                table_id=version.table_id,
+            )
+        response = replace(PublishResponse.of(done), tests=len(tests), not_run=0)
         return PublishDone(response, done.line(node.name, candidate.name, len(tests)))
 
     @available.parse(lambda *a, **k: "")
@@ -206,21 +221,16 @@ class Publishing(SessionAdapter):
         Raises:
             DbtRuntimeError: It cannot be published; nothing was changed.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
         node = self.nodes[unique_id]
         self._may_publish(node, "alluvium.publish")
         candidate = audit.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], self.table_of(node)
         _refuse_others(existing, target)
         note = {"candidate": candidate.unique_id, "invocation": get_invocation_id()}
-        with mistakes("alluvium.publish"):
-            if self._version(source) is None:
-                raise ValueError(
-                    f"there is no Delta table {source} to publish; accepted: to build"
-                    f" {candidate.name} first"
-                )
+        with self._working("alluvium.publish") as session:
+            self._version_to_publish(candidate)
             done = publish.publish(
-                self._handle.session,
+                session,
                 source,
                 target,
                 None,
@@ -245,13 +255,12 @@ class Publishing(SessionAdapter):
         Raises:
             DbtRuntimeError: That version cannot be shown; nothing was changed.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
         node = self.nodes[unique_id]
         self._may_publish(node, "alluvium.checkout")
         candidate = audit.candidate_of(node, self.nodes)
-        with mistakes("alluvium.checkout"):
+        with self._working("alluvium.checkout") as session:
             moved = publish.checkout(
-                self._handle.session,
+                session,
                 self.table_of(candidate),
                 self.table_of(node),
                 version,
@@ -293,19 +302,11 @@ class Publishing(SessionAdapter):
                 audit.own_properties(node),
                 hides=keeps_tombstones(candidate),
             )
-        response = PublishResponse(
-            _message=f"OK version {done.source_version:,}",
-            code="OK",
-            published=done.source_version,
-            files_added=done.files_added,
-            files_removed=done.files_removed,
-            seconds=round(done.seconds, 3),
-        )
         line = (
             f"{node.name}: shows version {done.source_version:,} of {deferred}, as"
             f" {self.table_of(theirs)} does; {why}"
         )
-        return PublishDone(response, line)
+        return PublishDone(PublishResponse.of(done), line)
 
     def _may_publish(self, node: Any, who: str) -> None:
         """Raises DbtRuntimeError where this target moves nothing that readers see."""
@@ -331,7 +332,7 @@ class Publishing(SessionAdapter):
             before = audit.earlier(results, self._candidates[candidate.unique_id], version)
         missing, failed, others = [], [], []
         for test in tests:
-            outcome = self._ledger.outcome(test.unique_id, candidate.unique_id)
+            outcome = self._ledger.outcomes.get((test.unique_id, candidate.unique_id))
             if outcome is None:
                 if test.unique_id not in before:
                     missing.append(test.name)

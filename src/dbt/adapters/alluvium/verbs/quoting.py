@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dbt.adapters.base import available
-from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.names import bare, literal, quoted
 from dbt.adapters.alluvium import named
 from dbt.adapters.alluvium.column import AlluviumColumn
-from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.handle import mistakes, spark_errors
 from dbt.adapters.alluvium.statements import limited
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -50,8 +49,5 @@ class Quoting(SessionAdapter):
     @available.parse(lambda sql, *a, **k: sql)
     def limited(self, sql: str, limit: int | None) -> str:
         """A statement that gives at most `limit` rows, for `dbt show`."""
-        try:
-            with spark_errors(sql):
-                return limited(self._handle.session, sql, limit)
-        except ValueError as error:
-            raise DbtRuntimeError(f"dbt show: {error}") from error
+        with mistakes("dbt show"), spark_errors(sql):
+            return limited(self._handle.session, sql, limit)

@@ -13,7 +13,6 @@ from alluvium.recovery.fsck import Fsck, Report
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
 from dbt.adapters.alluvium import project_tables, told
-from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 # Seconds between lines that say how far the work is.
@@ -40,15 +39,11 @@ class Recovering(SessionAdapter):
         models: unique ids; None for all tables of the project.
         full: whether the rows of all files are read.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
-        with spark_errors():
+        with self._working() as session:
             tables = self._tables_in_files()
-            names = _chosen(tables, models)
-            homes = project_tables.homes(self._handle.session, self._home, self.nodes)
-            look = Fsck(
-                self._handle.session, tables, homes, full=full, say=_Progress("alluvium.fsck")
-            )
-            return look.run(names)
+            homes = project_tables.homes(session, self._home, self.nodes)
+            look = Fsck(session, tables, homes, full=full, say=_Progress("alluvium.fsck"))
+            return look.run(_chosen(tables, models))
 
     @available.parse_list
     def recover(self, models: list[str] | None, dry_run: bool) -> list[str]:
@@ -56,9 +51,7 @@ class Recovering(SessionAdapter):
 
         models: unique ids; None for all tables of the project and of the warehouse, and its views.
         """
-        self._handle.cursor()
-        session = self._handle.session
-        with spark_errors():
+        with self._working() as session:
             tables = self._tables_in_files()
             if models is None:
                 tables += project_tables.others(session, tables)

@@ -7,7 +7,6 @@ from typing import Any
 from dbt.adapters.base import available
 
 from dbt.adapters.alluvium import snapshots
-from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -15,18 +14,16 @@ class Reporting(SessionAdapter):
     @available.parse(lambda *a, **k: "")
     def unseen_actions(self, tables: list[dict[str, Any]], kept: str | None) -> str:
         """The name of a view of what commits did that is not kept; `snapshots.unseen`."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the reading
-        with spark_errors():
-            return snapshots.unseen(self._handle.session, tables, kept)
+        with self._working() as session:
+            return snapshots.unseen(session, tables, kept)
 
     @available.parse(lambda *a, **k: "")
     def table_actions(
         self, table: str, model: str, kept: str | None, version: Any, who: str
     ) -> str:
         """The name of a view of what the commits of a table did; `snapshots.of_table`."""
-        self._handle.cursor()
-        with spark_errors():
-            return snapshots.of_table(self._handle.session, table, model, kept, version, who)
+        with self._working() as session:
+            return snapshots.of_table(session, table, model, kept, version, who)
 
     @available.parse_list
     def table_log(
@@ -39,8 +36,5 @@ class Reporting(SessionAdapter):
         published: dict[str, str] | None = None,
     ) -> list[str]:
         """The history of a table in lines, or one version of it in full; `snapshots.log_lines`."""
-        self._handle.cursor()
-        with spark_errors():
-            return snapshots.lines(
-                self._handle.session, table, model, limit, since, show, published or {}
-            )
+        with self._working() as session:
+            return snapshots.lines(session, table, model, limit, since, show, published or {})

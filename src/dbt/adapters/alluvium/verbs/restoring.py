@@ -13,7 +13,6 @@ from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.handle import mistakes, spark_errors
 from dbt.adapters.alluvium.relation import keeps_tombstones
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -43,7 +42,6 @@ class Restoring(Publishing):
         Raises:
             DbtRuntimeError: It cannot be done; nothing was changed.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
         node = self.nodes[unique_id]
         if audit.is_published(node):
             node = audit.candidate_of(node, self.nodes)
@@ -53,14 +51,9 @@ class Restoring(Publishing):
                 " back, so what it undid would never come again. Accepted: the model that merges"
                 " its events"
             )
-        session = self._handle.session
         subject = Subject(self.table_of(node), node.unique_id, node.name)
-        with mistakes(f"alluvium.restore: {node.name}"):
-            if self._version(subject.table) is None:
-                raise ValueError(
-                    f"there is no Delta table {subject.table}; accepted: a model whose Delta"
-                    " table was built"
-                )
+        with self._working(f"alluvium.restore: {node.name}") as session:
+            self._check_built(subject.table)
             if batch is not None:
                 changed = restore.mark(session, subject, batch, bool(skip), dry_run)
                 return [_marked(node.name, batch, bool(skip), changed, dry_run)]
@@ -83,8 +76,8 @@ class Restoring(Publishing):
     @available.parse_list
     def skipped_batches(self, table: str, model_id: str) -> list[int]:
         """The batches of events that a model leaves out for good."""
-        with spark_errors():
-            return skipped.batches(self._handle.session, table, model_id)
+        with self._working() as session:
+            return skipped.batches(session, table, model_id)
 
 
 def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:

@@ -12,7 +12,6 @@ from dbt.adapters.contracts.connection import AdapterResponse
 
 from alluvium.merge import ranges
 from dbt.adapters.alluvium import python_models
-from dbt.adapters.alluvium.figures import Figures
 from dbt.adapters.alluvium.relation import keeps_tombstones
 from dbt.adapters.alluvium.verbs.checking import Checking
 
@@ -32,10 +31,7 @@ class RunningPython(Checking):
         check = self._column_check(parsed_model)
         live = self._live_refs(parsed_model)
         self._ask_for_ranges(parsed_model["unique_id"])
-        figures: Figures = python_models.run(
-            self._handle, parsed_model, compiled_code, source, live, check
-        )
-        return figures.response()
+        return python_models.run(self._handle, parsed_model, compiled_code, source, live, check)
 
     def _column_check(self, parsed_model: dict[str, Any]) -> Callable[[list[str]], None]:
         """What refuses a frame whose columns are not those that the model's settings name."""

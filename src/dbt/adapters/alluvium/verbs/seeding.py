@@ -20,5 +20,5 @@ class Seeding(SessionAdapter):
         self, create: str, rows: agate.Table, column_types: dict[str, str]
     ) -> AdapterResponse:
         """Write `rows` by `create`, a CREATE TABLE up to its AS, each column cast to its type."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the seed
-        return seeds.load(self._handle.session, create, rows, column_types).response()
+        with self._working() as session:
+            return seeds.load(session, create, rows, column_types)

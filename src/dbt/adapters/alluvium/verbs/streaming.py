@@ -9,6 +9,8 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt_common.exceptions import DbtRuntimeError
 
+from alluvium.delta.dependents import LOG
+from alluvium.engine.files import Files
 from dbt.adapters.alluvium import catalog, layouts, streams
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
@@ -63,8 +65,7 @@ class Streaming(SessionAdapter):
     @available.parse_none
     def check_delta(self, relation: AlluviumRelation) -> None:
         """Raise where what is there under a relation's name cannot be written as Delta."""
-        with spark_errors():
-            session = self._handle.session
+        with self._working() as session:
             found = catalog.table(session, str(relation.schema), str(relation.identifier))
             if found is None or found.is_view:
                 return
@@ -75,7 +76,7 @@ class Streaming(SessionAdapter):
                     "Delta. Rename or drop that table, or turn it into Delta with "
                     f"`convert to delta {name}`, and run again"
                 )
-            if not streams.holds_delta(session, found.location):
+            if not Files(session).exists(f"{found.location}/{LOG}"):
                 raise DbtRuntimeError(
                     f"{name} is known, but its folder {found.location} holds no Delta table. Put "
                     f"the folder back, or run `drop table {name}` to build the table from nothing"

@@ -14,7 +14,6 @@ from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, catalog, live
-from dbt.adapters.alluvium.handle import mistakes, spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -36,10 +35,9 @@ class Versioning(Publishing):
         Raises:
             DbtRuntimeError: There is no such version, or there is such a tag; nothing was changed.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the commit
-        with mistakes("alluvium.tag"):
+        with self._working("alluvium.tag") as session:
             found = self.point_of(unique_id, point)
-            made = refs.tag(self._handle.session, found, name, message, dry_run=dry_run)
+            made = refs.tag(session, found, name, message, dry_run=dry_run)
         does = "would name" if dry_run else "names"
         return (
             f"{self.nodes[unique_id].name}: tag {name} {does} {_shown(made, point)},"
@@ -53,11 +51,9 @@ class Versioning(Publishing):
         Raises:
             DbtRuntimeError: There is no such tag.
         """
-        self._handle.cursor()
         node = self.nodes[unique_id]
-        with mistakes("alluvium.untag"):
-            table = self.asked(unique_id).name
-            was = refs.untag(self._handle.session, table, name, dry_run=dry_run)
+        with self._working("alluvium.untag") as session:
+            was = refs.untag(session, self.asked(unique_id).name, name, dry_run=dry_run)
         does = "would be" if dry_run else "is"
         return f"{node.name}: tag {name}, of version {was.version:,}, {does} taken away"
 
@@ -79,13 +75,10 @@ class Versioning(Publishing):
         Raises:
             DbtRuntimeError: There is no such version, or there is such a table; nothing was made.
         """
-        self._handle.cursor()
         node = self.nodes[unique_id]
-        with mistakes("alluvium.clone"):
-            found = self.point_of(unique_id, point)
-            made = refs.clone(
-                self._handle.session, found, to, message, schema=str(node.schema), dry_run=dry_run
-            )
+        with self._working("alluvium.clone") as session:
+            found, schema = self.point_of(unique_id, point), str(node.schema)
+            made = refs.clone(session, found, to, message, schema=schema, dry_run=dry_run)
         does = "would show" if dry_run else "shows"
         return (
             f"{node.name}: clone {made.ref.name} {does} {_shown(made, point)},"
@@ -95,14 +88,12 @@ class Versioning(Publishing):
     @available.parse_none
     def note_clone(self, source: AlluviumRelation, target: AlluviumRelation) -> None:
         """Note a clone that `dbt clone` is about to make, so that vacuum of its source knows it."""
-        with spark_errors():
-            place = unregistered.default_folder(
-                self._handle.session, str(target.schema), str(target.identifier)
-            )
-            clone = Dependent("clone", f"{target.schema}.{target.identifier}", place)
-            snapshot = log.snapshot_of(self._handle.session, source.stored.render())
-            folders = dependents.roots(self._handle.session, snapshot)
-            dependents.note(self._handle.session, clone, folders)
+        schema, name = str(target.schema), str(target.identifier)
+        with self._working() as session:
+            place = unregistered.default_folder(session, schema, name)
+            snapshot = log.snapshot_of(session, source.stored.render())
+            folders = dependents.roots(session, snapshot)
+            dependents.note(session, Dependent("clone", f"{schema}.{name}", place), folders)
 
     @available.parse(lambda *a, **k: "")
     def at(
@@ -118,12 +109,6 @@ class Versioning(Publishing):
         Raises:
             DbtRuntimeError: There is no such version, and which there are.
         """
-        given: dict[str, Any] = {
-            "version": version,
-            "timestamp": timestamp,
-            "tag": tag,
-            "batch": batch,
-        }
         rendered = relation.stored.render()
         found = [
             one.unique_id
@@ -131,10 +116,11 @@ class Versioning(Publishing):
             if one.resource_type in ("model", "seed", "snapshot")
             and self.table_of(one).lower() == rendered.lower()
         ]
-        session = self._handle.session
-        with mistakes("alluvium.at"):
+        with self._working("alluvium.at") as session:
             table = self.asked(found[0]) if found else Table(rendered, str(relation.identifier))
-            point = resolve(session, table, **given)
+            point = resolve(
+                session, table, version=version, timestamp=timestamp, tag=tag, batch=batch
+            )
             if point.table == table.name:
                 return f"{relation} version as of {point.version}"
             # A tag lies elsewhere.
@@ -162,11 +148,7 @@ class Versioning(Publishing):
         """
         node = self.nodes[unique_id]
         name = self.table_of(node)
-        if self._version(name) is None:
-            raise ValueError(
-                f"{node.name}: there is no Delta table {name}; accepted: a model whose Delta table"
-                " was built"
-            )
+        self._check_built(name, f"{node.name}: ")
         if not audit.is_published(node):
             return Table(name, node.name)
         candidate = audit.candidate_of(node, self.nodes)
@@ -182,10 +164,8 @@ class Versioning(Publishing):
         Raises:
             DbtRuntimeError: It is not known what one of them needs; nothing was deleted.
         """
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the vacuum
         table = relation.stored.render()
-        session = self._handle.session
-        with mistakes(f"alluvium.vacuum of {table}"):
+        with self._working(f"alluvium.vacuum of {table}") as session:
             folder = log.qualified(log.delta_log(session, table))
             tables = [one for one in self._in_metastore() if one.location != folder]
             others = [*pinned.clones(session, folder, tables), *self._shows(table)]
@@ -210,9 +190,8 @@ class Versioning(Publishing):
         super().drop_relation(relation)
 
     def _check_droppable(self, relation: BaseRelation) -> None:
-        session = self._handle.session
         who = f"{relation.render()} is not dropped"
-        with mistakes(who):
+        with self._working(who) as session:
             found = catalog.table(session, str(relation.schema), str(relation.identifier))
             # An external table leaves its files.
             if found is None or not (found.is_managed and found.provider == "delta"):
