@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from alluvium.demo.draws import below, chance, draw
-from alluvium.demo.landing import Landed, land, landed_files, refuse_strangers
+from alluvium.demo.landing import Landed, landed_files, refuse_strangers
 
 HOUR_MS = 3_600_000
 TWICE, TWICE_BY = 1, 2
@@ -93,14 +93,11 @@ def replay_edits(
 
     result = Landed("edits", ended=end >= len(names))
     for name, lines in list(zip(names, by_hour.values(), strict=True))[begin:end]:
-        if not land(folder / name, b"".join(line.text + b"\n" for line in lines)):
-            result.unchanged_files += 1
-            continue
-        result.files += 1
+        content = b"".join(line.text + b"\n" for line in lines)
         duplicates = sum(line.duplicate for line in lines)
-        result.events += len(lines) - duplicates
-        result.duplicated += duplicates
-        result.add_span(_clock(lines[0].at), _clock(lines[-1].at))
+        if result.land(folder / name, content, len(lines) - duplicates):
+            result.duplicated += duplicates
+            result.add_span(_clock(lines[0].at), _clock(lines[-1].at))
     return result
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alluvium.demo.draws import U64, below, chance, draw, mix
-from alluvium.demo.landing import Landed, ReplayError, days_to_land, land, refuse_strangers
+from alluvium.demo.landing import Landed, ReplayError, days_to_land, refuse_strangers
 
 I64 = NDArray[np.int64]
 
@@ -345,12 +345,10 @@ def _land_day(feed: FlightsFeed, folder: Path, day: date, result: Landed) -> Non
     refuse_strangers(folder, day.isoformat(), {name for name, _ in files})
     for name, rows in files:
         content = "\n".join(feed.lines(rows)) + "\n"
-        if not land(folder / day.isoformat() / name, content.encode()):
-            result.unchanged_files += 1
-            continue
         copy = feed.copy[rows]
-        result.files += 1
-        result.events += int((copy == PLAIN).sum())
+        events = int((copy == PLAIN).sum())
+        if not result.land(folder / day.isoformat() / name, content.encode(), events):
+            continue
         result.late += int((feed.late[feed.event[rows]] & (copy == PLAIN)).sum())
         result.duplicated += int((copy == DUPLICATE).sum())
         result.malformed += int((copy == MALFORMED).sum())

@@ -25,6 +25,15 @@ class Landed:
     last: str = ""
     ended: bool = False  # nothing is left to land after this
 
+    def land(self, path: Path, content: bytes, events: int) -> bool:
+        """Land a file and count it; False where it was there already. Raises as `land` does."""
+        if not land(path, content):
+            self.unchanged_files += 1
+            return False
+        self.files += 1
+        self.events += events
+        return True
+
     def add_span(self, first: str, last: str) -> None:
         """Widen the time span by one file's first and last landing time (files come in order)."""
         self.first = self.first or first

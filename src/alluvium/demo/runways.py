@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from alluvium.demo.landing import Landed, days_to_land, land, refuse_strangers
+from alluvium.demo.landing import Landed, days_to_land, refuse_strangers
 
 # The publishes of 2025-01-30 to 2025-02-02, by the data's numbers.
 FIRST, LAST = 1006, 1010
@@ -122,11 +122,8 @@ def replay_runways(landing: Path, days: int, start: date | None = None) -> Lande
         of_day = [one for one in publishes if one.at.date() == day]
         refuse_strangers(folder, str(day), {Path(one.file).name for one in of_day})
         for publish in of_day:
-            if not land(folder / publish.file, publish.content()):
-                result.unchanged_files += 1
-                continue
-            result.files += 1
-            result.events += len(publish.changes)
-            clock = f"{publish.at:%Y-%m-%d %H:%M:%S}"
-            result.add_span(clock, clock)
+            events = len(publish.changes)
+            if result.land(folder / publish.file, publish.content(), events):
+                clock = f"{publish.at:%Y-%m-%d %H:%M:%S}"
+                result.add_span(clock, clock)
     return result

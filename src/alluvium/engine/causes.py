@@ -116,6 +116,12 @@ def reason(error: Exception) -> str:
     return text if known else f"{kind}: {text}"
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an exception says: of Java's, where py4j tells that."""
+    text = str(getattr(error, "java_exception", None) or error)
+    return text.strip().splitlines()[0].rstrip(".")
+
+
 def full_text(error: BaseException) -> str:
     """All that an exception has to say, with Python's stack and Java's: for a log."""
     python = "".join(traceback.format_tb(error.__traceback__))

@@ -2,10 +2,10 @@
 
 from alluvium.ingest.append import append, create_empty
 from alluvium.ingest.parsing import check_schema
+from alluvium.ingest.sources import register_batch_view
 from alluvium.ingest.spec import Feed, SpecError, StreamError, StreamSpec, parse_spec
 from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.target import Target, highest_batch
-from alluvium.ingest.views import register_batch_view
 
 __all__ = [
     "Feed",

@@ -1,27 +1,23 @@
-"""The source that a feed describes."""
+"""The source that a feed describes, as it is now."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from pyspark.sql import SparkSession
 
-from pyspark.sql import DataFrame, SparkSession
-
+from alluvium.ingest.events import register_view
 from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.kafka_source import KafkaSource
 from alluvium.ingest.spec import Feed
 
 
-class Source(Protocol):
-    """What the batch views ask of a source."""
-
-    feed: Feed
-
-    def batch(self, session: SparkSession) -> DataFrame:
-        """Every event the source holds now, as a static frame."""
-
-
 def open_source(feed: Feed) -> FileSource | KafkaSource:
     """The source that a feed describes."""
-    if feed.spec.format == "kafka":
-        return KafkaSource(feed)
-    return FileSource(feed)
+    return KafkaSource(feed) if feed.spec.format == "kafka" else FileSource(feed)
+
+
+def register_batch_view(session: SparkSession, feed: Feed, view: str) -> None:
+    """Register every event the source holds now as a temp view of the session, by name unquoted.
+
+    Tests, freshness and `dbt show` read the source so.
+    """
+    register_view(session, open_source(feed).batch(session), view)

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
 from alluvium.delta import arrivals, bucket_column, log
+from alluvium.engine.causes import first_line
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.names import among, quoted
@@ -73,7 +74,7 @@ def query_columns(
     except PySparkException as error:
         raise StreamError(
             f"{target.name}: the query cannot run on a stream, where each event is seen once and "
-            f"alone (filters, expressions and joins with tables can): {_first_line(error)}"
+            f"alone (filters, expressions and joins with tables can): {first_line(error)}"
         ) from error
     if BATCH_ID in result.columns:
         raise StreamError(
@@ -99,10 +100,6 @@ def query_columns(
         except ValueError as error:
             raise StreamError(f"{target.name}: {error}") from error
     return StructType([*result.schema.fields]).add(BATCH_ID, LongType())
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
 
 
 def spelt_as_stored(target: Target, columns: StructType) -> Target:

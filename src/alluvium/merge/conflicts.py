@@ -16,6 +16,7 @@ from delta.exceptions import ConcurrentTransactionException
 from pyspark.errors import PySparkException
 
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
+from alluvium.engine.causes import first_line
 
 T = TypeVar("T")
 
@@ -74,7 +75,7 @@ def retry(
             raise ConflictError(
                 f"{table} was altered or replaced while the {what} ran. The {what} is not repeated,"
                 " for it was written for the table as it was; none of it was committed."
-                f" Run it again. Delta said: {_first_line(error)}"
+                f" Run it again. Delta said: {first_line(error)}"
             ) from error
         except (StaleBatchError, *OTHER_ROWS) as error:
             conflicts += 1
@@ -87,10 +88,6 @@ def retry(
                 raise ConflictError(
                     f"Other writers committed to {table} during each of the {what}'s {conflicts}"
                     " tries; none of it was committed. Run it again when they are done."
-                    f" Delta said: {_first_line(error)}"
+                    f" Delta said: {first_line(error)}"
                 ) from error
             sleep(wait)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0]

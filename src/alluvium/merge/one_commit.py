@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from pyspark.sql import SparkSession
 
@@ -55,18 +55,8 @@ class Merged:
         return self.inserted + self.updated + self.deleted
 
 
-def merge(
-    session: SparkSession,
-    sql: str,
-    *,
-    progress: tuple[str, int] | None = None,
-    metadata: Callable[[Kept], str] | None = None,
-    at: int | None = None,
-    after: int | None = None,
-    sort_by: Sequence[str] = (),
-    automata: bool = False,
-) -> Merged | Refusal:
-    """Run the MERGE statement `sql` with its exact result, or say why not.
+class Asked(TypedDict, total=False):
+    """What may be asked of a merge beside its statement.
 
     progress: application id and version of the `txn` action in the commit; where the table has
         recorded this version or a later one, nothing happens.
@@ -76,22 +66,26 @@ def merge(
         None for any.
     sort_by: columns that each new file is sorted by, partition by partition; empty for no order.
     automata: whether files are left unread whose tags have none of the keys, where that pays.
-
-    Raises StaleBatchError where it has another version or has recorded less. Raises what MERGE
-    raises: AnalysisException for a wrong statement, DeltaUnsupportedOperationException where
-    several source rows match one target row. And constraint violations, and Delta's concurrency
-    exceptions (delta.exceptions). Nothing of the merge is then in the table.
     """
-    prepared = prepare(
-        session,
-        sql,
-        progress=progress,
-        metadata=metadata,
-        at=at,
-        after=after,
-        sort_by=sort_by,
-        automata=automata,
-    )
+
+    progress: tuple[str, int] | None
+    metadata: Callable[[Kept], str] | None
+    at: int | None
+    after: int | None
+    sort_by: Sequence[str]
+    automata: bool
+
+
+def merge(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Merged | Refusal:
+    """Run the MERGE statement `sql` with its exact result, or say why not.
+
+    Raises StaleBatchError where the table has another version than `at`, or has recorded less than
+    `after`. Raises what MERGE raises: AnalysisException for a wrong statement,
+    DeltaUnsupportedOperationException where several source rows match one target row. And
+    constraint violations, and Delta's concurrency exceptions (delta.exceptions). Nothing of the
+    merge is then in the table.
+    """
+    prepared = prepare(session, sql, **asked)
     if not isinstance(prepared, Prepared):
         return prepared
     with prepared:
@@ -163,17 +157,7 @@ class Prepared:
         self.command.close()
 
 
-def prepare(
-    session: SparkSession,
-    sql: str,
-    *,
-    progress: tuple[str, int] | None = None,
-    metadata: Callable[[Kept], str] | None = None,
-    at: int | None = None,
-    after: int | None = None,
-    sort_by: Sequence[str] = (),
-    automata: bool = False,
-) -> Prepared | Merged | Refusal:
+def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
 
     Gives `Merged` where the progress was recorded before.
@@ -181,9 +165,10 @@ def prepare(
     started = time.monotonic()
     # Merging reads row numbers where Parquet has them.
     settings = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true"}
+    progress, at, after = asked.get("progress"), asked.get("at"), asked.get("after")
     if progress is not None:
         settings |= {committing.TXN_APP: progress[0], committing.TXN_VERSION: str(progress[1])}
-    command = MergeCommand(session, sql, settings, sort_by)
+    command = MergeCommand(session, sql, settings, asked.get("sort_by", ()))
     with command.active():
         why = refusal.reason(command.facts())
         if why is not None:
@@ -194,7 +179,7 @@ def prepare(
             raise StaleBatchError(f"the table was set back behind event batch {after}")
         if command.was_executed():
             return Merged()
-        prepared = Prepared(command, started, automata, metadata)
+        prepared = Prepared(command, started, asked.get("automata", False), asked.get("metadata"))
         try:
             with ThreadPoolExecutor(1, "alluvium-merge") as beside:
                 why = _run(prepared, beside)

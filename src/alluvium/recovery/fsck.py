@@ -15,12 +15,13 @@ from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import head_of
 from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.needed_files import NeededFiles, plain
+from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, with_tags
+from alluvium.recovery.tables import Table, each
 from alluvium.wording import counted
 
 # Files whose rows are read for a look at the statistics, unless all are asked for.
@@ -96,16 +97,14 @@ class Fsck:
 
     def run(self, names: Iterable[str] | None = None) -> Report:
         """Look at these tables, or at all."""
-        started = time.monotonic()
+        started, looked = time.monotonic(), 0
         chosen = [self._by_name[name] for name in names] if names is not None else self._tables
         found = []
-        chosen = list(with_tags(self._session, chosen))
-        for number, table in enumerate(chosen, 1):
-            self._say(f"{table.name} ({number} of {len(chosen)})")
+        for table in each(self._session, chosen, self._say):
+            looked += 1
             found += [(table.name, one) for one in self.of_table(table)]
-        return Report(
-            len(chosen), tuple(found), self._files, self._sampled, time.monotonic() - started
-        )
+        seconds = time.monotonic() - started
+        return Report(looked, tuple(found), self._files, self._sampled, seconds)
 
     def of_table(self, table: Table) -> Iterator[Finding]:
         """What is to be known of a table; nothing of one that was never built."""
@@ -131,11 +130,8 @@ class Fsck:
             self._files += state.count
         except (PySparkException, Py4JError) as error:
             if not any(one.is_damage for one in wrong):
-                yield Finding(
-                    "Delta cannot read the log",
-                    _first_line(error),
-                    "a backup of the log",
-                )
+                why = first_line(error)
+                yield Finding("Delta cannot read the log", why, "a backup of the log")
             return
         yield from self._of_files(table, state)
         away = list(self._of_paths(table, state))
@@ -233,8 +229,3 @@ class Fsck:
                 "it is a clone of a table elsewhere, and reads that table's files",
                 is_damage=False,
             )
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(getattr(error, "java_exception", None) or error)
-    return text.strip().splitlines()[0].rstrip(".")

@@ -17,12 +17,13 @@ from alluvium.delta.needed_files import NeededFiles, plain
 from alluvium.delta.published import Publisher
 from alluvium.delta.relocated import Relocation
 from alluvium.delta.setting_back import SettingBack, touched
+from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, with_tags
+from alluvium.recovery.tables import Table, each
 from alluvium.wording import counted
 
 # Beside the log of a table: what was moved out of it.
@@ -69,14 +70,11 @@ class Recovery:
         wanted = set(self._by_name if names is None else names)
         chosen = [one for one in self._tables if {one.name, one.shows} & wanted]
         lines = []
-        chosen = list(with_tags(self._session, chosen))
-        for number, table in enumerate(chosen, 1):
-            self._say(f"{table.name} ({number} of {len(chosen)})")
+        for table in each(self._session, chosen, self._say):
             try:
                 lines += [f"{table.name}: {line}" for line in self._of_table(table)]
             except (ValueError, PySparkException, Py4JError) as error:
-                text = str(getattr(error, "java_exception", None) or error).splitlines()[0]
-                lines.append(f"{table.name}: nothing could be done: {text}")
+                lines.append(f"{table.name}: nothing could be done: {first_line(error)}")
                 self.left.append(table.name)
         return lines
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -47,8 +47,20 @@ class Table:
         return relation(self.place)
 
 
-def with_tags(session: SparkSession, tables: Iterable[Table]) -> Iterator[Table]:
-    """Each table, and behind it its tags, which no metastore has."""
+def each(
+    session: SparkSession, tables: Iterable[Table], say: Callable[[str], None]
+) -> Iterator[Table]:
+    """Each table, and behind it its tags, which no metastore has.
+
+    say: tells a line for each, while the work goes on.
+    """
+    found = list(_with_tags(session, tables))
+    for number, table in enumerate(found, 1):
+        say(f"{table.name} ({number} of {len(found)})")
+        yield table
+
+
+def _with_tags(session: SparkSession, tables: Iterable[Table]) -> Iterator[Table]:
     for table in tables:
         yield table
         for tag in refs.tags(session, table.place):

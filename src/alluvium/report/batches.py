@@ -18,11 +18,19 @@ def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
     note = stream_note({"userMetadata": commit.message})
     if note is not None:
         return model, note["batch_id"]
+    for unique_id, number in merged_by(commit).items():
+        return unique_id.split(".", 2)[-1], number
+    return None, None
+
+
+def merged_by(commit: Commit) -> dict[str, int]:
+    """The batches of events that a commit merged, by the unique id of the model."""
+    found = {}
     for app, number in commit.transactions.items():
         unique_id = app.removeprefix(MERGED_THROUGH).rpartition("/")[0]
         if app.startswith(MERGED_THROUGH) and unique_id.startswith("model."):
-            return unique_id.split(".", 2)[-1], number
-    return None, None
+            found[unique_id] = number
+    return found
 
 
 def published_of(commit: Commit) -> dict[str, Any] | None:

@@ -79,7 +79,7 @@ def resolve(
         raise ValueError(f"{' and '.join(given)} are given; accepted: one of {', '.join(NAMES)}")
     table_log = TableLog(session, table.name)
     if tag is not None:
-        return Point(relation(_tag(session, table, tag).location))
+        return Point(relation(find_tag(session, table_log.folder, tag, table.model).location))
     if version is not None:
         return Point(table.name, _there(table, table_log, version))
     if timestamp is not None:
@@ -102,13 +102,16 @@ def _span(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
-def _tag(session: SparkSession, table: Table, name: str) -> refs.Ref:
-    folder = log.qualified(log.delta_log(session, table.name))
+def find_tag(session: SparkSession, folder: str, name: str, whose: str) -> refs.Ref:
+    """A tag of the table in a folder; raises ValueError where there is none, and which there are.
+
+    whose: the table's name, for the message.
+    """
     found = {one.name: one for one in refs.tags(session, folder)}
     if name not in found:
         accepted = ", ".join(sorted(found)) or "a tag; it has none yet"
         raise ValueError(
-            f"{table.model} has no tag {name!r}; accepted: {accepted}{did_you_mean(name, found)}"
+            f"{whose} has no tag {name!r}; accepted: {accepted}{did_you_mean(name, found)}"
         )
     return found[name]
 

@@ -21,8 +21,8 @@ from alluvium.delta.dependents import Dependent
 from alluvium.delta.refs import Ref
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
-from alluvium.names import did_you_mean, literal, quoted
-from alluvium.versions.points import Point
+from alluvium.names import literal, quoted
+from alluvium.versions.points import Point, find_tag
 
 # A version is older than the table's retention, and its files are there all the same.
 _ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
@@ -87,10 +87,7 @@ def tag(
         Files(session).make_folder(f"{location}/{dependents.LOG}")
         return made.clone(location)
 
-    def undo() -> None:
-        Files(session).delete(location)
-
-    return made.make(location, clone, undo, dry_run)
+    return made.make(location, clone, lambda: Files(session).delete(location), dry_run)
 
 
 def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False) -> Ref:
@@ -100,15 +97,10 @@ def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False
         ValueError: there is no such tag; which there are.
     """
     folder = log.qualified(log.delta_log(session, table))
-    found = {one.name: one for one in refs.tags(session, folder)}
-    if name not in found:
-        accepted = ", ".join(found) or "a tag; it has none"
-        raise ValueError(
-            f"{table} has no tag {name!r}; accepted: {accepted}{did_you_mean(name, found)}"
-        )
+    found = find_tag(session, folder, name, table)
     if not dry_run:
-        drop(session, found[name], folder)
-    return found[name]
+        drop(session, found, folder)
+    return found
 
 
 def clone(
@@ -154,10 +146,7 @@ def clone(
             session.sql(f"drop table if exists {table}")
         Files(session).delete(location)
 
-    def clone() -> int:
-        return made.clone(location, table)
-
-    return made.make(location, clone, undo, dry_run)
+    return made.make(location, lambda: made.clone(location, table), undo, dry_run)
 
 
 def clone_for(

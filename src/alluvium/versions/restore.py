@@ -19,6 +19,7 @@ from alluvium.merge import progress, skipped
 from alluvium.plan.versions import undo
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
+from alluvium.report.batches import merged_by
 
 _NOTES = {
     "merge": marks.MERGE_FIGURES,
@@ -264,18 +265,13 @@ def _done(table_log: TableLog, first: int, last: int) -> list[Done]:
 
 
 def _said(commit: Commit, naming: set[int], changing: set[int]) -> Done:
-    batches = {}
-    for app, number in commit.transactions.items():
-        model = app.removeprefix(marks.MERGED_THROUGH).rpartition("/")[0]
-        if app.startswith(marks.MERGED_THROUGH) and model.startswith("model.") and number >= 0:
-            batches[model] = number
     info = {"userMetadata": commit.message}
     notes = (key for key in _NOTES.values() if log.noted(info, key) is not None)
     return Done(
         version=commit.version,
         operation=commit.operation,
         author=commit.author,
-        batches=batches,
+        batches={model: number for model, number in merged_by(commit).items() if number >= 0},
         changes_rows=commit.version in changing,
         has_files=commit.version in naming,
         notes=frozenset(notes),
