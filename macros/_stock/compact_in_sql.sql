@@ -1,7 +1,7 @@
 {#- Spark alone cannot merge files in order. SQL can run OPTIMIZE for a layout, in the buckets that need it: those with
     `fan_in` small files, and of quiet ones those with two. A small file has less than half of `target_bytes`; larger
     ones are left alone. -#}
-{% macro default__compact_table(relation, name, block, dry_run, is_hook) %}
+{% macro _compact_in_sql(relation, name, block, dry_run, is_hook) %}
   {%- set layout = alluvium._layout_settings(block) -%}
   {%- set bucket = alluvium._bucket_column(relation, layout) if layout.column else none -%}
   {%- set found = run_query(alluvium._buckets_in_need(relation, layout, bucket)).rows -%}
@@ -18,7 +18,7 @@
     {{ return(none) }}
   {%- endif -%}
   {%- set started = modules.datetime.datetime.now() -%}
-  {%- do alluvium.optimize_small_files(sql, layout.target_bytes) -%}
+  {%- do alluvium._optimize_small_files(sql, layout.target_bytes) -%}
   {%- set seconds = (modules.datetime.datetime.now() - started).total_seconds() -%}
   {%- do log(name ~ ': optimized ' ~ small ~ ' in %.1f s' | format(seconds), info=true) -%}
   {{ return(none) }}
@@ -49,15 +49,13 @@ order by `begins`, `bucket`
 {%- endmacro %}
 
 
-{#- Runs an OPTIMIZE that leaves files of half of `target_bytes` and more alone. -#}
-{% macro optimize_small_files(sql, target_bytes) %}
-  {{ return(adapter.dispatch('optimize_small_files', 'alluvium')(sql, target_bytes)) }}
-{% endmacro %}
+{#- Runs an OPTIMIZE that leaves files of half of `target_bytes` and more alone.
 
-
-{#- Spark takes the sizes from the session alone. Should the statement fail, dbt ends the node, and with it the Thrift session
-    that they were set in. -#}
-{% macro default__optimize_small_files(sql, target_bytes) %}
+    Spark takes the sizes from the session alone. Should the statement fail, dbt ends the node, and with it the Thrift session
+    that they were set in. Databricks tunes them itself, or takes them from the table property delta.targetFileSize; SQL warehouses
+    refuse the SET. -#}
+{% macro _optimize_small_files(sql, target_bytes) %}
+  {%- if target.type == 'databricks' -%}{{ return(run_query(sql)) }}{%- endif -%}
   {%- set prefix = 'spark.databricks.delta.optimize.' -%}
   {%- set before = {} -%}
   {%- for key, value in {'minFileSize': target_bytes // 2, 'maxFileSize': target_bytes}.items() -%}
@@ -68,10 +66,4 @@ order by `begins`, `bucket`
   {%- for key, value in before.items() -%}
     {%- do run_query('reset ' ~ prefix ~ key if value == '<undefined>' else 'set ' ~ prefix ~ key ~ '=' ~ value) -%}
   {%- endfor -%}
-{% endmacro %}
-
-
-{#- Databricks tunes the sizes itself, or takes them from the table property delta.targetFileSize; SQL warehouses refuse the SET. -#}
-{% macro databricks__optimize_small_files(sql, target_bytes) %}
-  {%- do run_query(sql) -%}
 {% endmacro %}

@@ -13,7 +13,7 @@
   {%- if profile.tied -%}
     {%- do profile.update({'deletes': run_query(look.deletes).rows[0][0] | int}) -%}
   {%- endif -%}
-  {%- set recorded = none if is_new else alluvium.read_progress(relation, node.unique_id, table.id) -%}
+  {%- set recorded = none if is_new else alluvium._read_progress(relation, node.unique_id, table.id) -%}
   {%- set progress = recorded if recorded is not none else -1 -%}
   {%- set mistake = alluvium._batch_mistake(settings, profile, progress) -%}
   {%- if mistake -%}{%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ mistake) -%}{%- endif -%}

@@ -10,7 +10,7 @@
     {#- In SQL, to look is to open every file: not for a merge that changed nothing. -#}
     {%- if (alluvium._maintenance_is_on() if target.type == 'alluvium' else alluvium._files_may_have_changed()) -%}
       {%- set block = alluvium._layout_of_hook('compact', relation, 'sort_by, a column or a list of columns') -%}
-      {%- set failed = alluvium.compact_table(relation, relation.identifier, block) -%}
+      {%- set failed = alluvium._compact_table(relation, relation.identifier, block) -%}
       {%- if failed -%}{%- do exceptions.raise_database_error(failed) -%}{%- endif -%}
     {%- endif -%}
     {{ return('') }}
@@ -24,7 +24,7 @@
       {%- do log(alluvium._name_of(node) ~ ': no table yet', info=true) -%}
     {%- else -%}
       {#- One table that fails must not stop the others of its tier. -#}
-      {%- do failed.append(alluvium.compact_table(table, alluvium._name_of(node), node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
+      {%- do failed.append(alluvium._compact_table(table, alluvium._name_of(node), node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
     {%- endif -%}
   {%- endfor -%}
   {%- set failed = failed | select | join('\n') -%}

@@ -14,12 +14,12 @@
     {%- endif -%}
     {{ return('') }}
   {%- endif -%}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._begin_operation('index', {'model': model, 'dry_run': dry_run}, kwargs, 'keeps nothing in a log') -%}
+  {%- set given = {'model': model, 'dry_run': dry_run} -%}
+  {%- if not alluvium._begin_operation('index', given, kwargs, 'keeps nothing in a log') -%}{{ return('') }}{%- endif -%}
   {%- for node in alluvium._models_with_layout(model, none, 'alluvium.index') -%}
     {%- set table = alluvium._existing_relation(node) -%}
     {%- if table is none -%}
-      {%- do builtins.log(alluvium._name_of(node) ~ ': no table yet', info=true) -%}
+      {%- do log(alluvium._name_of(node) ~ ': no table yet', info=true) -%}
     {%- else -%}
       {%- set name = alluvium._name_of(node) -%}
       {%- set line = adapter.index_files(table.render(), name, node.config.meta.alluvium_layout, dry_run) -%}

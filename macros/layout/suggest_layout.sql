@@ -3,8 +3,9 @@
     Says which layout the filters of the project's compiled SQL ask of a model's table, and why; without `model`, of
     every model's. Compile first: `dbt compile`. Runs none of it and changes nothing. -#}
 {% macro suggest_layout(model=none) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._begin_operation('suggest_layout', {'model': model}, kwargs, 'does not show where filters reach tables') -%}
+  {%- if not alluvium._begin_operation('suggest_layout', {'model': model}, kwargs, 'does not show where filters reach tables') -%}
+    {{ return('') }}
+  {%- endif -%}
   {%- set statements = [] -%}
   {%- for node in graph.nodes.values() | sort(attribute='name') if node.resource_type in ('model', 'analysis') and node.config.materialized != 'ephemeral' -%}
     {%- do statements.append({
@@ -13,7 +14,5 @@
   {%- endfor -%}
   {%- set tables = alluvium._tables_to_suggest_for(model) -%}
   {%- if not tables -%}{%- do log('alluvium.suggest_layout: no model has a Delta table yet', info=true) -%}{%- endif -%}
-  {%- for line in adapter.layout_suggestions(tables, statements) -%}
-    {%- do log(line, info=true) -%}
-  {%- endfor -%}
+  {%- do alluvium._say(adapter.layout_suggestions(tables, statements)) -%}
 {% endmacro %}

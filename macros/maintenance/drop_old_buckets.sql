@@ -3,10 +3,8 @@
     Drops the buckets of a model whose time was over `retain` ago: whole partitions, by a DELETE that opens no file. A partition
     whose value stands for no moment, or that is NULL, is kept. -#}
 {% macro drop_old_buckets(model=none, dry_run=true) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('drop_old_buckets', {'model': model, 'dry_run': dry_run}, kwargs) -%}
-  {%- do alluvium.validate() -%}
-  {%- set node = alluvium._find_model(model, 'alluvium.drop_old_buckets') -%}
+  {%- set node = alluvium._model_of('drop_old_buckets', {'model': model, 'dry_run': dry_run}, kwargs) -%}
+  {%- if not node -%}{{ return('') }}{%- endif -%}
   {%- set block = (node.config.get('meta') or {}).get('alluvium_layout') or {} -%}
   {%- if not block.get('retain') -%}
     {%- do exceptions.raise_compiler_error("alluvium.drop_old_buckets: '" ~ model
@@ -39,8 +37,7 @@
     {%- if old | length > 20 -%}{%- do log('  … ' ~ alluvium._thousands(old | length - 20) ~ ' more', info=true) -%}{%- endif -%}
   {%- else -%}
     {%- if old -%}
-      {%- set where = alluvium._in_buckets(bucket, old | map(attribute='bucket') | list) -%}
-      {%- do alluvium.run_with_retries(relation.render(), 'delete from ' ~ relation.render() ~ ' where ' ~ where, 'delete', is_purge=true) -%}
+      {%- do alluvium._purge(relation.render(), alluvium._in_buckets(bucket, old | map(attribute='bucket') | list)) -%}
     {%- endif -%}
     {%- do log(model ~ ': dropped ' ~ said, info=true) -%}
   {%- endif -%}

@@ -3,10 +3,8 @@
     Deletes the tombstones of a merged model that are older than `older_than`, by its `tombstone_time`. An
     update older than a purged delete brings the row back: keep them longer than events can be late. -#}
 {% macro purge_tombstones(model=none, older_than='30 days', dry_run=true) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('purge_tombstones', {'model': model, 'older_than': older_than, 'dry_run': dry_run}, kwargs) -%}
-  {%- do alluvium.validate() -%}
-  {%- set node = alluvium._find_model(model, 'alluvium.purge_tombstones') -%}
+  {%- set node = alluvium._model_of('purge_tombstones', {'model': model, 'older_than': older_than, 'dry_run': dry_run}, kwargs) -%}
+  {%- if not node -%}{{ return('') }}{%- endif -%}
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or not settings.soft -%}
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
@@ -36,9 +34,7 @@
   {%- if dry_run -%}
     {%- do log(model ~ ': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)', info=true) -%}
   {%- else -%}
-    {%- if found['old'] | int -%}
-      {%- do alluvium.run_with_retries(table, 'delete from ' ~ table ~ ' where ' ~ old, 'delete', is_purge=true) -%}
-    {%- endif -%}
+    {%- if found['old'] | int -%}{%- do alluvium._purge(table, old) -%}{%- endif -%}
     {%- do log(model ~ ': deleted ' ~ said, info=true) -%}
   {%- endif -%}
 {% endmacro %}

@@ -3,10 +3,8 @@
     Prints what the next merge of the model would do: events, ranges, the files and bytes that
     they leave to read, and the engine. Takes the batch as it is staged now; merges and changes nothing. -#}
 {% macro explain_merge(model=none) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._check_arguments('explain_merge', {'model': model}, kwargs) -%}
-  {%- do alluvium.validate() -%}
-  {%- set node = alluvium._find_model(model, 'alluvium.explain_merge') -%}
+  {%- set node = alluvium._model_of('explain_merge', {'model': model}, kwargs) -%}
+  {%- if not node -%}{{ return('') }}{%- endif -%}
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or node.language != 'sql' -%}
     {%- do exceptions.raise_compiler_error("alluvium.explain_merge: '" ~ model
@@ -24,7 +22,9 @@
       'alluvium.explain_merge: the SQL of ' ~ model ~ ' cannot be rendered outside of a run; accepted: a model without'
       ~ ' this and is_incremental()', render, node.raw_code) -%}
   {%- do run_query('create or replace temporary view ' ~ source ~ ' as ' ~ sql) -%}
-  {%- set plan = alluvium.plan_to_explain(target_relation, source, node) -%}
+  {%- set predicates = node.config.get('predicates') or node.config.get('incremental_predicates') -%}
+  {%- set plan = adapter.explain_merge(target_relation, source, node, predicates) if target.type == 'alluvium'
+         else dict(alluvium._merge_plan(target_relation, source, node, predicates), engine='merge_into') -%}
   {%- set n = alluvium._thousands -%}
   {%- if not plan.pending -%}
     {%- do log(model ~ ': nothing new in the staged batch', info=true) -%}

@@ -4,7 +4,7 @@
     that has one value of each; the others are read. The rows are the same anywhere. -#}
 {% macro count_by(relation, by, where=none, min_max=none) -%}
   {%- set who = 'alluvium.count_by' -%}
-  {%- do alluvium._check_known(kwargs, ['relation', 'by', 'where', 'min_max'], who) -%}
+  {%- do alluvium._check_arguments('count_by', {}, kwargs, kind='macro') -%}
   {%- set keys = alluvium._column_names(by) -%}
   {%- if not keys -%}
     {%- do exceptions.raise_compiler_error(who ~ ': by names no column; accepted: one column or several') -%}

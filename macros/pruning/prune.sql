@@ -3,7 +3,7 @@
     The rows of a relation for which a condition is true, as a subquery: with `join`, those that have a partner there. Files without such rows
     are not read where the target's sessions skip by automata; the rows are the same anywhere. -#}
 {% macro prune(relation, where=none, join=none, columns=none) -%}
-  {%- do alluvium._check_known(kwargs, ['relation', 'where', 'join', 'columns'], 'alluvium.prune') -%}
+  {%- do alluvium._check_arguments('prune', {}, kwargs, kind='macro') -%}
   {%- if where is none and join is none -%}
     {%- do exceptions.raise_compiler_error('alluvium.prune: neither where nor join is given; accepted: one of them, or both') -%}
   {%- endif -%}

@@ -4,10 +4,7 @@
     that of its rejected events. It lets the new model go on where the old one was, and says what to change in the
     project. It only says so unless `dry_run: false`. -#}
 {% macro adopt(model=none, dry_run=true) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._begin_operation('adopt', {'model': model, 'dry_run': dry_run}, kwargs, 'publishes nothing') -%}
-  {%- set node = alluvium._find_model(model, 'alluvium.adopt') -%}
-  {%- for line in adapter.adopt(node.unique_id, dry_run) -%}
-    {%- do log(line ~ (' (dry run)' if dry_run and loop.first else ''), info=true) -%}
-  {%- endfor -%}
+  {%- set node = alluvium._model_of('adopt', {'model': model, 'dry_run': dry_run}, kwargs, 'publishes nothing') -%}
+  {%- if not node -%}{{ return('') }}{%- endif -%}
+  {%- for line in adapter.adopt(node.unique_id, dry_run) -%}{%- do alluvium._tell(line, dry_run and loop.first) -%}{%- endfor -%}
 {% endmacro %}

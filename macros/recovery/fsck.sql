@@ -3,10 +3,10 @@
     Says whether the files of tables are what their logs say: a line for each finding, and a summary. Without `models` all tables of the
     project are looked at. Changes nothing; ends with an error where something is damaged. -#}
 {% macro fsck(models=none, full=false) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._begin_operation('fsck', {'models': models, 'full': full}, kwargs, 'does not look at the files of tables') -%}
+  {%- set given = {'models': models, 'full': full} -%}
+  {%- if not alluvium._begin_operation('fsck', given, kwargs, 'does not look at the files of tables') -%}{{ return('') }}{%- endif -%}
   {%- set found = adapter.fsck(alluvium._ids_of_models(models, 'alluvium.fsck'), full) -%}
-  {%- for line in found.lines() -%}{%- do log(line, info=true) -%}{%- endfor -%}
+  {%- do alluvium._say(found.lines()) -%}
   {%- if found.damaged -%}{%- do exceptions.raise_compiler_error('alluvium.fsck: ' ~ found.summary()) -%}{%- endif -%}
   {%- do log('alluvium.fsck: ' ~ found.summary(), info=true) -%}
 {% endmacro %}

@@ -17,11 +17,9 @@
         ~ '; accepted: a model whose Delta table was built.') -%}
   {%- endif -%}
   {%- set published = {} -%}
-  {%- for one in graph.nodes.values() if one.resource_type == 'model' and one.config.materialized == 'published' and node.unique_id in one.depends_on.nodes -%}
+  {%- for one in alluvium._shown_by(node.unique_id) -%}
     {%- set shows = alluvium._existing_relation(one) -%}
     {%- if shows is not none -%}{%- do published.update({alluvium._name_of(one): shows.render()}) -%}{%- endif -%}
   {%- endfor -%}
-  {%- for line in adapter.table_log(relation.render(), alluvium._name_of(node), limit, since and since | string, show, published) -%}
-    {%- do builtins.log(line, info=true) -%}
-  {%- endfor -%}
+  {%- do alluvium._say(adapter.table_log(relation.render(), alluvium._name_of(node), limit, since and since | string, show, published)) -%}
 {% endmacro %}

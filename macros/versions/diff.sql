@@ -4,14 +4,11 @@
     removed and changed by the model's unique_key, the columns that changed, and the first rows. Without a key rows are
     added and removed. Files that both versions share are not read. -#}
 {% macro diff(model=none, to=none, limit=20) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
   {#- `from` is a word of Jinja's. -#}
   {%- set unknown = dict(kwargs) -%}
   {%- set before = unknown.pop('from', none) -%}
   {%- set given = {'model': model, 'from': before, 'to': to, 'limit': limit} -%}
-  {%- do alluvium._begin_operation('diff', given, unknown, 'does not read the logs of tables') -%}
-  {%- set node = alluvium._find_model(model, 'alluvium.diff') -%}
-  {%- for line in adapter.diff(node.unique_id, before, to, limit) -%}
-    {%- do builtins.log(line, info=true) -%}
-  {%- endfor -%}
+  {%- set node = alluvium._model_of('diff', given, unknown, 'does not read the logs of tables') -%}
+  {%- if not node -%}{{ return('') }}{%- endif -%}
+  {%- do alluvium._say(adapter.diff(node.unique_id, before, to, limit)) -%}
 {% endmacro %}

@@ -3,8 +3,8 @@
     Brings the rows that changed on a branch into the models' tables, three ways by `unique_key`, each in one commit. Where rows changed on
     both sides and not alike, it lists them and changes nothing. -#}
 {% macro merge(name=none, models=none, dry_run=false) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
-  {%- do alluvium._begin_operation('merge', {'name': name, 'models': models, 'dry_run': dry_run}, kwargs, 'makes no branches') -%}
+  {%- set given = {'name': name, 'models': models, 'dry_run': dry_run} -%}
+  {%- if not alluvium._begin_operation('merge', given, kwargs, 'makes no branches') -%}{{ return('') }}{%- endif -%}
   {%- set ids = alluvium._ids_of_models(models, 'alluvium.merge') -%}
   {%- for line in adapter.merge_branch(name, ids, dry_run) -%}{%- do alluvium._tell(line, dry_run) -%}{%- endfor -%}
 {% endmacro %}

@@ -5,10 +5,10 @@
     `skip` is true. `version: 41`
     goes back to a version. `batch: 17` with `skip` undoes nothing, and only says whether its events are left out. -#}
 {% macro restore(model=none, version=none, before_batch=none, batch=none, including=[], skip=none, dry_run=false) %}
-  {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set given = {'model': model, 'version': version, 'before_batch': before_batch, 'batch': batch, 'including': including, 'skip': skip,
                    'dry_run': dry_run} -%}
-  {%- do alluvium._begin_operation('restore', given, kwargs, 'keeps the progress of merges in their history alone') -%}
+  {%- set node = alluvium._model_of('restore', given, kwargs, 'keeps the progress of merges in their history alone') -%}
+  {%- if not node -%}{{ return('') }}{%- endif -%}
   {%- if [version, before_batch, batch] | reject('none') | list | length != 1 -%}
     {%- do exceptions.raise_compiler_error('alluvium.restore: accepted: one of version, before_batch and batch') -%}
   {%- elif version is not none and skip is not none -%}
@@ -16,7 +16,6 @@
   {%- elif batch is not none and (skip is none or including) -%}
     {%- do exceptions.raise_compiler_error('alluvium.restore: batch undoes nothing; accepted: batch with skip, or before_batch') -%}
   {%- endif -%}
-  {%- set node = alluvium._find_model(model, 'alluvium.restore') -%}
   {%- for line in adapter.restore(node.unique_id, version, before_batch, batch, including, skip, dry_run) -%}
     {%- do alluvium._tell(line, dry_run and loop.first) -%}
   {%- endfor -%}

@@ -1,4 +1,4 @@
-{#- The arguments of operations and of data tests, as `_settings_schema` has settings. -#}
+{#- The arguments of operations, of data tests and of some macros, as `_settings_schema` has settings. -#}
 {% macro _arguments_schema() %}
   {%- set of = alluvium._value_schemas() -%}
   {#- What says a version of a table. -#}
@@ -63,6 +63,16 @@
               ['model', 'name']),
           'vacuum': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'validate': alluvium._mapping_schema({}),
+      },
+      'macro': {
+          'at': alluvium._mapping_schema({
+              'version': dict(of.natural, type=['integer', 'null']),
+              'timestamp': point.timestamp,
+              'tag': dict(of.text, type=['string', 'null']),
+              'batch': dict(of.natural, type=['integer', 'null']),
+          }),
+          'count_by': alluvium._mapping_schema({'relation': {}, 'by': {}, 'where': {}, 'min_max': {}}),
+          'prune': alluvium._mapping_schema({'relation': {}, 'where': {}, 'join': {}, 'columns': {}}),
       },
       'test': {
           'fragments_per_bucket': alluvium._mapping_schema({'max': of.number}, ['max']),

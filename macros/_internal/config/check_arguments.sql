@@ -1,4 +1,4 @@
-{#- Stops an operation or a data test with every mistake in its arguments. `unknown` are those that the macro does not have. A hook names its
+{#- Stops an operation, a data test or a macro with every mistake in its arguments. `unknown` are those that the macro does not have. A hook names its
     table, not a model. -#}
 {% macro _check_arguments(operation, given, unknown={}, is_hook=false, kind='operation') %}
   {%- set schema = alluvium._settings_schema()[kind][operation] -%}

@@ -7,10 +7,18 @@
 {% endmacro %}
 
 
-{#- What an operation of an alluvium target begins with: every mistake in its arguments, its target and the settings stops it.
-    unknown: its `kwargs`; which: as above. -#}
-{% macro _begin_operation(operation, given, unknown, which) %}
+{#- What an operation begins with: every mistake in its arguments, its target and the settings stops it. Whether it goes on: not while dbt
+    parses. unknown: its `kwargs`; which: as above, none for what every target does. -#}
+{% macro _begin_operation(operation, given, unknown, which=none) %}
+  {%- if not execute -%}{{ return(false) }}{%- endif -%}
   {%- do alluvium._check_arguments(operation, given, unknown) -%}
-  {%- do alluvium._require_alluvium('alluvium.' ~ operation, which) -%}
+  {%- if which -%}{%- do alluvium._require_alluvium('alluvium.' ~ operation, which) -%}{%- endif -%}
   {%- do alluvium.validate() -%}
+  {{ return(true) }}
+{% endmacro %}
+
+
+{#- The same of an operation on one model, `given.model`: the model, none while dbt parses. -#}
+{% macro _model_of(operation, given, unknown, which=none) %}
+  {{ return(alluvium._find_model(given.model, 'alluvium.' ~ operation) if alluvium._begin_operation(operation, given, unknown, which) else none) }}
 {% endmacro %}

@@ -12,7 +12,7 @@
 {% macro _tested_progress() %}
   {%- set node = alluvium._tested_node() -%}
   {%- set relation = alluvium._existing_relation(node) -%}
-  {{ return(alluvium.read_progress(relation, node.unique_id) if relation is not none else none) }}
+  {{ return(alluvium._read_progress(relation, node.unique_id) if relation is not none else none) }}
 {% endmacro %}
 
 
@@ -21,18 +21,9 @@
 {% macro _tested_head(name=none) %}
   {%- if flags.INTROSPECT is sameas false -%}{{ return(none) }}{%- endif -%}
   {%- set node = alluvium._tested_node() -%}
-  {%- if target.type == 'alluvium' -%}
-    {%- set found = [] -%}
-    {%- for unique_id in adapter.published_models(node.unique_id) -%}{%- do found.append(graph.nodes[unique_id]) -%}{%- endfor -%}
-  {%- else -%}
-    {%- set found = alluvium._shown_by(node.unique_id) -%}
-  {%- endif -%}
-  {%- if name is not none -%}
-    {%- set named = alluvium._find_model(name, 'alluvium.rows_kept: published') -%}
-    {%- set meant = found | selectattr('unique_id', 'eq', named.unique_id) | list -%}
-  {%- else -%}
-    {%- set meant = found -%}
-  {%- endif -%}
+  {%- set found = alluvium._shown_by(node.unique_id) -%}
+  {%- set named = alluvium._find_model(name, 'alluvium.rows_kept: published') if name is not none else none -%}
+  {%- set meant = found | selectattr('unique_id', 'eq', named.unique_id) | list if named else found -%}
   {%- if meant | length != 1 -%}
     {%- set names = [] -%}
     {%- for one in found -%}{%- do names.append(alluvium._name_of(one)) -%}{%- endfor -%}

@@ -3,13 +3,11 @@
 {% macro _backfill(node) %}
   {%- set window = alluvium._backfill_window(node) -%}
   {%- if not window -%}{{ return(none) }}{%- endif -%}
+  {%- set compared = {'from_batch': '`_batch_id` >= ', 'through_batch': '`_batch_id` <= ',
+                      'from_time': '`_source_timestamp` >= ', 'before_time': '`_source_timestamp` < '} -%}
   {%- set terms = [] -%}
-  {%- for key, value in window.items() -%}
-    {%- if key == 'from_batch' -%}{%- do terms.append('`_batch_id` >= ' ~ alluvium._backfill_bound(key, value)) -%}
-    {%- elif key == 'through_batch' -%}{%- do terms.append('`_batch_id` <= ' ~ alluvium._backfill_bound(key, value)) -%}
-    {%- elif key == 'from_time' -%}{%- do terms.append('`_source_timestamp` >= ' ~ alluvium._backfill_bound(key, value)) -%}
-    {%- elif key == 'before_time' -%}{%- do terms.append('`_source_timestamp` < ' ~ alluvium._backfill_bound(key, value)) -%}
-    {%- endif -%}
+  {%- for key, value in window.items() if key in compared -%}
+    {%- do terms.append(compared[key] ~ alluvium._backfill_bound(key, value)) -%}
   {%- endfor -%}
   {{ return(terms | join(' and ')) }}
 {% endmacro %}

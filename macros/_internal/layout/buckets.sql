@@ -2,7 +2,7 @@
     the moment that a value stands for, NULL where it stands for none. It is the column of `bucket_by`, or the one that
     an alluvium target generates from it. -#}
 {% macro _bucket_column(relation, layout) %}
-  {%- set partition = alluvium.partition_columns(relation) -%}
+  {%- set partition = alluvium._partition_columns(relation) -%}
   {%- set found = [] -%}
   {%- set generated = alluvium._generated_column_name(layout.column, layout.window) -%}
   {%- for wanted in (layout.column, generated) -%}

@@ -29,15 +29,10 @@
 
 {#- Compacts, and says so; what failed, if anything did. A hook says nothing where there is nothing to do, and looks only where
     something may be due since the last look. -#}
-{% macro compact_table(relation, name, block, dry_run=false, is_hook=true) %}
-  {{ return(adapter.dispatch('compact_table', 'alluvium')(relation, name, block, dry_run, is_hook)) }}
-{% endmacro %}
-
-{% macro alluvium__compact_table(relation, name, block, dry_run, is_hook) %}
+{% macro _compact_table(relation, name, block, dry_run=false, is_hook=true) %}
+  {%- if target.type != 'alluvium' -%}{{ return(alluvium._compact_in_sql(relation, name, block, dry_run, is_hook)) }}{%- endif -%}
   {%- set lines, failed = adapter.compact(relation.render(), name, block, dry_run, is_hook) -%}
-  {%- for line in lines -%}
-    {%- do log(line, info=true) -%}
-  {%- endfor -%}
+  {%- do alluvium._say(lines) -%}
   {%- if not (lines or failed or is_hook) -%}{%- do log(name ~ ': nothing to compact', info=true) -%}{%- endif -%}
   {{ return(failed) }}
 {% endmacro %}

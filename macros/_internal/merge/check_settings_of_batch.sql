@@ -14,8 +14,14 @@
     {%- endfor -%}
   {%- endif -%}
   {%- do mistakes.extend(alluvium._unstorable_keys(settings, selected, selected, alluvium._padded_in_new_table(node, selected) if table is none else [])) -%}
-  {%- do mistakes.extend(alluvium._delete_mistakes(settings, source)) -%}
-  {%- if table is none -%}{%- do mistakes.extend(alluvium._predicate_mistakes(node, source)) -%}{%- endif -%}
+  {#- What is wrong with the SQL of the settings. Elsewhere Spark says it, once the SQL runs. -#}
+  {%- if target.type == 'alluvium' and settings.delete_when is not none -%}
+    {%- do mistakes.extend(adapter.condition_mistakes('delete_when', settings.delete_when, source.render())) -%}
+  {%- endif -%}
+  {%- if target.type == 'alluvium' and table is none -%}
+    {%- set predicates = node.config.get('predicates') or node.config.get('incremental_predicates') -%}
+    {%- do mistakes.extend(adapter.predicate_mistakes(predicates, source.render(), none)) -%}
+  {%- endif -%}
   {%- do alluvium._refuse_merge(node, mistakes) -%}
   {#- A rebuild empties the table before it merges: by then it is too late to find that the batch is not whole. -#}
   {%- if table is none and '_batch_after' in selected and alluvium._batch_models(node) -%}

@@ -64,19 +64,6 @@
 {% endmacro %}
 
 
-{#- What is wrong with the SQL of the settings. Elsewhere Spark says it, once the SQL runs. -#}
-{% macro _delete_mistakes(settings, source) %}
-  {%- if settings.delete_when is none or target.type != 'alluvium' -%}{{ return([]) }}{%- endif -%}
-  {{ return(adapter.condition_mistakes('delete_when', settings.delete_when, source.render())) }}
-{% endmacro %}
-
-
-{% macro _predicate_mistakes(node, source) %}
-  {%- if target.type != 'alluvium' -%}{{ return([]) }}{%- endif -%}
-  {{ return(adapter.predicate_mistakes(node.config.get('predicates') or node.config.get('incremental_predicates'), source.render(), none)) }}
-{% endmacro %}
-
-
 {#- Mistakes where events can never find their rows. Maps compare with nothing, parts of a key may be stored otherwise,
     and MERGE fails on a table with a column of CHAR. padded: those columns of the table. -#}
 {% macro _unstorable_keys(settings, types, source_types, padded=[]) %}

@@ -13,12 +13,3 @@
   {%- endif -%}
   {{ return(conditions) }}
 {% endmacro %}
-
-
-{#- Raises where a public macro was given arguments that it does not have. -#}
-{% macro _check_known(given, arguments, who) %}
-  {%- for name in given -%}
-    {%- do exceptions.raise_compiler_error(who ~ ': unknown argument ' ~ name ~ '; accepted: ' ~ arguments | join(', ')
-        ~ alluvium._did_you_mean(name, arguments)) -%}
-  {%- endfor -%}
-{% endmacro %}

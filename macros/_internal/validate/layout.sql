@@ -24,10 +24,7 @@
 
 
 {% macro _warn_of_former_layout_keys(node, block) %}
-  {%- set found = [] -%}
-  {%- if block is mapping -%}
-    {%- for key in alluvium._former_layout_keys() if key in block -%}{%- do found.append(key) -%}{%- endfor -%}
-  {%- endif -%}
+  {%- set found = alluvium._former_layout_keys() | select('in', block if block is mapping else []) | list -%}
   {%- if found -%}
     {%- do exceptions.warn(node.name ~ ': meta.alluvium_layout has keys that change nothing any more: ' ~ found | join(', ')
         ~ '. The next release will refuse them.') -%}

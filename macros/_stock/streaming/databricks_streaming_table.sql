@@ -16,13 +16,7 @@
 
 {#- The query of a streaming table whose source has `meta.alluvium_stream`; others stay as they are. -#}
 {% macro _databricks_stream_sql(sql) %}
-  {%- set streams = [] -%}
-  {%- for unique_id in model.depends_on.nodes if unique_id in graph.sources -%}
-    {%- if 'alluvium_stream' in (graph.sources[unique_id].config.get('meta') or {}) -%}
-      {%- do streams.append(unique_id) -%}
-    {%- endif -%}
-  {%- endfor -%}
-  {%- if not streams -%}{{ return(sql) }}{%- endif -%}
+  {%- if not alluvium._streams_of(model) -%}{{ return(sql) }}{%- endif -%}
   {%- set feed = alluvium._stream_source(model) -%}
   {%- set events = alluvium._stream_events(alluvium._databricks_stream_lines(feed), feed) -%}
   {{ return(alluvium._databricks_stream_select(

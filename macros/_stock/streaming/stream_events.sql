@@ -60,10 +60,10 @@ from (
 {% endmacro %}
 
 
-{#- Lines of some files (of all where `urls` is none), without their ends. The session has to give
+{#- Lines of some files, without their ends. The session has to give
     a partition to each file: then the row number in the partition is the line in the file. A
     predicate on the path alone keeps other files from being opened. -#}
-{% macro _stream_lines(feed, urls=none) -%}
+{% macro _stream_lines(feed, urls) -%}
 select
     if(endswith(`value`, '\r'), substring(cast(`value` as binary), 1, octet_length(`value`) - 1), cast(`value` as binary)) as `line`,
     {{ alluvium._stream_file_name(feed, '`path`') }} as `name`,
@@ -76,16 +76,13 @@ from (
         `_metadata`.`file_modification_time` as `at`,
         monotonically_increasing_id() & 8589934591L as `position`
     from {{ alluvium._stream_files(feed, 'text') }}
-    {%- if urls is not none %}
     where
-        {%- if not urls %} false{% endif -%}
-        {%- if urls %} `_metadata`.`file_path` in (
         {%- for url in urls %}
+        {{- ' `_metadata`.`file_path` in (' if loop.first }}
         {{ alluvium._text_literal(url) }}{{ ',' if not loop.last }}
+        {{- '\n    )' if loop.last }}
+        {%- else %} false
         {%- endfor %}
-    )
-        {%- endif %}
-    {%- endif %}
 )
 {%- endmacro %}
 

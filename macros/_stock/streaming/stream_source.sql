@@ -2,13 +2,7 @@
     `meta.alluvium_stream`, checked, with its path made absolute. Stock targets read files of lines;
     the keys that bound a trigger (min_rows, max_…) have no meaning where a run is one commit. -#}
 {% macro _stream_source(node) %}
-  {%- set found = [] -%}
-  {%- for unique_id in node.depends_on.nodes if unique_id in graph.sources -%}
-    {%- set candidate = graph.sources[unique_id] -%}
-    {%- if 'alluvium_stream' in (candidate.config.get('meta') or {}) -%}
-      {%- do found.append(candidate) -%}
-    {%- endif -%}
-  {%- endfor -%}
+  {%- set found = alluvium._streams_of(node) -%}
   {%- if found | length != 1 -%}
     {%- do exceptions.raise_compiler_error(node.name ~ ': reads ' ~ (found | map(attribute='name') | join(', ') or 'no source() with meta.alluvium_stream')
         ~ '; accepted: exactly one source() that has meta.alluvium_stream') -%}
@@ -58,6 +52,16 @@
       'glob': options.pop('pathGlobFilter', none),
       'options': options,
   }) }}
+{% endmacro %}
+
+
+{#- The sources of a model that have `meta.alluvium_stream`. -#}
+{% macro _streams_of(node) %}
+  {%- set found = [] -%}
+  {%- for unique_id in node.depends_on.nodes if 'alluvium_stream' in (graph.sources.get(unique_id, {}).get('config', {}).get('meta') or {}) -%}
+    {%- do found.append(graph.sources[unique_id]) -%}
+  {%- endfor -%}
+  {{ return(found) }}
 {% endmacro %}
 
 

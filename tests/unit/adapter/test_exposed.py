@@ -49,7 +49,6 @@ REPLACED = {
     "predicate_mistakes",
     "publish",
     "publish_untested",
-    "published_models",
     "recover",
     "restore",
     "run_with_retries",

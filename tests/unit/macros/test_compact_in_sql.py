@@ -28,6 +28,7 @@ class Server:
         self.partition = list(types)
         self.settings: dict[str, str] = {f"{OPTIMIZE}minFileSize": "1073741824"}
         columns = [SimpleNamespace(name=name, dtype=kind) for name, kind in types.items()]
+        macros.context["target"] = SimpleNamespace(type="spark")
         macros.context["run_query"] = self.query
         macros.context["log"] = lambda line, info=False: self.said.append(line)
         macros.context["adapter"].get_columns_in_relation = lambda relation: columns
@@ -46,7 +47,7 @@ class Server:
 
 
 def compact(macros: Any, block: Any, dry_run: bool = False, is_hook: bool = True) -> None:
-    macros.default__compact_table(LOGS, "logs", block, dry_run, is_hook)
+    macros.compact_in_sql(LOGS, "logs", block, dry_run, is_hook)
 
 
 def test_only_the_buckets_that_need_it(macros: Any, golden: Any) -> None:
@@ -66,7 +67,7 @@ def test_only_the_buckets_that_need_it(macros: Any, golden: Any) -> None:
 
 def test_databricks_takes_no_settings(macros: Any) -> None:
     server = Server(macros, [("2024-03-01", 40)], day="date")
-    macros.context["alluvium"]["optimize_small_files"] = macros.databricks__optimize_small_files
+    macros.context["target"] = SimpleNamespace(type="databricks")
     compact(macros, DAILY)
     assert server.sent == ["optimize `s`.`logs` where `day` in (date'2024-03-01')"]
 

@@ -32,6 +32,8 @@ class Server:
         adapter = macros.context["adapter"]
         macros.context["adapter"] = SimpleNamespace(
             dispatch=adapter.dispatch,
+            partition_columns=lambda table: self.partition,
+            run_with_retries=lambda table, sql, what, is_purge: self.sent.append(sql),
             get_columns_in_relation=lambda relation: [column],
             get_relation=lambda database, schema, identifier: self.table,
         )

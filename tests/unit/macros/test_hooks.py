@@ -28,7 +28,7 @@ def run(macros: Any) -> Any:
     # As dbt: a note is handed out once.
     macros.context["load_result"] = lambda name: notes.pop(name, None)
     macros.context["store_result"] = store
-    macros.context["alluvium"]["compact_table"] = lambda relation, name, block: compacted.append(
+    macros.context["alluvium"]["_compact_table"] = lambda relation, name, block: compacted.append(
         (relation.render(), block)
     )
     hook.compacted = compacted  # type: ignore[attr-defined]

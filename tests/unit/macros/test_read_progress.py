@@ -32,5 +32,6 @@ def test_the_newest_merge_counts(
     macros.context["run_query"] = lambda sql: SimpleNamespace(
         rows=[{"id": "t1"}] if sql.startswith("describe detail") else history
     )
-    target = SimpleNamespace(render=lambda: "items")
-    assert macros.default__read_progress(target, MODEL) == progress
+    macros.context["target"] = SimpleNamespace(type="spark")
+    table = SimpleNamespace(render=lambda: "items")
+    assert macros.read_progress(table, MODEL) == progress

@@ -17,6 +17,7 @@ from dbt.flags import get_flags
 
 from alluvium.delta.log import TableVersion
 from alluvium.delta.published import RETENTION
+from dbt.adapters.alluvium.above import parents_of
 
 MATERIALIZED = "published"
 META = "alluvium_publish"
@@ -236,10 +237,10 @@ def _gates(
 
 
 def _ancestors(one: str, nodes: Mapping[str, Any]) -> set[str]:
-    """Unique ids of all that a node is made from. Seeds and sources are made from nothing."""
+    """Unique ids of all that a node is made from."""
     found, due = set[str](), [one]
     while due:
-        parents = set(getattr(getattr(nodes.get(due.pop()), "depends_on", None), "nodes", ()))
+        parents = set(parents_of(nodes.get(due.pop())))
         due += parents - found
         found |= parents
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import arrivals
 from alluvium.wording import counted, moment, newest
-
-_STREAMING = "streaming_table"
+from dbt.adapters.alluvium.above import streams_above
 
 
 def bronze_of(node: Any, node_of: Callable[[str], Any]) -> Any:
@@ -25,20 +24,10 @@ def bronze_of(node: Any, node_of: Callable[[str], Any]) -> Any:
     """
     if node is None:
         return None
-    found = {one.unique_id: one for one in _streaming_tables(node, node_of, {node.unique_id})}
-    return next(iter(found.values())) if len(found) == 1 else None
-
-
-def _streaming_tables(node: Any, node_of: Callable[[str], Any], seen: set[str]) -> Iterator[Any]:
-    for parent_id in node.depends_on.nodes:
-        parent = node_of(parent_id)
-        if parent is None or parent_id in seen:
-            continue
-        seen.add(parent_id)
-        if parent.config.materialized == _STREAMING:
-            yield parent
-        elif "alluvium_merge" not in (parent.config.meta or {}):
-            yield from _streaming_tables(parent, node_of, seen)
+    found = streams_above(
+        node, node_of, lambda parent: "alluvium_merge" not in (parent.config.meta or {})
+    )
+    return found[0] if len(found) == 1 else None
 
 
 def figures(

@@ -15,6 +15,7 @@ from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
 from alluvium.recovery.tables import Table
 from dbt.adapters.alluvium import audit, catalog, streams
+from dbt.adapters.alluvium.above import streams_above
 from dbt.adapters.alluvium.relation import keeps_tombstones
 
 _KINDS = ("model", "seed", "snapshot")
@@ -40,6 +41,8 @@ def tables(
         if node.config.materialized == "streaming_table":
             checkpoint = streams.checkpoint_of(session, home, node.schema, node.alias, root)
         candidate = shown.get(node.unique_id)
+        is_merged = "alluvium_merge" in (node.config.meta or {})
+        above = streams_above(node, nodes.get) if is_merged else []
         yield Table(
             _name(node, ours),
             name_of(node),
@@ -50,9 +53,9 @@ def tables(
             shows=None if candidate is None else _name(candidate, ours),
             hides=candidate is not None and keeps_tombstones(candidate),
             checkpoint=checkpoint,
-            events=tuple(_name(one, ours) for one in _streams_above(node, nodes)),
+            events=tuple(_name(one, ours) for one in above),
         )
-        if "alluvium_merge" in (node.config.meta or {}):
+        if is_merged:
             # The macro `keep_rejected` makes it, where there are any.
             alias = f"{node.alias}__rejected"
             place, is_known = _place(session, str(node.schema), alias, None)
@@ -126,20 +129,3 @@ def _place(session: SparkSession, schema: str, name: str, root: str | None) -> t
         return unregistered.default_location(session, schema, name), False
     warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
     return f"{warehouse}/{in_catalog(schema)}.db/{in_catalog(name)}", False
-
-
-def _streams_above(node: Any, nodes: Mapping[str, Any]) -> list[Any]:
-    """The streaming tables whose events a merged model reads, by any way."""
-    if "alluvium_merge" not in (node.config.meta or {}):
-        return []
-    found, seen, due = [], set[str](), list(node.depends_on.nodes)
-    while due:
-        parent = nodes.get(one := due.pop())
-        if parent is None or one in seen:
-            continue
-        seen.add(one)
-        if parent.config.materialized == "streaming_table":
-            found.append(parent)
-        else:
-            due += parent.depends_on.nodes
-    return found

@@ -177,7 +177,12 @@ class Merging(Checking):
         node: dict[str, Any],
         predicates: str | Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """What the next merge would do, as the macro `plan_to_explain` has it; changes nothing."""
+        """What the next merge would do; changes nothing.
+
+        Gives `pending`, the batch's `profile`, `settings`, `method` and `ranges`, the `predicate`.
+        `kept` are the files that it leaves as Delta's own skipping finds them. `engine` is what
+        will run the merge, and why it is not the one-commit merge where that was not asked for.
+        """
         with self._working() as session:
             plan = Planner(self, relation, source, node, predicates, False).plan()
             table, texts, settings = relation.render(), plan.texts, plan.outline.settings

@@ -93,12 +93,6 @@ class Publishing(SessionAdapter):
         """By unique id, the tables of those nodes that published models show."""
         return {one.unique_id: self.table_of(one) for _, one in audit.candidates(self.nodes)}
 
-    @available.parse_list
-    def published_models(self, unique_id: str) -> list[str]:
-        """Unique ids of the published models that show a node."""
-        shown = audit.candidates(self.nodes)
-        return [one.unique_id for one, candidate in shown if candidate.unique_id == unique_id]
-
     def begin_test(self, node: Any) -> None:
         """Let a data test of a candidate read the version that is going to be published."""
         for one in set(node.depends_on.nodes) & self._candidates.keys():
