@@ -122,8 +122,6 @@ _VALUES = {
     "datetimerebasemode": ("EXCEPTION", "CORRECTED", "LEGACY"),
     "int96rebasemode": ("EXCEPTION", "CORRECTED", "LEGACY"),
 }
-# Two names of one option.
-_SAME = (("sep", "delimiter"),)
 
 _LINES = "one line is one event"
 _WRITES = "it is an option of writing"
@@ -306,9 +304,8 @@ def _is_character(value: str) -> bool:
 def together(options: Mapping[str, object]) -> Iterator[str]:
     """Mistakes in which options are given at once."""
     names = {key.lower() for key in options}
-    for one, other in _SAME:
-        if one in names and other in names:
-            yield f"options.{one}, options.{other}: two names of one option; accepted: one of them"
+    if {"sep", "delimiter"} <= names:
+        yield "options.sep, options.delimiter: two names of one option; accepted: one of them"
     if "sourcearchivedir" in names and options.get("cleanSource") != "archive":
         yield "options.sourceArchiveDir: has no effect without cleanSource: archive"
     if options.get("cleanSource") == "archive" and "sourcearchivedir" not in names:

@@ -27,37 +27,32 @@ def check_schema(spec: StreamSpec) -> None:
     Raises:
         SpecError: The schema is not a list of columns, or has no column of corrupt records.
     """
-    if spec.schema is not None:
-        try:
-            columns = StructType.fromDDL(spec.schema)
-        except PySparkException as error:
-            why = " ".join(str(error).partition("== SQL")[0].split())
-            raise SpecError(
-                spec.source, [f"schema: {spec.schema!r}; accepted: columns and types ({why})"]
-            ) from error
-        if not isinstance(columns, StructType):
-            raise SpecError(
-                spec.source,
-                [f"schema: {spec.schema!r}; accepted: columns and types, such as 'id bigint'"],
-            )
-        nested = [f.name for f in columns if isinstance(f.dataType, _NESTED)]
-        if nested and spec.format == "csv":
-            raise SpecError(
-                spec.source,
-                [
-                    f"schema: {', '.join(nested)}: a field of csv has no parts; accepted: plain "
-                    "types, and `from_json` or `split` in the query"
-                ],
-            )
-        corrupt = spec.options.get(_CORRUPT)
-        if isinstance(corrupt, str) and corrupt not in columns.names:
-            raise SpecError(
-                spec.source,
-                [
-                    f"options.{_CORRUPT}: {corrupt!r}; accepted: a column of type string in the "
-                    f"schema, which has {', '.join(columns.names)}"
-                ],
-            )
+    mistake = None if spec.schema is None else _mistake(spec, spec.schema)
+    if mistake is not None:
+        raise SpecError(spec.source, [mistake])
+
+
+def _mistake(spec: StreamSpec, schema: str) -> str | None:
+    try:
+        columns = StructType.fromDDL(schema)
+    except PySparkException as error:
+        why = " ".join(str(error).partition("== SQL")[0].split())
+        return f"schema: {schema!r}; accepted: columns and types ({why})"
+    if not isinstance(columns, StructType):
+        return f"schema: {schema!r}; accepted: columns and types, such as 'id bigint'"
+    nested = [f.name for f in columns if isinstance(f.dataType, _NESTED)]
+    if nested and spec.format == "csv":
+        return (
+            f"schema: {', '.join(nested)}: a field of csv has no parts; accepted: plain types, and"
+            " `from_json` or `split` in the query"
+        )
+    corrupt = spec.options.get(_CORRUPT)
+    if isinstance(corrupt, str) and corrupt not in columns.names:
+        return (
+            f"options.{_CORRUPT}: {corrupt!r}; accepted: a column of type string in the schema,"
+            f" which has {', '.join(columns.names)}"
+        )
+    return None
 
 
 def no_events(session: SparkSession, feed: Feed) -> DataFrame:

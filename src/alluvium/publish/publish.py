@@ -140,34 +140,6 @@ def publish(
     )
 
 
-def take_over(
-    session: SparkSession,
-    source: str,
-    published: str,
-    target: str,
-    note: Mapping[str, Any],
-    own: Mapping[str, str],
-    hides: bool = True,
-) -> Published:
-    """Make the table `target` show what another published table shows of the same candidate.
-
-    Args:
-        source: name of the candidate.
-        published: name of the table that shows it.
-        target, note, own, hides: as of `publish`.
-
-    Raises:
-        ValueError: nothing is published there either, or it cannot be published.
-        RuntimeError: the candidate was changed so that this version is not to be shown.
-    """
-    shown = head(session, published)
-    if shown is None:
-        raise ValueError(f"{published} shows nothing yet either")
-    return publish(
-        session, source, target, shown.version, note, own, hides, table_id=shown.table_id
-    )
-
-
 def _publisher(
     session: SparkSession,
     source: str,

@@ -92,11 +92,10 @@ class AlluviumConnectionManager(SparkConnectionManager):
         """Every error is dbt's own; the cursor has already translated Spark's."""
         try:
             yield
-        except DbtRuntimeError:
-            logger.debug(f"Error while running:\n{sql}")
-            raise
         except Exception as error:
             logger.debug(f"Error while running:\n{sql}")
+            if isinstance(error, DbtRuntimeError):
+                raise
             raise DbtDatabaseError(str(error)) from error
 
     @classmethod

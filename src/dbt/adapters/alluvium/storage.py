@@ -72,17 +72,15 @@ def _versioned(rows: pa.Table, version: int) -> pa.Table:
     return rows.add_column(0, _VERSION[0], pa.array([version] * rows.num_rows, _VERSION[1]))
 
 
-def _compactions(session: SparkSession, one: Mapping[str, Any]) -> pa.Table:
-    return history.compactions(session, one["table"])
-
-
-def _writes(session: SparkSession, one: Mapping[str, Any]) -> pa.Table:
-    return history.writes(session, one["table"])
-
-
 _KINDS: dict[str, tuple[list[Any], Callable[[SparkSession, Mapping[str, Any]], pa.Table]]] = {
     "fragments": ([_VERSION, *storage.FRAGMENT_ROWS], _fragments),
     "buckets": ([_VERSION, *storage.BUCKET_ROWS], _buckets),
-    "compactions": (list(history.COMPACTION_ROWS), _compactions),
-    "writes": (list(history.WRITE_ROWS), _writes),
+    "compactions": (
+        list(history.COMPACTION_ROWS),
+        lambda session, one: history.compactions(session, one["table"]),
+    ),
+    "writes": (
+        list(history.WRITE_ROWS),
+        lambda session, one: history.writes(session, one["table"]),
+    ),
 }

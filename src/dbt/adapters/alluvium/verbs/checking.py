@@ -32,10 +32,7 @@ class Checking(SessionAdapter):
             for kind in ("nodes", "sources")
             for node in getattr(self._macro_resolver, kind, {}).values()
         ]
-        wrong = [
-            *settings.clashes(nodes),
-            *audit.mistakes(self.nodes),
-        ]
+        wrong = [*settings.clashes(nodes), *audit.mistakes(self.nodes)]
         if wrong:
             raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(wrong))
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):

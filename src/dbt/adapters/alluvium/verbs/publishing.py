@@ -282,24 +282,27 @@ class Publishing(SessionAdapter):
         """Of a candidate of another target: show what that target's readers see, where nothing is
         shown yet; else stay."""
         why = f"--defer reads {deferred}, a table of another target, which is not published here"
-        theirs = getattr(node, "defer_relation", None)
-        is_first = publish.head(self._handle.session, target) is None
-        if not is_first or theirs is None or _partial() is not None:
+        relation, session = getattr(node, "defer_relation", None), self._handle.session
+        is_first = publish.head(session, target) is None
+        if not is_first or relation is None or _partial() is not None:
             return self._not_published(node, candidate, deferred, target, why)
+        theirs = self.table_of(relation)
         with mistakes(f"{node.name}: nothing is published yet, and {why}"):
-            done = publish.take_over(
-                self._handle.session,
+            shown = publish.head(session, theirs)
+            if shown is None:
+                raise ValueError(f"{theirs} shows nothing yet either")
+            done = publish.publish(
+                session,
                 deferred,
-                self.table_of(theirs),
                 target,
+                shown.version,
                 {"candidate": candidate.unique_id, "invocation": get_invocation_id()},
                 audit.own_properties(node),
                 hides=keeps_tombstones(candidate),
+                table_id=shown.table_id,
             )
-        line = (
-            f"{node.name}: shows version {done.source_version:,} of {deferred}, as"
-            f" {self.table_of(theirs)} does; {why}"
-        )
+        shows = f"version {done.source_version:,} of {deferred}, as {theirs} does"
+        line = f"{node.name}: shows {shows}; {why}"
         return PublishDone(PublishResponse.of(done), line)
 
     def _may_publish(self, node: Any, who: str) -> None:

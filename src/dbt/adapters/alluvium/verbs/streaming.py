@@ -32,9 +32,9 @@ class Streaming(SessionAdapter):
         layout: Any = None,
     ) -> dict[str, Any]:
         """Append what is new at the one stream that `sql` reads; returns the run's figures."""
-        self._handle.cursor()  # names the job group, so that Ctrl-C reaches the stream
+        session = self._handle.session
         target = streams.target(
-            self._handle.session,
+            session,
             relation,
             Path(self.config.credentials.home),
             file_format=file_format,
@@ -43,10 +43,8 @@ class Streaming(SessionAdapter):
             tblproperties=tblproperties,
             layout=layouts.layout_of(str(relation.identifier), layout, partition_by),
         )
-        with spark_errors(sql):
-            figures = streams.append(
-                self._handle.session, sql, target, full_refresh=full_refresh, empty=empty
-            )
+        with self._working(), spark_errors(sql):
+            figures = streams.append(session, sql, target, full_refresh=full_refresh, empty=empty)
         return streams.as_dict(figures, str(relation.identifier), empty)
 
     @available.parse_none
