@@ -46,7 +46,7 @@ class Ingested:
         requests: data files opened and written for compaction so far, after each batch.
         rows, bytes: rewritten while files landed.
         levels: fragments of each level of ours when all files had landed, before the end.
-        order_bytes, order_cpu: what order had cost by then over what size tiers had, by the tags.
+        order_bytes: what order had rewritten by then over what size tiers had, by the tags.
     """
 
     ledger: Ledger
@@ -63,7 +63,6 @@ class Ingested:
     bytes: int = 0
     levels: dict[int, int] = field(default_factory=dict)
     order_bytes: float = 0.0
-    order_cpu: float = 0.0
 
 
 def ingest(
@@ -224,7 +223,6 @@ def figures(source: Source, contender: Contender, done: Ingested, layout: Layout
         found["small_limit"] = contender.layout.most_small
         found["levels"] = done.levels
         found["order_bytes_to_tiers"] = done.order_bytes
-        found["order_cpu_to_tiers"] = done.order_cpu
     return found
 
 
@@ -290,4 +288,3 @@ def _read_tags(done: Ingested) -> None:
             return int(pc.sum(found[name]).as_py())
 
         done.order_bytes = total("locality_bytes") / total("tier_bytes")
-        done.order_cpu = total("locality_cpu") / total("tier_cpu")

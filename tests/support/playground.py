@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from alluvium.plan.compaction.bucket import LOCALITY, UNSORTED, Bucket, MergeTask, Numbers, Relabel
+from alluvium.plan.compaction.bucket import UNSORTED, Bucket, MergeTask, Numbers, Relabel
 from alluvium.plan.compaction.overlap import in_key_order
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
@@ -32,8 +32,6 @@ class Fragment:
     arrived: float = 0.0
     tier_bytes: int = 0
     locality_bytes: int = 0
-    tier_cpu: int | None = 0
-    locality_cpu: int | None = 0
 
     @property
     def bytes(self) -> int:
@@ -49,11 +47,7 @@ class Fragment:
 
 @dataclass
 class Playground:
-    """The fragments of a bucket by path, and the rows rewritten for each reason.
-
-    order_costs: CPU time of a byte that is merged for order; any other byte takes a microsecond.
-    tells: whether a merge's CPU time is known, by the bytes that it merges.
-    """
+    """The fragments of a bucket by path, and the rows rewritten for each reason."""
 
     layout: Layout
     name: str = ""
@@ -61,8 +55,6 @@ class Playground:
     fragments: dict[str, Fragment] = field(default_factory=dict)
     rewritten: Counter[str] = field(default_factory=Counter)
     written: int = 0
-    order_costs: int = 1
-    tells: Callable[[int], bool] = lambda _: True
 
     def add(self, fragment: Fragment) -> str:
         path = f"{self.name}/{self.written:06}"
@@ -111,8 +103,6 @@ class Playground:
             arrived=np.array([one.arrived for one in every], dtype=float),
             tier_bytes=whole(one.tier_bytes for one in every),
             locality_bytes=whole(one.locality_bytes for one in every),
-            tier_cpu=np.array([one.tier_cpu for one in every], dtype=float),
-            locality_cpu=np.array([one.locality_cpu for one in every], dtype=float),
             stuck=np.zeros(len(every), dtype=bool),
             ends=self.ends,
         )
@@ -136,7 +126,7 @@ class Playground:
 
     def _tag(self, one: Fragment) -> Tag:
         lo, hi = (f"{key:016x}" for key in one.bounds)
-        cost = one.tier_bytes, one.locality_bytes, one.tier_cpu, one.locality_cpu
+        cost = one.tier_bytes, one.locality_bytes
         return Tag(self.layout.row_key, one.level, lo, hi, one.arrived, *cost)
 
     def relabel(self, relabels: Iterable[Relabel]) -> None:
@@ -154,9 +144,6 @@ class Playground:
         assert group.bytes == sum(one.bytes for one in inputs)
         assert group.arrived == max(one.arrived for one in inputs)
         self.rewritten[group.reason] += len(keys)
-        costs = self.order_costs if group.reason == LOCALITY else 1
-        spent = group.bytes * costs if self.tells(group.bytes) else None
-        tier_cpu, locality_cpu = group.cpu(spent)
         for part in np.array_split(keys, group.outputs):
             share = len(part) / len(keys)
             self.add(
@@ -166,8 +153,6 @@ class Playground:
                     group.arrived,
                     round(group.tier_bytes * share),
                     round(group.locality_bytes * share),
-                    None if tier_cpu is None else round(tier_cpu * share),
-                    None if locality_cpu is None else round(locality_cpu * share),
                 )
             )
 

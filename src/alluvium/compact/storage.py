@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,8 +37,6 @@ FRAGMENT_ROWS = pa.schema(
         ("arrived_at", _INSTANT),
         ("tier_bytes", pa.int64()),
         ("locality_bytes", pa.int64()),
-        ("tier_cpu_seconds", pa.float64()),
-        ("locality_cpu_seconds", pa.float64()),
     ]
 )
 BUCKET_ROWS = pa.schema(
@@ -58,8 +55,6 @@ BUCKET_ROWS = pa.schema(
         ("deleted_rows", pa.int64()),
         ("tier_bytes", pa.int64()),
         ("locality_bytes", pa.int64()),
-        ("tier_cpu_seconds", pa.float64()),
-        ("locality_cpu_seconds", pa.float64()),
     ]
 )
 # Stands for the layout of a table that has none: no fragment is sorted by it.
@@ -85,8 +80,6 @@ def fragment_rows(
                 "arrived": bucket.arrived,
                 "tier_bytes": bucket.tier_bytes,
                 "locality_bytes": bucket.locality_bytes,
-                "tier_cpu_seconds": _seconds(bucket.tier_cpu),
-                "locality_cpu_seconds": _seconds(bucket.locality_cpu),
             }
         )
         for bucket in buckets(fragments, layout or _NONE)
@@ -112,8 +105,6 @@ def fragment_rows(
         "arrived_at": pa.array(_micros(known["arrived"].to_numpy()), _INSTANT),
         "tier_bytes": known["tier_bytes"],
         "locality_bytes": known["locality_bytes"],
-        "tier_cpu_seconds": known["tier_cpu_seconds"],
-        "locality_cpu_seconds": known["locality_cpu_seconds"],
     }
     return pa.table(columns).cast(FRAGMENT_ROWS)
 
@@ -147,8 +138,6 @@ def bucket_rows(fragments: pa.Table, layout: Layout | None, now: float) -> pa.Ta
             "deleted_rows": size[bucket.name]["deleted_sum"],
             "tier_bytes": bucket.tier_bytes.sum(),
             "locality_bytes": bucket.locality_bytes.sum(),
-            "tier_cpu_seconds": _seconds(bucket.tier_cpu.sum(keepdims=True))[0],
-            "locality_cpu_seconds": _seconds(bucket.locality_cpu.sum(keepdims=True))[0],
         }
         if layout is not None:
             row |= {
@@ -185,11 +174,6 @@ def _readable(
             return key
 
     return pa.array([text(key) for key in keys.to_pylist()], pa.string())
-
-
-def _seconds(microseconds: npt.NDArray[np.float64]) -> pa.Array:
-    """NULL where they are not known."""
-    return pa.array(microseconds / 1e6, from_pandas=True)
 
 
 def _micros(seconds: Any) -> Numbers:

@@ -62,8 +62,6 @@ class WrittenMerge:
 
 def file_tag(merge: WrittenMerge, one: WrittenFile, layout: Layout) -> Tag:
     task, share = merge.task, one.rows / merge.rows
-    seconds = merge.cpu_seconds
-    tier_cpu, locality_cpu = task.cpu(None if seconds is None else round(seconds * 1e6))
     return Tag(
         row_key=layout.row_key,
         level=task.level,
@@ -72,8 +70,6 @@ def file_tag(merge: WrittenMerge, one: WrittenFile, layout: Layout) -> Tag:
         arrived=task.arrived,
         tier_bytes=round(task.tier_bytes * share),
         locality_bytes=round(task.locality_bytes * share),
-        tier_cpu=None if tier_cpu is None else round(tier_cpu * share),
-        locality_cpu=None if locality_cpu is None else round(locality_cpu * share),
     )
 
 

@@ -7,7 +7,7 @@ from alluvium.plan.compaction.bucket import FINAL, MergeTask
 
 
 def merge(*inputs: str) -> MergeTask:
-    return MergeTask("day=1", FINAL, inputs, 1, 10, 100, 1, 0.0, 0, 0, 0, 0, 0)
+    return MergeTask("day=1", FINAL, inputs, 1, 10, 100, 1, 0.0, 0, 0)
 
 
 def test_the_fragment_that_the_reason_names_is_left_alone() -> None:

@@ -19,7 +19,7 @@ LAYOUT = Layout(("a",), target_rows=1000)
 
 def group(number: int, rows: int, outputs: int) -> MergeTask:
     return MergeTask(
-        str(number), FINAL, (f"{number}a", f"{number}b"), 1, rows, rows, outputs, 0, 0, 0, 0, 0, 0
+        str(number), FINAL, (f"{number}a", f"{number}b"), 1, rows, rows, outputs, 0, 0, 0
     )
 
 

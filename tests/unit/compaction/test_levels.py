@@ -89,12 +89,6 @@ def spent(one: Fragment) -> tuple[int, int]:
     return one.tier_bytes, one.locality_bytes
 
 
-def cpu(one: Fragment) -> tuple[int, int]:
-    assert one.tier_cpu is not None
-    assert one.locality_cpu is not None
-    return one.tier_cpu, one.locality_cpu
-
-
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("draw", [uniform, zipf, in_time, blocks, any_of])
 @pytest.mark.parametrize("seed", [1])
@@ -121,64 +115,6 @@ def test_levels_stay_without_overlaps_and_within_what_the_tiers_cost(
     assert bucket.rows().tolist() == sorted(np.concatenate(landed).tolist())
     assert bucket.rewritten[LOCALITY] > 1000
     assert max(bucket.levels()) > 2
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("draw", [uniform, any_of])
-@pytest.mark.parametrize("price", [3, 20])
-def test_order_costs_no_more_cpu_time_than_the_tiers_once_its_price_is_known(
-    name: str, draw: Draw, price: int
-) -> None:
-    rng, landed, by_tiers, by_order = np.random.default_rng(1), [], 0, 0
-    bucket = Playground(LAYOUTS[name], order_costs=price)
-    for at in range(120):
-        landed.append(draw(rng, int(rng.integers(20, 160)), at))
-        bucket.land(landed[-1])
-        while found := plan(bucket.table(), bucket.layout, 0.0):
-            is_known, before = by_order > 0, by_order
-            for group in found.tasks:
-                each = price if group.reason == LOCALITY else 1
-                ordered = cost(bucket, [group])
-                by_tiers += (group.bytes - ordered) * each
-                by_order += ordered * each
-            carry_out(bucket, LevelPlan(list(found.relabels), list(found.tasks)))
-            assert [sum(of) for of in zip(*map(cpu, bucket.fragments.values()), strict=True)] == (
-                pytest.approx([by_tiers, by_order], rel=0.001)
-            )
-            if is_known and by_order > before:
-                assert by_order <= by_tiers * 1.001
-            if bucket.layout.budget is not None:
-                break
-    assert bucket.rows().tolist() == sorted(np.concatenate(landed).tolist())
-    # What it may cost is used all the same.
-    assert by_order > by_tiers / 4
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        "never",
-        pytest.param("for large ones only", marks=pytest.mark.slow),
-        pytest.param("for small ones only", marks=pytest.mark.slow),
-    ],
-)
-def test_times_that_are_not_told_limit_nothing(told: str) -> None:
-    """By bytes order goes on as if no time were known."""
-    tells: dict[str, Callable[[int], bool]] = {
-        "never": lambda size: False,
-        "for large ones only": lambda size: size > 15_000,
-        "for small ones only": lambda size: size <= 15_000,
-    }
-    rng = np.random.default_rng(1)
-    plain = Playground(LAYOUTS["growth 3"])
-    bucket = Playground(LAYOUTS["growth 3"], order_costs=20, tells=tells[told])
-    for at in range(120):
-        keys = uniform(rng, int(rng.integers(20, 160)), at)
-        for one in (plain, bucket):
-            one.land(keys)
-            while found := plan(one.table(), one.layout, 0.0):
-                one.apply(found.tasks, found.relabels)
-    assert bucket.rewritten[LOCALITY] >= 0.9 * plain.rewritten[LOCALITY] > 1000
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -33,7 +33,7 @@ def bucket(intervals: list[Interval]) -> Bucket:
     lo, hi = (numbers([one[end] for one in intervals]) for end in (0, 1))
     paths = [str(place) for place in range(len(intervals))]
     arrived, stuck = zero.astype(float), zero.astype(bool)
-    return Bucket("", paths, zero, zero, zero, zero, lo, hi, arrived, *[zero] * 4, stuck)
+    return Bucket("", paths, zero, zero, zero, zero, lo, hi, arrived, zero, zero, stuck)
 
 
 def numbers(values: list[int]) -> Numbers:

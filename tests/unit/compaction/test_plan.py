@@ -115,7 +115,7 @@ def read(rows: list[dict[str, Any]], layout: Layout = LAYOUT) -> list[Bucket]:
 
 
 def test_a_tag_counts_for_its_own_row_key() -> None:
-    tag = Tag('lexical["a"]', 2, "05", "09", 7.5, 30, 20, 5, 4)
+    tag = Tag('lexical["a"]', 2, "05", "09", 7.5, 30, 20)
     [bucket] = read(
         [
             row("ours", tag=tag.text()),
@@ -136,11 +136,9 @@ def test_a_tag_counts_for_its_own_row_key() -> None:
     assert bucket.lo[wider] < bucket.lo[ours] < bucket.hi[wider] < bucket.hi[ours]
     assert (bucket.level[ours], bucket.arrived[ours]) == (2, 7.5)
     assert (bucket.tier_bytes[ours], bucket.locality_bytes[ours]) == (30, 20)
-    assert (bucket.tier_cpu[ours], bucket.locality_cpu[ours]) == (5, 4)
     for n in known.values():
         assert (bucket.level[n], bucket.arrived[n]) == (UNSORTED, NOW)
         assert (bucket.tier_bytes[n], bucket.locality_bytes[n]) == (0, 0)
-        assert (bucket.tier_cpu[n], bucket.locality_cpu[n]) == (0, 0)
         # It may hold anything.
         assert bucket.lo[n] < min(bucket.lo[ours], bucket.lo[wider])
         assert bucket.hi[n] > max(bucket.hi[ours], bucket.hi[wider])

@@ -15,7 +15,7 @@ MIB = 2**20
 def group(bucket: str, reason: str, number: int, *, inputs: int, outputs: int) -> MergeTask:
     paths = tuple(f"part-{number}-{place}" for place in range(inputs))
     rows = 40_000 * inputs
-    return MergeTask(bucket, reason, paths, 0, rows, 2 * inputs * MIB, outputs, 0.0, 0, 0, 0, 0, 0)
+    return MergeTask(bucket, reason, paths, 0, rows, 2 * inputs * MIB, outputs, 0.0, 0, 0)
 
 
 def test_a_plan_is_a_table() -> None:

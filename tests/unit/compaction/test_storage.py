@@ -40,10 +40,7 @@ def fragments(draw: st.DrawFn) -> list[Row]:
         lo, hi = sorted([draw(KEY), draw(KEY)])
         ours = draw(st.sampled_from([LAYOUT.row_key, LAYOUT.row_key, 'lexical["b"]', None]))
         arrived = draw(st.sampled_from([0.0, DAY * 2.5, DAY * 9]))
-        tag = (
-            ours
-            and Tag(ours, draw(st.integers(0, 2)), key(lo), key(hi), arrived, 7, 3, 5, 2).text()
-        )
+        tag = ours and Tag(ours, draw(st.integers(0, 2)), key(lo), key(hi), arrived, 7, 3).text()
         found.append(
             {
                 "path": f"part-{number:03}",
@@ -94,8 +91,6 @@ def test_each_fragment_is_shown_as_the_log_has_it(rows: list[Row]) -> None:
         assert found["arrived_at"].timestamp() == tag.get("arrived", one["written"])
         assert found["tier_bytes"] == tag.get("tier_bytes", 0)
         assert found["locality_bytes"] == tag.get("locality_bytes", 0)
-        assert found["tier_cpu_seconds"] == tag.get("tier_cpu", 0) / 1e6
-        assert found["locality_cpu_seconds"] == tag.get("locality_cpu", 0) / 1e6
 
 
 def deepest(rows: list[Row]) -> int:
@@ -135,9 +130,6 @@ def test_each_bucket_is_the_sum_of_its_fragments(rows: list[Row], now: float) ->
         assert (found["dirty_since"] and found["dirty_since"].timestamp()) == since
         assert (found["tier_bytes"], found["locality_bytes"]) == tuple(
             each * (len(mine) - len(unsorted)) for each in (7, 3)
-        )
-        assert (found["tier_cpu_seconds"], found["locality_cpu_seconds"]) == tuple(
-            each * (len(mine) - len(unsorted)) / 1e6 for each in (5, 2)
         )
         assert found["state"] in expected_states(mine, unsorted, max(arrived.values()), now)
 

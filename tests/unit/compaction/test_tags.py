@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alluvium.plan.compaction import tags as layout_tags
 from alluvium.plan.compaction.tags import Tag, are_of, read
 
 LONG = st.integers(-(2**63), 2**63 - 1)
 HEX = st.binary(max_size=6).map(bytes.hex)
-TIMED = st.builds(
+TAGS = st.builds(
     Tag,
     row_key=st.text(max_size=6).map(lambda columns: f"lexical({columns})"),
     level=st.integers(0, 20),
@@ -23,13 +24,8 @@ TIMED = st.builds(
     arrived=st.floats(0, 2**33),
     tier_bytes=st.integers(0, 2**62),
     locality_bytes=LONG,
-    tier_cpu=st.integers(0, 2**62),
-    locality_cpu=LONG,
 )
-# As they are where Spark does not tell the time, or were before it was kept.
-TAGS = TIMED | TIMED.map(lambda tag: replace(tag, tier_cpu=None, locality_cpu=None))
-MAY_LACK = ("tier_cpu", "locality_cpu")
-OURS = Tag("lexical(a)", 1, "00", "0f", 1.5, 10, 20, 3, 4)
+OURS = Tag("lexical(a)", 1, "00", "0f", 1.5, 10, 20)
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -58,7 +54,6 @@ def unfit(name: str) -> st.SearchStrategy[Any]:
     """Values that the tag's `name` cannot have."""
     right: tuple[type, ...] = (str,) if name in ("row_key", "lo", "hi") else (int,)
     right += (float,) if name == "arrived" else ()
-    right += (type(None),) if name in MAY_LACK else ()
     return JSON.filter(lambda value: type(value) not in right)
 
 
@@ -77,7 +72,7 @@ def spoiled(draw: st.DrawFn) -> str:
     """Ours but for one value, which is missing or of another type."""
     ours = asdict(draw(TAGS))
     name = draw(st.sampled_from(sorted(ours)))
-    if name in MAY_LACK or draw(st.booleans()):
+    if draw(st.booleans()):
         ours[name] = draw(unfit(name))
     else:
         del ours[name]
@@ -152,16 +147,15 @@ def test_of_which_row_key_a_tag_is(tag: Tag, other: str) -> None:
         assert are_of(texts, other).to_pylist() == [False] * 4
 
 
-def test_a_tag_without_times_is_a_tag() -> None:
-    """Also one that says nothing of them, or of one of them."""
-    lacking = replace(OURS, tier_cpu=None, locality_cpu=None)
-    assert "cpu" not in lacking.text()
-    one_less = asdict(OURS)
-    del one_less["locality_cpu"]
-    texts = [lacking.text(), OURS.text(), json.dumps(asdict(lacking)), json.dumps(one_less)]
-    assert known(texts) == [
-        asdict(lacking), asdict(OURS), asdict(lacking), asdict(replace(OURS, locality_cpu=None)),
-    ]  # fmt: skip
+def test_a_tag_of_an_earlier_version_has_cpu_times_which_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    timed = OURS.text().replace("}", ',"tier_cpu":3,"locality_cpu":-4}')
+    halved = OURS.text().replace("}", ',"tier_cpu":3}')
+    assert known([timed, halved, OURS.text()]) == [asdict(OURS)] * 3
+    # Also where it is one of 100,000: not text by text.
+    monkeypatch.setattr(layout_tags, "_values", None)
+    assert known([timed] * 2) == [asdict(OURS)] * 2
 
 
 def test_unicode_is_kept() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +39,6 @@ class Bucket:
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that have been rewritten for its rows so far, by size
             classes and by locality.
-        tier_cpu, locality_cpu: CPU time of that in microseconds; NaN where it is not known.
         stuck: whether no merge can take it.
         ends: when the time that the bucket stands for is over, in seconds since 1970; None where
             it stands for none.
@@ -57,8 +55,6 @@ class Bucket:
     arrived: npt.NDArray[np.float64]
     tier_bytes: Numbers
     locality_bytes: Numbers
-    tier_cpu: npt.NDArray[np.float64]
-    locality_cpu: npt.NDArray[np.float64]
     stuck: npt.NDArray[np.bool_]
     ends: float | None = None
 
@@ -95,19 +91,11 @@ class Bucket:
         return max(0.0, now - self.since)
 
     def left_for_order(self) -> float:
-        """Bytes of sorted fragments that locality may still rewrite. It may cost neither more bytes
-        than the size classes nor more CPU time, at what a byte has cost it so far.
-
-        Where the time of any merge is not known, bytes alone decide.
-        """
-        by_size, order = float(self.tier_bytes.sum()), float(self.locality_bytes.sum())
-        tier_cpu, order_cpu = float(self.tier_cpu.sum()), float(self.locality_cpu.sum())
+        """Bytes of sorted fragments that locality may still rewrite: it may cost no more than the
+        size classes have."""
         # What paid may be gone: replaced by a writer, or merged with all of its rows deleted. Order
         # waits until size classes have paid again then; sorting what is unsorted needs none of it.
-        left = by_size - order
-        if order > 0 and order_cpu > 0 and tier_cpu >= 0:  # neither is NaN
-            left = min(left, (tier_cpu - order_cpu) * order / order_cpu)
-        return max(0.0, left)
+        return max(0.0, float(self.tier_bytes.sum()) - float(self.locality_bytes.sum()))
 
     def lateness(self) -> float:
         """Seconds by which the last arrival came after the end of the bucket's time."""
@@ -128,8 +116,6 @@ class MergeTask:
         rows, bytes: of all inputs.
         outputs: how many fragments they will make.
         arrived, tier_bytes, locality_bytes: of the outputs together, see `Bucket`.
-        ordered: of the bytes, those that this merge adds to `locality_bytes`.
-        tier_cpu, locality_cpu: of the inputs together, see `Bucket`.
     """
 
     bucket: str
@@ -142,19 +128,6 @@ class MergeTask:
     arrived: float
     tier_bytes: int
     locality_bytes: int
-    ordered: int
-    tier_cpu: int | None
-    locality_cpu: int | None
-
-    def cpu(self, spent: int | None) -> tuple[int | None, int | None]:
-        """CPU time by size classes and by locality of the outputs together, in microseconds, where
-        the merge took so much. None is for what is not known."""
-        if self.reason == FINAL:
-            return self.tier_cpu, self.locality_cpu
-        if spent is None or self.tier_cpu is None or self.locality_cpu is None:
-            return None, None
-        order = round(spent * self.ordered / self.bytes) if self.ordered else 0
-        return self.tier_cpu + spent - order, self.locality_cpu + order
 
     @staticmethod
     def of(bucket: Bucket, reason: str, inputs: Numbers, level: int, layout: Layout) -> MergeTask:
@@ -199,9 +172,6 @@ class MergeTask:
             np.maximum.reduceat(bucket.arrived[places], starts).tolist(),
             tier.tolist(),
             (total(bucket.locality_bytes[places]) + local).tolist(),
-            local.tolist(),
-            map(_unless_unknown, total(bucket.tier_cpu[places]).tolist()),
-            map(_unless_unknown, total(bucket.locality_cpu[places]).tolist()),
             strict=True,
         )
         paths = [bucket.paths[place] for place in places.tolist()]
@@ -222,10 +192,6 @@ class Relabel:
     @staticmethod
     def of(bucket: Bucket, inputs: Numbers, level: int) -> Relabel:
         return Relabel(bucket.name, tuple(bucket.paths[place] for place in inputs), level)
-
-
-def _unless_unknown(microseconds: float) -> int | None:
-    return None if math.isnan(microseconds) else round(microseconds)
 
 
 def filled_by(rows: Any, size: Any, layout: Layout) -> Any:

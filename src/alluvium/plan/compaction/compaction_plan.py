@@ -119,10 +119,8 @@ def buckets(
     ours = pc.and_(ours, pc.less_equal(known["level"], _HIGHEST).fill_null(False))
     ours = pc.and_(ours, pc.greater_equal(known["level"], 0).fill_null(False))
 
-    def tagged(
-        name: str, other: pa.ChunkedArray | int | float, unknown: float = 0
-    ) -> npt.NDArray[Any]:
-        values = pc.if_else(ours, known[name], other).fill_null(unknown)
+    def tagged(name: str, other: pa.ChunkedArray | int) -> npt.NDArray[Any]:
+        values = pc.if_else(ours, known[name], other).fill_null(0)
         found: npt.NDArray[Any] = values.to_numpy()
         return found
 
@@ -148,8 +146,6 @@ def buckets(
         "arrived": tagged("arrived", fragments["written"]),
         "tier_bytes": tagged("tier_bytes", 0),
         "locality_bytes": tagged("locality_bytes", 0),
-        "tier_cpu": tagged("tier_cpu", 0.0, np.nan),
-        "locality_cpu": tagged("locality_cpu", 0.0, np.nan),
         "stuck": pc.is_in(fragments["path"], pa.array(sorted(stuck), pa.string())).to_numpy(),
     }
     names = fragments["bucket"].combine_chunks().dictionary_encode()

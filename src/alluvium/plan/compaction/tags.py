@@ -22,8 +22,6 @@ class Tag:
         lo, hi: bounds of its row keys, as `row_key.encode` writes them.
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that were rewritten for its rows so far.
-        tier_cpu, locality_cpu: CPU time of that in microseconds; None where Spark has not told it
-            for every merge.
     """
 
     row_key: str
@@ -33,11 +31,9 @@ class Tag:
     arrived: float
     tier_bytes: int
     locality_bytes: int
-    tier_cpu: int | None = None
-    locality_cpu: int | None = None
 
     def text(self) -> str:
-        return to_text({name: value for name, value in asdict(self).items() if value is not None})
+        return to_text(asdict(self))
 
 
 _SCHEMA = pa.schema(
@@ -49,13 +45,10 @@ _SCHEMA = pa.schema(
         ("arrived", pa.float64()),
         ("tier_bytes", pa.int64()),
         ("locality_bytes", pa.int64()),
-        ("tier_cpu", pa.int64()),
-        ("locality_cpu", pa.int64()),
     ]
 )
 
-_OPTIONAL = ("tier_cpu", "locality_cpu")
-# Tags as `to_text` writes them, with numbers that fit for sure.
+# Tags as `to_text` writes them, with numbers that fit for sure. Earlier ones end with CPU times.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})"
 _WRITTEN = (
     r'^\{"row_key":(?P<row_key>"(?:[^"\\]|\\.)*"),'
@@ -63,7 +56,7 @@ _WRITTEN = (
     r'"lo":"(?P<lo>[0-9a-f]*)","hi":"(?P<hi>[0-9a-f]*)",'
     r'"arrived":(?P<arrived>(?:0|[1-9]\d{0,14})(?:\.\d+)?),'
     rf'"tier_bytes":(?P<tier_bytes>{_WHOLE}),"locality_bytes":(?P<locality_bytes>{_WHOLE})'
-    rf'(?:,"tier_cpu":(?P<tier_cpu>{_WHOLE}),"locality_cpu":(?P<locality_cpu>{_WHOLE}))?\}}$'
+    rf'(?:,"tier_cpu":{_WHOLE},"locality_cpu":{_WHOLE})?\}}$'
 )
 
 
@@ -78,16 +71,11 @@ def are_of(tags: pa.ChunkedArray, row_key: str) -> pa.ChunkedArray:
 
 
 def read(tags: pa.ChunkedArray) -> pa.Table:
-    """The values of `Tag` for each tag's text; all NULL where there is none or it is not ours.
-
-    Only the CPU times may be absent: tags have none where it is not known.
-    """
+    """The values of `Tag` for each tag's text; all NULL where there is none or it is not ours."""
     # A plan may read 100,000 tags, nearly all of them as they were written: those at once.
     written = pc.extract_regex(tags, _WRITTEN)
     columns = {field.name: pc.struct_field(written, field.name) for field in _SCHEMA}
     columns["row_key"] = _unquoted(columns["row_key"])
-    for name in _OPTIONAL:
-        columns[name] = pc.if_else(pc.equal(columns[name], ""), None, columns[name])
     found = pa.table(columns).cast(_SCHEMA)
     others = pc.and_(pc.is_valid(tags), pc.is_null(found["row_key"])).to_numpy()
     if not others.any():
@@ -121,12 +109,7 @@ def _values(text: str | None) -> dict[str, Any]:
         return {}
     if not isinstance(found, dict):
         return {}
-    # A loop over checks that are chosen beforehand: a plan may read 100,000 tags.
-    for name, fits in _CHECKS:
-        value = found.get(name)
-        if not fits(value) and not (value is None and name in _OPTIONAL):
-            return {}
-    return found
+    return found if all(fits(found.get(name)) for name, fits in _CHECKS) else {}
 
 
 def _is_text(value: Any) -> bool:
