@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from support.automata import from_text, may_contain
 
 from alluvium.delta import marks
 from alluvium.plan.automata.budget import size_in_tag
-from alluvium.plan.automata.tags import from_text
 from pruned.asking import Values
 
 # Values of a column up to which all are tried on each file.
@@ -76,15 +76,15 @@ def figures(
                 if low is not None and not low <= value <= high:
                     continue
                 pairs += 1
-                accepted += index is None or index.may_contain(value)
+                accepted += index is None or may_contain(index, value)
                 bloomed += bloom(size * 8, len(inside))
             if index is not None and len(inside) <= FEW:
                 few_files += 1
                 for value in others:
                     if value not in inside:
                         few += 1
-                        few_wrong += index.may_contain(value)
-                if not all(index.may_contain(one) for one in inside if one is not None):
+                        few_wrong += may_contain(index, value)
+                if not all(may_contain(index, one) for one in inside if one is not None):
                     raise SystemExit(f"{add['path']}: a value of {column} is not accepted")
         found["columns"][column] = {
             "bytes_a_file": statistics.fmean(sizes),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.automata import from_text
 
 from alluvium.plan.automata import Index, summarize
-from alluvium.plan.automata.tags import from_text, to_text
+from alluvium.plan.automata.tags import to_text
 
 
 def _index(values: list[object]) -> Index:

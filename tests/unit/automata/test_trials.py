@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.automata import from_text, may_contain
 from unit.automata.test_java_engine import ENGINE, SIGNS
 from unit.automata.texts import hosts, names, pods, uuids
 
 from alluvium.engine import java
 from alluvium.plan.automata import Index, budget, summarize
-from alluvium.plan.automata.tags import from_text, to_text
+from alluvium.plan.automata.tags import to_text
 
 VALUES = 200
 POOLS: list[list[str]] = [make(5000) for make in (pods, uuids, hosts, names)]
@@ -69,12 +70,12 @@ def test_no_value_is_missed(trials: int) -> None:
             continue
         present, absent = set(values), [value() for _ in range(20)]
         for one in draw.choices(values, k=VALUES):
-            assert index.may_contain(one), (index, one)
+            assert may_contain(index, one), (index, one)
         tried += VALUES
         if len(present) <= 50:
             few, exact = few + 1, exact + index.exact
         if index.exact:
-            assert not [one for one in absent if one not in present and index.may_contain(one)]
+            assert not [one for one in absent if one not in present and may_contain(index, one)]
         if index.text is not None:
             lines.append("p" + index.text.encode().hex())
             for one in draw.choices(values, k=VALUES):
@@ -107,4 +108,4 @@ def test_few_values_of_machines_have_no_false_positive(
         index = summarize(present, budget.bytes_for("host", count))
         assert index is not None
         assert index.exact
-        assert [one for one in every if index.may_contain(one)] == sorted(present)
+        assert [one for one in every if may_contain(index, one)] == sorted(present)

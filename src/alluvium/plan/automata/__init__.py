@@ -3,7 +3,6 @@
 See docs/decisions/0040-automata-are-written-here.md.
 """
 
-from alluvium.plan.automata.conjunct import Conjunct
 from alluvium.plan.automata.index import Index, summarize
 
-__all__ = ["Conjunct", "Index", "summarize"]
+__all__ = ["Index", "summarize"]

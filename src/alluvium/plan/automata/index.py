@@ -1,29 +1,16 @@
 """What one data file's tag says of one column: which values it may hold."""
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from alluvium.plan.automata.conjunct import Conjunct
-from alluvium.plan.automata.expression import NOTHING, expression
+from alluvium.plan.automata.expression import expression
 from alluvium.plan.automata.minimal import minimal, prefix_tree
-from alluvium.plan.automata.numbers import (
-    INTEGERS,
-    OTHERS,
-    Intervals,
-    intervals,
-    may_pass,
-    number_of,
-    type_name,
-    whole_numbers,
-)
-from alluvium.plan.automata.reading import Choice, UnreadError, goes_on, read, words
+from alluvium.plan.automata.numbers import Intervals, intervals, type_name, whole_numbers
 from alluvium.plan.automata.states import Register, count_words
 from alluvium.plan.automata.texts import Texts, as_array, make_texts
 from alluvium.plan.automata.trim import trim, written_bytes
@@ -34,9 +21,6 @@ _MOST_VALUES = 4096
 _MOST_CODES = 65_536
 # States for a byte of the expression from which on it is not even written: it hardly ever fits.
 _STATES = 4
-# Conditions that an expression cannot answer are tried on the words, if there are so few.
-_MOST_WORDS = 10_000
-_TYPE = re.compile(r"decimal\([0-9]{1,2},[0-9]{1,2}\)|" + "|".join((*INTEGERS, *OTHERS)))
 
 
 @dataclass(frozen=True)
@@ -74,76 +58,6 @@ class Index:
             tag["type"] = self.type
             tag["in"] = [bound for interval in self.held for bound in interval]
         return json.dumps(tag, ensure_ascii=False, separators=(",", ":"))
-
-    @staticmethod
-    def from_tag(tag: str | None) -> "Index | None":
-        """What a tag says; None where it says nothing that can be relied on: keep the file."""
-        try:
-            return _from_json(json.loads(tag or "null"))
-        except (ValueError, RecursionError, OverflowError, re.error):
-            return None
-
-    def may_contain(self, value: Any) -> bool:
-        """Whether the file may have a row with the value, which is not NULL."""
-        return self.may_match(Conjunct("=", (value,)))
-
-    def may_match(self, conjunct: Conjunct) -> bool:
-        """Whether the file may have a row for which the condition is true."""
-        if self.has_null and conjunct.holds(None):
-            return True
-        if conjunct.operator == "is_null":
-            return conjunct.negated and not self._is_empty
-        if None in conjunct.operands:
-            return self._with_null(conjunct)
-        if self.text is None:
-            return self._may_have_number(conjunct)
-        return self._may_have_text(conjunct)
-
-    @property
-    def _is_empty(self) -> bool:
-        return self.text == NOTHING if self.text is not None else not self.held
-
-    def _with_null(self, conjunct: Conjunct) -> bool:
-        """A comparison with NULL: never true of a value, but for a list's others and NOT <=>."""
-        if conjunct.operator == "<=>":
-            return conjunct.negated and not self._is_empty
-        if conjunct.operator == "in" and not conjunct.negated:
-            others = tuple(value for value in conjunct.operands if value is not None)
-            return self.may_match(Conjunct("in", others))
-        return False
-
-    def _may_have_number(self, conjunct: Conjunct) -> bool:
-        assert self.type is not None
-        numbers = [number_of(value, self.type) for value in conjunct.operands]
-        known = [number for number in numbers if number is not None]
-        if len(known) < len(numbers) or conjunct.operator in ("starts_with", "contains"):
-            return True
-        return may_pass(self.held, conjunct.operator, known, conjunct.negated)
-
-    def _may_have_text(self, conjunct: Conjunct) -> bool:
-        operands = conjunct.operands
-        if not all(isinstance(value, str) for value in operands):
-            return True
-        if not conjunct.negated:
-            if conjunct.operator in ("=", "<=>", "in"):
-                return any(self._pattern.fullmatch(value) for value in operands)
-            if conjunct.operator == "starts_with":
-                return goes_on(self._read, operands[0])
-        return self._words is None or any(conjunct.holds(word) for word in self._words)
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        assert self.text is not None
-        return re.compile(self.text)
-
-    @cached_property
-    def _read(self) -> Choice:
-        assert self.text is not None
-        return read(self.text)
-
-    @cached_property
-    def _words(self) -> list[str] | None:
-        return words(self._read, _MOST_WORDS)
 
 
 def summarize(values: pa.Array | pa.ChunkedArray | Iterable[object], budget: int) -> Index | None:
@@ -223,31 +137,3 @@ def _of_numbers(numbers: np.ndarray, kind: str, has_null: bool, budget: int) -> 
 
 def _bytes(index: Index) -> int:
     return len(index.to_tag().encode())
-
-
-def _from_json(tag: Any) -> Index | None:
-    if not isinstance(tag, dict) or tag.get("v") != VERSION or tag["v"] is True:
-        return None
-    has_null, exact = tag.get("null", False), tag.get("exact", False)
-    if not (isinstance(has_null, bool) and isinstance(exact, bool)):
-        return None
-    if tag.keys() - {"v", "null", "exact"} == {"re"} and isinstance(tag["re"], str):
-        index = Index(has_null, exact, tag["re"])
-        try:
-            return index if index._read and index._pattern else None
-        except UnreadError:
-            return None
-    if tag.keys() - {"v", "null", "exact"} == {"type", "in"}:
-        return _from_intervals(has_null, exact, tag["type"], tag["in"])
-    return None
-
-
-def _from_intervals(has_null: bool, exact: bool, kind: Any, bounds: Any) -> Index | None:
-    if not (isinstance(kind, str) and _TYPE.fullmatch(kind) and isinstance(bounds, list)):
-        return None
-    if len(bounds) % 2 or any(type(bound) is not int for bound in bounds):
-        return None
-    held = tuple(zip(bounds[::2], bounds[1::2], strict=True))
-    if bounds != sorted(bounds):
-        return None
-    return Index(has_null, exact, type=kind, held=held)

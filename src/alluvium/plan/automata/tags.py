@@ -18,15 +18,3 @@ def to_text(indexes: Mapping[str, Index]) -> str:
         ensure_ascii=False,
         separators=(",", ":"),
     )
-
-
-def from_text(text: str | None) -> dict[str, Index]:
-    """What a tag says, by column; columns of which it says nothing to rely on are left out."""
-    try:
-        found = json.loads(text or "null")
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    read = {name: Index.from_tag(json.dumps(one)) for name, one in found.items()}
-    return {name: index for name, index in read.items() if index is not None}
