@@ -49,11 +49,13 @@
 {% macro _check_stays(node, candidate, head, why) %}
   {%- set settings = alluvium._publish_settings(node) -%}
   {%- set targets = alluvium._as_list(settings.targets) -%}
+  {#- The tests of the candidate come with it. -#}
+  {%- set accepted = '; accepted: `dbt build -s ' ~ candidate.name ~ ' ' ~ node.name ~ '`' -%}
   {%- if settings.require and (not targets or target.name in targets) -%}
-    {%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ why ~ ', and meta.alluvium_publish says require: true; accepted: `dbt build` of '
-        ~ candidate.name ~ ' with its tests') -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': ' ~ why ~ ', and meta.alluvium_publish says require: true'
+        ~ accepted) -%}
   {%- elif head.version is none and settings.before_first != 'empty' and not flags.EMPTY and not flags.SAMPLE -%}
-    {%- do exceptions.raise_compiler_error(node.name ~ ': nothing is published yet, and ' ~ why ~ '; accepted: `dbt build` of ' ~ candidate.name
-        ~ ' with its tests, or meta.alluvium_publish: {before_first: empty}') -%}
+    {%- do exceptions.raise_compiler_error(node.name ~ ': nothing is published yet, and ' ~ why ~ accepted
+        ~ ', or meta.alluvium_publish: {before_first: empty}') -%}
   {%- endif -%}
 {% endmacro %}

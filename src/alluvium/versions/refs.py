@@ -21,7 +21,7 @@ from alluvium.delta.dependents import Dependent
 from alluvium.delta.refs import Ref
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
-from alluvium.names import literal, quoted
+from alluvium.names import did_you_mean, literal, quoted
 from alluvium.versions.points import Point, find_tag
 
 # A version is older than the table's retention, and its files are there all the same.
@@ -130,7 +130,11 @@ def clone(
     in_schema, table_name = parts["schema"] or schema, parts["name"]
     table = f"{quoted(in_schema)}.{quoted(table_name)}"
     if not session.catalog.databaseExists(in_schema):
-        raise ValueError(f"there is no schema {in_schema}; accepted: one that is there")
+        found = sorted(one.name for one in session.catalog.listDatabases())
+        raise ValueError(
+            f"there is no schema {in_schema}; accepted: {', '.join(found)}, or one that"
+            f" `on-run-start: create schema {in_schema}` makes{did_you_mean(in_schema, found)}"
+        )
     if session.catalog.tableExists(table):
         raise ValueError(f"{table} is there already; accepted: a name that nothing has")
     made = _Making(session, point, "clone", f"{in_schema}.{table_name}", message)

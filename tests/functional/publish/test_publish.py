@@ -93,6 +93,7 @@ def test_the_way_of_a_table(project: Project) -> None:
     # Before the first publish there is nothing to show.
     assert not project.try_dbt("run").success
     assert project.said("animals: nothing is published yet, and `dbt run` publishes nothing")
+    assert project.said("accepted: `dbt build -s animals_wap animals`, or meta.alluvium_publish: ")
 
     project.dbt("build")
     assert project.said("animals: 4 tests passed → version")

@@ -202,7 +202,8 @@ def test_what_is_refused(spark: SparkSession) -> None:
     for to, said in (
         ("a.b.c", "to is 'a.b.c'; accepted: name or schema.name"),
         ("x;drop", "to is 'x;drop'"),
-        ("nowhere.x", "there is no schema nowhere"),
+        ("nowhere.x", r"there is no schema nowhere; accepted: .*\bversions\b.*, or one that `on-"),
+        ("version.x", r"did you mean versions\?$"),
         ("refused", "`versions`.`refused` is there already"),
     ):
         with pytest.raises(ValueError, match=said):

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from unit.macros.rendered import Macros
+from dbt_common.exceptions import DbtRuntimeError
+from unit.macros.rendered import Macros, StopError
 
 from alluvium.delta.log import TableVersion
 from dbt.adapters.alluvium import audit
+from dbt.adapters.alluvium.verbs import publishing
 
 STOCK = Macros()
 STOCK.context["target"] = SimpleNamespace(type="databricks")
@@ -252,3 +254,32 @@ def test_what_passed_before_counts_for_its_version() -> None:
     results.append(SimpleNamespace(unique_id="e", status="pass", adapter_response={}))
     assert audit.earlier(results, "s.t", TableVersion("other", 7)) == set()
     assert audit.earlier(results, "s.t", TableVersion("id", 7)) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "nothing is published yet, and it is Monday; accepted: {}, or meta.alluvium_publish:"),
+        (
+            {"require": True},
+            "it is Monday, and meta.alluvium_publish says require: true; accepted: {}",
+        ),
+    ],
+)
+def test_what_stays_says_which_command_publishes(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setattr(publishing.publish, "head", lambda session, table: None)
+    own = SimpleNamespace(
+        _handle=SimpleNamespace(session=None), config=SimpleNamespace(target_name="dev")
+    )
+    one, candidate = shown(config={"meta": {"alluvium_publish": settings}}), node(WAP)
+    with pytest.raises(DbtRuntimeError) as raised:
+        publishing.Publishing._not_published(
+            own, one, candidate, "s.wap", "s.shown", "it is Monday"
+        )  # type: ignore[arg-type]
+    line = raised.value.msg
+    assert line.startswith("shown: " + said.format("`dbt build -s wap shown`"))
+    with pytest.raises(StopError) as stopped:
+        STOCK.check_stays(as_mapping(one), as_mapping(candidate), {"version": None}, "it is Monday")
+    assert str(stopped.value) == line

@@ -349,16 +349,17 @@ class Publishing(SessionAdapter):
     ) -> PublishDone:
         settings = audit.settings_of(node)
         head = publish.head(self._handle.session, target)
+        # The tests of the candidate come with it.
+        accepted = f"`dbt build -s {candidate.name} {node.name}`"
         if settings.get("require") and audit.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
                 f"{node.name}: {why}, and meta.{audit.META} says require: true;"
-                f" accepted: `dbt build` of {candidate.name} with its tests"
+                f" accepted: {accepted}"
             )
         if head is None:
             if settings.get("before_first") != "empty" and _partial() is None:
                 raise DbtRuntimeError(
-                    f"{node.name}: nothing is published yet, and {why}; accepted: `dbt build` of"
-                    f" {candidate.name} with its tests,"
+                    f"{node.name}: nothing is published yet, and {why}; accepted: {accepted},"
                     f" or meta.{audit.META}: {{before_first: empty}}"
                 )
             publish.make_empty(self._handle.session, source, target)
