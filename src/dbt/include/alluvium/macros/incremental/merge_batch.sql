@@ -7,7 +7,7 @@
   {%- endif -%}
   {%- if rebuild -%}
     {%- set empty = alluvium._empty_merge_table(model, tmp_relation) -%}
-    {%- if layout is not none -%}{%- do adapter.check_layout(empty, model.name, layout, config.get('partition_by')) -%}{%- endif -%}
+    {%- if layout is not none -%}{%- do adapter.check_layout(alluvium_merged_columns(empty), model.name, layout, config.get('partition_by')) -%}{%- endif -%}
     {%- call statement('create_empty') -%}{{ alluvium_create_table_sql(this, empty) }}{%- endcall -%}
     {%- do persist_constraints(this, model) -%}
   {%- elif on_schema_change != 'ignore' -%}
@@ -24,10 +24,16 @@
     the former nor drops the latter. -#}
 {% macro alluvium_schema_view(tmp_relation) %}
   {%- set view = tmp_relation.incorporate(path={'identifier': tmp_relation.identifier ~ '_columns'}).include(database=false, schema=false) -%}
-  {%- set further = ['cast(null as boolean) as `_deleted`'] if alluvium._merge_settings(model).soft else [] -%}
   {%- call statement('create_schema_view') -%}
     create or replace temporary view {{ view }} as
-    select {{ (['*'] + further) | join(', ') }} from ({{ alluvium._empty_merge_table(model, tmp_relation) }})
+    {{ alluvium_merged_columns(alluvium._empty_merge_table(model, tmp_relation)) }}
   {%- endcall -%}
   {{ return(view) }}
+{% endmacro %}
+
+
+{#- A select of the columns of a merged table, with the one that its first merge adds. -#}
+{% macro alluvium_merged_columns(empty) %}
+  {%- set further = ['cast(null as boolean) as `_deleted`'] if alluvium._merge_settings(model).soft else [] -%}
+  {{ return('select ' ~ (['*'] + further) | join(', ') ~ ' from (' ~ empty ~ ')') }}
 {% endmacro %}
