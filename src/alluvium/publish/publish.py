@@ -95,14 +95,18 @@ def publish(
             version is not to be shown. Nothing was shown before; what is there stays.
     """
     started = time.monotonic()
-    # Before the table is made.
-    if mistakes := [*mistakes_of(session, source), *properties.own_mistakes(own)]:
+    is_there = session.catalog.tableExists(target)
+    # Before the table is made. Where it is there, the publisher tells what stops the source.
+    if mistakes := [
+        *([] if is_there else mistakes_of(session, source)),
+        *properties.own_mistakes(own),
+    ]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
-    if dry_run and not session.catalog.tableExists(target):
+    if dry_run and not is_there:
         now = log.snapshot_of(session, source)
         shows, files = int(now.version()) if version is None else version, int(now.numOfFiles())
         return Published(shows, 0, files, 0, time.monotonic() - started, shows, is_dry_run=True)
-    if not dry_run:
+    if not is_there:
         make_empty(session, source, target)
     publisher = _publisher(session, source, target, version, own, hides)
     if publisher.is_foreign:
