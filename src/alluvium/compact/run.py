@@ -226,12 +226,9 @@ class _Run:
         write = partial(
             rewriter.write,
             [task.inputs for task in job.tasks],
-            layout.sort_by,
+            layout,
             job.rows_per_file,
-            layout.max_memory,
-            layout.cuts,
             job.spark_tasks,
-            layout.indexed,
         )
         with measured(rewriter.session) as spent:
             written = none_on_conflict(self.model, write)

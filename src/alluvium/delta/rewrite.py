@@ -55,15 +55,17 @@ _logger = logging.getLogger(__name__)
 
 @dataclass
 class Rewritten:
-    """What a group of files became.
+    """A group of files, and what it became.
 
     Attributes:
+        paths: of the group, as the log has them.
         files: the new ones.
         opened, written: how often data files were opened, and how many were written, those that
             were written again for their column chunks included. Deletion vectors, what tasks that
             failed did and the sample that first cuts are made from are not in it.
     """
 
+    paths: Sequence[str]
     files: list[WrittenFile] = field(default_factory=list)
     opened: int = 0
     written: int = 0
@@ -142,49 +144,43 @@ class Rewriter(LayoutCommits):
 
     def write(
         self,
-        groups: Sequence[Sequence[str]],
-        columns: Sequence[str],
+        groups: Iterable[Sequence[str]],
+        layout: Layout,
         rows_per_file: int,
-        max_memory: int = Layout.max_memory,
-        cuts: zorder.Cuts | None = None,
         tasks: int = 1,
-        index: Sequence[str] = (),
     ) -> list[Rewritten]:
         """Merge the files of each group into sorted ones, in one Spark job.
 
         groups: paths of the files, as the log has them, all of one partition.
-        columns: the row key's, to sort by.
+        layout: what to sort by, with the cuts of a Z-order, whose place on the curve then begins
+            the row key. And the memory of a column chunk, and the columns of which the new files'
+            tags say the values.
         rows_per_file: most rows of a new file.
-        max_memory: most bytes of a column chunk, uncompressed.
-        cuts: of the Z-order to sort by, whose place on the curve then begins the row key.
         tasks: that write a group's files, each those of a range of row keys. What several share
             goes through a shuffle.
-        index: columns of which the new files' tags say the values.
 
         What is written belongs to the table only after `commit`.
         """
         self.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
-        place = None if cuts is None else zcurve.place(self.session, cuts)
+        place = None if layout.cuts is None else zcurve.place(self.session, layout.cuts)
         with self.active():
-            self._files(itertools.chain.from_iterable(groups))  # one look at the log for all
-            merged = [Rewritten() for _ in groups]
-            frames = [
-                self._sorted(self._files(paths), columns, place, tasks, one)
-                for paths, one in zip(groups, merged, strict=True)
-            ]
-            made = self._written(frames, groups, merged, rows_per_file, max_memory, tasks)
-            keys = self._keys(list(itertools.chain(*made)), columns, place)
-        for paths, actions, one in zip(groups, made, merged, strict=True):
+            merged = [Rewritten(paths) for paths in groups]
+            # One look at the log for all.
+            self._files(itertools.chain.from_iterable(one.paths for one in merged))
+            frames = [self._sorted(one, layout.sort_by, place, tasks) for one in merged]
+            made = self._written(frames, merged, rows_per_file, layout.max_memory, tasks)
+            keys = self._keys(list(itertools.chain(*made)), layout.sort_by, place)
+        for actions, one in zip(made, merged, strict=True):
             one.opened += len(actions)  # for their keys
-            partitions = [_partition(file) for file in self._files(paths)]
+            partitions = [_partition(file) for file in self._files(one.paths)]
             for action in actions:
                 size, rows = int(action.size()), int(action.numPhysicalRecords().get())
                 # Delta makes it from a folder's name, which two hours may share.
                 made_up = _partition(action) not in partitions
                 kept = self._edited(action, partitionValues=partitions[0]) if made_up else action
                 one.files.append(WrittenFile(kept, size, rows, keys[_name(action)]))
-            self._check_rows(paths, sum(file.rows for file in one.files))
-        self._index(merged, index)
+            self._check_rows(one)
+        self._index(merged, layout.indexed)
         return merged
 
     def _index(self, merged: Sequence[Rewritten], columns: Sequence[str]) -> None:
@@ -201,7 +197,6 @@ class Rewriter(LayoutCommits):
     def _written(
         self,
         frames: Sequence[Any],
-        groups: Sequence[Sequence[str]],
         merged: Sequence[Rewritten],
         rows_per_file: int,
         max_memory: int,
@@ -209,7 +204,7 @@ class Rewriter(LayoutCommits):
     ) -> list[list[Any]]:
         """The files of each frame, written again while one of their column chunks is too large."""
         made: list[list[Any]] = [[] for _ in frames]
-        due = self._rows_per_row_group(groups, merged, rows_per_file, max_memory)
+        due = self._rows_per_row_group(merged, rows_per_file, max_memory)
         for number_of_try in range(_TRIES):
             again: dict[int, int | None] = {}
             for limit, together in row_groups.alike(due):
@@ -220,8 +215,9 @@ class Rewriter(LayoutCommits):
                 footers = self._footers(itertools.chain(*written))
                 for number, actions in zip(together, written, strict=True):
                     made[number] = actions
-                    merged[number].written += len(actions)
-                    merged[number].opened += len(groups[number]) + len(actions)  # footers
+                    one = merged[number]
+                    one.written += len(actions)
+                    one.opened += len(one.paths) + len(actions)  # footers
                     its = itertools.islice(footers, len(actions))
                     rows = row_groups.rows_to_try(its, max_memory)
                     if rows is None:
@@ -261,16 +257,12 @@ class Rewriter(LayoutCommits):
         return made
 
     def _rows_per_row_group(
-        self,
-        groups: Sequence[Sequence[str]],
-        merged: Sequence[Rewritten],
-        rows_per_file: int,
-        max_memory: int,
+        self, merged: Sequence[Rewritten], rows_per_file: int, max_memory: int
     ) -> dict[int, int | None]:
         """Rows that a row group of each may have by the footers of its inputs; None for any."""
         looked_at: list[list[Any]] = []
-        for paths, one in zip(groups, merged, strict=True):
-            sizes = [(int(file.size()), file) for file in self._files(paths)]
+        for one in merged:
+            sizes = [(int(file.size()), file) for file in self._files(one.paths)]
             large = sum(size for size, _ in sizes) > _COMPRESSED * max_memory
             some = heapq.nlargest(_FOOTERS if large else 0, sizes, key=itemgetter(0))
             looked_at.append([file for _, file in some])
@@ -293,11 +285,12 @@ class Rewriter(LayoutCommits):
         paths = ((file.absolutePath(self._log), int(file.size())) for file in files)
         return footers.read(self._jvm, self._log.newDeltaHadoopConf(), paths)
 
-    def _check_rows(self, paths: Sequence[str], written: int) -> None:
+    def _check_rows(self, merged: Rewritten) -> None:
         """Nothing may be committed that has other rows than its inputs, as far as the log knows."""
-        counts = [file.numLogicalRecords() for file in self._files(paths)]
+        counts = [file.numLogicalRecords() for file in self._files(merged.paths)]
         if all(count.isDefined() for count in counts):
             live = sum(int(count.get()) for count in counts)
+            written = sum(file.rows for file in merged.files)
             if live != written:
                 raise RuntimeError(f"a merge of {live} rows wrote {written}; nothing was committed")
 
@@ -306,14 +299,10 @@ class Rewriter(LayoutCommits):
         return DataFrame(frame, self.session)
 
     def _sorted(
-        self,
-        files: Sequence[Any],
-        columns: Sequence[str],
-        place: Column | None,
-        tasks: int,
-        merged: Rewritten,
+        self, merged: Rewritten, columns: Sequence[str], place: Column | None, tasks: int
     ) -> Any:
-        """The rows of the files, those of each task in order."""
+        """The rows of a group's files, those of each task in order."""
+        files = self._files(merged.paths)
         frame = self._frame(files).coalesce(tasks)
         if tasks > 1:
             sizes = [int(file.size()) for file in files]

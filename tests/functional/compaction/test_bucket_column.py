@@ -234,7 +234,7 @@ def test_a_time_keeps_its_spelling(session: SparkSession, tmp_path: Path) -> Non
     assert set(fragments["path"].to_pylist()) == set(files)
     for first in (False, True):
         inputs = sorted(files, key=lambda path: (files[path] == with_zone) is not first)
-        [[made]] = [one.files for one in rewriter.write([inputs], ["id"], 100)]
+        [[made]] = [one.files for one in rewriter.write([inputs], Layout(["id"]), 100)]
         assert json.loads(made.action.json())["add"]["partitionValues"] == {"at": with_zone}
 
 

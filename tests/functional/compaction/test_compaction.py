@@ -218,7 +218,7 @@ def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkS
     table = create(session, "vectors", files=8)
     paths = sorted(live_files(session, table))
     first = Rewriter(session, table)
-    made = first.write([paths], SORT_BY, 10_000)[0].files
+    made = first.write([paths], Layout(SORT_BY), 10_000)[0].files
     append(session, table, files=1, seed=99)
     after_append = rows_of(session, table)
     first.commit(paths, [(one, {}) for one in made], "{}")
@@ -226,7 +226,7 @@ def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkS
 
     paths = sorted(live_files(session, table))
     second = Rewriter(session, table)
-    made = second.write([paths], SORT_BY, 10_000)[0].files
+    made = second.write([paths], Layout(SORT_BY), 10_000)[0].files
     session.sql(f"delete from {table} where status = 500")
     after_delete = rows_of(session, table)
     with pytest.raises(OTHER_ROWS):

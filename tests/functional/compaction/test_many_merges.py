@@ -81,9 +81,7 @@ def test_others_that_commit_meanwhile_are_seen(
     inputs: dict[str, list[str]] = {}
     for one in fragments:
         inputs.setdefault(json.loads(one["bucket"])["kind"], []).append(one["path"])
-    made = {
-        kind: rewriter.write([paths], tables.SORT_BY, 1000)[0] for kind, paths in inputs.items()
-    }
+    made = {kind: rewriter.write([paths], LAYOUT, 1000)[0] for kind, paths in inputs.items()}
     other = spark.newSession()
 
     def commit(kind: str) -> int:
@@ -125,9 +123,7 @@ def test_a_later_version_to_begin_at_hides_nothing(
     inputs: dict[str, list[str]] = {}
     for one in rewriter.fragments("service", "kind", "day").to_pylist():
         inputs.setdefault(json.loads(one["bucket"])["kind"], []).append(one["path"])
-    made = dict(
-        zip(inputs, rewriter.write(list(inputs.values()), tables.SORT_BY, 1000), strict=True)
-    )
+    made = dict(zip(inputs, rewriter.write(list(inputs.values()), LAYOUT, 1000), strict=True))
 
     def commit(kind: str) -> int:
         return rewriter.commit(inputs[kind], [(one, {}) for one in made[kind].files], "{}")

@@ -228,7 +228,7 @@ def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSe
     table = uniform(session, 100, files=2)
     paths = sorted(live_files(session, table))
     one, two, writer = (Rewriter(session, table) for _ in range(3))
-    made = writer.write([paths], ("a", "at"), 1000)[0].files
+    made = writer.write([paths], Layout(("a", "at")), 1000)[0].files
     one.make_cuts(("a", "at"), paths)
     with pytest.raises(ConcurrentTransactionException):
         two.make_cuts(("a", "at"), paths)
