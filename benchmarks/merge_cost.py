@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import log
 from alluvium.engine import session as engine
 from alluvium.merge import one_commit
-from alluvium.ranges import Term, plan
+from alluvium.ranges import Request, Term, plan
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "merge_cost.json"
 CHART = REPOSITORY / "docs" / "images" / "merge_cost.svg"
@@ -77,7 +77,7 @@ def pairs(
     for number in range(count):
         batch = batches.write(session, folder / "batch", table, batches.growth, number)
         column = session.read.format("delta").load(str(batch.path)).select(key).toArrow()[key]
-        ranges = Term(key, plan(column, "gaps", RANGES).ranges, or_null=False)
+        ranges = Term(key, plan(column, Request("gaps", RANGES)).ranges, or_null=False)
         pair: Pair = {}
         order = ("MERGE", "one commit") if number % 2 else ("one commit", "MERGE")
         for contender in order:

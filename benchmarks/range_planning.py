@@ -29,7 +29,7 @@ from merging.home import REPOSITORY, keep, make_home, provenance
 from pyspark.sql import DataFrame
 
 from alluvium.engine import session as engine
-from alluvium.ranges import Fragments, plan, plan_frame
+from alluvium.ranges import Fragments, Request, plan, plan_frame
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "range_planning.json"
 CHART = REPOSITORY / "docs" / "images" / "range_planning.svg"
@@ -79,7 +79,7 @@ class Planned:
 
 def in_arrow(values: pa.Array, table: Fragments, method: str, k: int | None) -> Planned:
     started = time.perf_counter()
-    found = plan(values, method, k or 3, fragments=table, or_null=False)
+    found = plan(values, Request(method, k or 3, fragments=table, or_null=False))
     seconds = time.perf_counter() - started
     assert found.kept is not None
     return Planned(seconds, len(found.ranges), found.kept.files, found.kept.bytes)
@@ -90,7 +90,7 @@ def in_spark(
 ) -> Planned:
     """As a ranges model plans it."""
     rows = plan_frame(
-        batch, "value", method, k, fragments=table, or_null=False, engine=fitted_with
+        batch, "value", Request(method, k, fragments=table, or_null=False, engine=fitted_with)
     ).collect()
     return Planned(rows[0]["seconds"], len(rows), rows[0]["files_kept"], rows[0]["bytes_kept"])
 
@@ -241,7 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--group", choices=GROUPS, action="append", help="default: all")
     options = parser.parse_args()
-    plan(pa.array(range(99)), "kmeans")  # scikit-learn is imported by then
+    plan(pa.array(range(99)), Request("kmeans"))  # scikit-learn is imported by then
     for group in options.group or GROUPS:
         # Each group draws its own numbers, so that they are the same in whatever company.
         results = []

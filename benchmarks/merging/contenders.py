@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.engine import session as engine
-from alluvium.ranges import Ranges, canonical_texts, plan
+from alluvium.ranges import Ranges, Request, canonical_texts, plan
 from merging.batches import Batch
 from merging.home import REPOSITORY, make_home
 from merging.tables import Table
@@ -249,7 +249,7 @@ class DeltaRs:
         condition, files, size = f"s.{key} = t.{key}", table.files, table.bytes
         if self.ranges:
             fragments = log.fragments(bench.session, f"delta.`{copy}`", [column])[column]
-            found = plan(events[column], "auto", 64, fragments=fragments, or_null=False)
+            found = plan(events[column], Request("auto", 64, fragments=fragments, or_null=False))
             if len(found.ranges):
                 condition = f"({_between(found.ranges, column)}) and {condition}"
             if found.kept:

@@ -17,7 +17,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from alluvium.delta import committing
 from alluvium.engine import jvm
 from alluvium.plan.fragment import FragmentsByColumn
-from alluvium.plan.ranges import Kept
+from alluvium.plan.ranges.locate import Kept
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
 GENERATION = "delta.generationExpression"

@@ -20,7 +20,7 @@ from alluvium.delta.refusal import Facts
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
 from alluvium.engine import jvm
 from alluvium.names import quoted
-from alluvium.plan.ranges import Kept
+from alluvium.plan.ranges.locate import Kept
 
 _DELTA = "org.apache.spark.sql.delta."
 # Delta's own names: its output expressions ask for both.

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import committing, log, marks
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
-from alluvium.plan.ranges import Kept
+from alluvium.plan.ranges.locate import Kept
 
 RETRIES = 5
 

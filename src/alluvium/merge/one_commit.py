@@ -21,7 +21,7 @@ from alluvium.delta import committing, refusal
 from alluvium.delta.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.merge.conflicts import StaleBatchError
-from alluvium.plan.ranges import Kept
+from alluvium.plan.ranges.locate import Kept
 
 # Up to this many bytes the batch, or what it matched, goes to every executor, and the new rows
 # into one file.

@@ -14,15 +14,12 @@ from alluvium.names import quoted
 from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.cells import Cells
 from alluvium.plan.ranges.column_type import parse_type
-from alluvium.plan.ranges.cost import COST, CostModel
 from alluvium.plan.ranges.cover import worth_a_look
 from alluvium.plan.ranges.errors import RangeError, UnfitError
 from alluvium.plan.ranges.intervals import Ranges, one_each
 from alluvium.plan.ranges.literal import canonical_texts
 from alluvium.plan.ranges.locate import check_same_type
 from alluvium.plan.ranges.plan import (
-    DEFAULT_K,
-    DEFAULT_MAX_RANGES,
     DEFAULT_SAMPLE_ROWS,
     ON_FRAGMENTS,
     Plan,
@@ -45,20 +42,8 @@ _NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
 _ROWS_PER_VALUE = 40
 
 
-def plan_frame(
-    df: DataFrame,
-    column: str,
-    method: str = "min_max",
-    k: int = DEFAULT_K,
-    sample_rows: int = DEFAULT_SAMPLE_ROWS,
-    *,
-    fragments: Fragments | None = None,
-    max_ranges: int = DEFAULT_MAX_RANGES,
-    or_null: bool = True,
-    engine: str = "sklearn",
-    cost: CostModel = COST,
-) -> DataFrame:
-    """Plan ranges over one column of a batch; see `alluvium.ranges.plan` for the methods.
+def plan_frame(df: DataFrame, column: str, request: Request) -> DataFrame:
+    """Plan ranges over one column of a batch.
 
     Bounds and row counts are exact over all rows. The batch is computed once: its column is kept in
     Spark's memory or on its disk meanwhile. At most `sample_rows` distinct values come to the
@@ -74,23 +59,15 @@ def plan_frame(
     Args:
         df: the batch.
         column: a top-level column of it; upper and lower case as Spark has it set.
-        method: `none`, `min_max`, `gaps`, `kmeans`, `cover` or `auto`.
-        k: most ranges to plan, 1 to 256.
-        fragments: the table's files (`alluvium.delta.log.fragments`); for `cover` and `auto`.
-        max_ranges: most ranges that `auto` plans, 1 to 256.
-        or_null: the merge also reads the table's rows without a value in the column.
-        engine: what `kmeans` is fitted with: `sklearn`, or `spark_ml` (pyspark.ml.clustering).
-        cost: what `auto` prices with.
-        sample_rows: most distinct values that the driver looks at; at least `k`.
+        request: its `fragments` are those of `alluvium.delta.log.fragments`.
 
     Returns:
         One row per range as docs/ranges.md describes. No row for `none`, for an empty batch and
         for a column without values; but where `auto` takes no ranges, one row without bounds.
 
     Raises:
-        RangeError: an argument, the column or its type is not accepted, or a string is not UTF-8.
+        RangeError: the column or its type is not accepted, or a string is not UTF-8.
     """
-    request = Request(method, k, sample_rows, fragments, max_ranges, or_null, engine, cost)
     return as_frame(df.sparkSession, plan_rows(df, column, request))
 
 
@@ -218,15 +195,12 @@ def _bounds(found: Plan, method: str) -> list[tuple[str | None, str | None, int 
 
 
 def _plan_on(values: DataFrame, spark_type: str, fragments: Fragments, request: Request) -> Plan:
-    method, or_null, cost = request.method, request.or_null, request.cost
-    if method == "auto" and not worth_a_look(fragments, or_null, cost):
+    or_null = request.or_null
+    if request.method == "auto" and not worth_a_look(fragments, or_null, request.cost):
         nothing = one_each(make_points(pa.array([], parse_type(spark_type))))
         return Plan("none", nothing, kept_by("none", nothing, fragments, or_null), 0.0)
     present = values.where("value is not null")
-    runs = _runs(present, spark_type, fragments, request.sample_rows)
-    return cover_runs(
-        runs, fragments, method, request.k, request.max_ranges, or_null=or_null, cost=cost
-    )
+    return cover_runs(_runs(present, spark_type, fragments, request.sample_rows), request)
 
 
 def _runs(values: DataFrame, spark_type: str, fragments: Fragments, sample_rows: int) -> Ranges:

@@ -14,18 +14,13 @@ from pyspark.sql import functions as F
 from alluvium.delta import log, staged
 from alluvium.merge.range_frame import as_frame, group_frame, plan_rows
 from alluvium.names import among, quoted
-from alluvium.plan.ranges import (
-    Fragments,
-    RangeError,
-    Ranges,
-    UnfitError,
-    canonical_texts,
-    cover_runs,
-    plan_predicate,
-    typed_literal,
-)
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.column_type import parse_type
-from alluvium.plan.ranges.plan import ON_FRAGMENTS, Request
+from alluvium.plan.ranges.errors import RangeError, UnfitError
+from alluvium.plan.ranges.intervals import Ranges
+from alluvium.plan.ranges.literal import canonical_texts, typed_literal
+from alluvium.plan.ranges.plan import ON_FRAGMENTS, Request, cover_runs
+from alluvium.plan.ranges.predicate import plan_predicate
 from alluvium.plan.ranges.row import RangeRow
 
 # Where the adapter leaves what a Python model is asked for: the request as JSON.
@@ -82,19 +77,16 @@ def plan_batch(
     # Before the table exists there is nothing to read, whatever the ranges.
     if method == "none" or (method in ON_FRAGMENTS and table is None):
         return plan_rows(rows(), request["column"], Request("none"))
-    fragments = _fragments(session, request) if method in ON_FRAGMENTS else None
+    wanted = _wanted(request, _fragments(session, request) if method in ON_FRAGMENTS else None)
     batch = rows()
     if table is not None:
         batch = _as_in_table(session, batch, table, [request["column"]])
-    wanted = Request(
-        method,
-        request["k"],
-        fragments=fragments,
-        max_ranges=request["max_ranges"],
-        or_null=request["or_null"],
-        engine=request["engine"],
-    )
     return plan_rows(batch, request["column"], wanted)
+
+
+def _wanted(request: Mapping[str, Any], fragments: Fragments | None) -> Request:
+    asked = {name: request[name] for name in ("method", "k", "max_ranges", "or_null", "engine")}
+    return Request(fragments=fragments, **asked)
 
 
 def reprice(
@@ -113,14 +105,7 @@ def reprice(
     fragments = _fragments(session, request)
     if fragments.version == bounded[0]["table_version"]:
         return list(rows)
-    plan = cover_runs(
-        _runs(session, bounded),
-        fragments,
-        request["method"],
-        request["k"],
-        request["max_ranges"],
-        or_null=request["or_null"],
-    )
+    plan = cover_runs(_runs(session, bounded), _wanted(request, fragments))
     bounds: list[tuple[str | None, str | None]] = [(None, None)]
     if len(plan.ranges):
         texts = canonical_texts(plan.ranges.lo), canonical_texts(plan.ranges.hi)

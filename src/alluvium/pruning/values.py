@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, DecimalType, IntegralType, StructType
 
 from alluvium.names import quoted
-from alluvium.plan.ranges import canonical_texts, typed_literal
 from alluvium.plan.ranges.column_type import is_decimal, is_integral, spark_type
+from alluvium.plan.ranges.literal import canonical_texts, typed_literal
 
 # From more values on a list costs the planner more than it saves.
 _MOST = 1000

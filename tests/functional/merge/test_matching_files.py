@@ -17,7 +17,7 @@ from support.tagged import tag
 from alluvium.delta import log, matching_files
 from alluvium.merge import one_commit
 from alluvium.merge.one_commit import Merged, Prepared
-from alluvium.plan.ranges import Kept
+from alluvium.plan.ranges.locate import Kept
 from alluvium.pruning.reading import SETTING
 
 pytestmark = pytest.mark.spark

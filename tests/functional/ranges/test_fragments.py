@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from alluvium.delta import log
-from alluvium.ranges import Fragments, plan_frame, typed_literal
+from alluvium.ranges import Fragments, Request, plan_frame, typed_literal
 
 pytestmark = pytest.mark.spark
 
@@ -66,7 +66,7 @@ def predicate(column: str, ranges: list[Row]) -> str:
 def check(session: SparkSession, table: str, column: str, batch: str, k: int = 3) -> Row:
     """Ranges for a batch say of the files what Delta's skipping does."""
     files = fragments(session, table, column)
-    ranges = plan_frame(session.sql(batch), column, "cover", k, fragments=files).collect()
+    ranges = plan_frame(session.sql(batch), column, Request("cover", k, fragments=files)).collect()
     kept = log.skipping(session, table, predicate(column, ranges))
     found = ranges[0]
     assert (found.files_kept, found.files_total) == (kept.files, kept.files_total)

@@ -17,6 +17,7 @@ from alluvium.ranges import (
     METHODS,
     Fragments,
     RangeError,
+    Request,
     group_frame,
     group_rows,
     plan_frame,
@@ -152,7 +153,9 @@ def test_every_method_is_exact_over_all_rows(spark: SparkSession, spark_type: st
             continue  # what it does on its own does not depend on the type
         sizes = (50_000, 20)  # all values; far fewer than there are
         plans = [
-            plan_frame(df, "a.b c", method, 4, size, fragments=files, max_ranges=4, or_null=False)
+            plan_frame(
+                df, "a.b c", Request(method, 4, size, fragments=files, max_ranges=4, or_null=False)
+            )
             for size in sizes
         ]
         found = [one.orderBy("range_no").collect() for one in plans]
@@ -190,13 +193,16 @@ def test_every_method_is_exact_over_all_rows(spark: SparkSession, spark_type: st
 def test_the_time_zone_of_the_session_changes_nothing(spark: SparkSession, spark_type: str) -> None:
     df, values = batch(spark, spark_type, 500)
     for sample_rows in (500, 10):
-        check(plan_frame(df, "a.b c", "gaps", 3, sample_rows).collect(), values)
+        check(plan_frame(df, "a.b c", Request("gaps", 3, sample_rows)).collect(), values)
 
 
 def test_the_sample_does_not_depend_on_partitions(spark: SparkSession) -> None:
     df, _ = batch(spark, "bigint", 3000)
     found = {
-        tuple(row[3:7] for row in plan_frame(df.repartition(n), "a.b c", "kmeans", 5, 30).collect())
+        tuple(
+            row[3:7]
+            for row in plan_frame(df.repartition(n), "a.b c", Request("kmeans", 5, 30)).collect()
+        )
         for n in (1, 3, 8)
     }
     assert len(found) == 1
@@ -211,7 +217,7 @@ def test_values_that_the_sample_lacks_do_not_fill_the_gap(
 ) -> None:
     # Two heaps without a gap in them; the sample has one value of twenty, and rarely the ends.
     df = spark.range(10_000).selectExpr("if(id < 7000, id, id + 5000) as id")
-    ranges = plan_frame(df.selectExpr(f"{value} as v"), "V", method, 2, 500).collect()
+    ranges = plan_frame(df.selectExpr(f"{value} as v"), "V", Request(method, 2, 500)).collect()
     ends = df.where("id in (0, 6999, 12000, 14999)").orderBy("id").selectExpr(f"string({value})")
     lo, middle, up, hi = (row[0] for row in ends.collect())
     assert [(r.column_name, r.lo, r.hi, r.row_count) for r in ranges] == [
@@ -224,7 +230,7 @@ def test_gaps_are_the_widest_of_all_rows_although_sampled(spark: SparkSession) -
     # Gaps of 500, 400, … 100 among 20,000 values; the sample's own gaps are 10 in the mean.
     parts = [f"if(id >= {4000 * i}, {600 - 100 * i}, 0)" for i in range(1, 5)]
     df = spark.range(20_000).selectExpr(f"id + {' + '.join(parts)} as v")
-    found = plan_frame(df, "v", "gaps", 3, 2_000).collect()
+    found = plan_frame(df, "v", Request("gaps", 3, 2_000)).collect()
     assert [(r.lo, r.hi) for r in found] == [("0", "3999"), ("4500", "8499"), ("8900", "21399")]
 
 
@@ -232,7 +238,7 @@ def test_gaps_are_the_widest_of_all_rows_although_sampled(spark: SparkSession) -
 @pytest.mark.parametrize("method", ["gaps", "kmeans"])
 def test_old_rows_that_the_sample_lacks(spark: SparkSession, method: str) -> None:
     df = spark.range(20_000).selectExpr("if(id < 3, id - 90000000, id + 1000) as v")
-    found = plan_frame(df, "v", method, 2, 500).collect()
+    found = plan_frame(df, "v", Request(method, 2, 500)).collect()
     assert [(r.lo, r.hi) for r in found] == [("-90000000", "-89999998"), ("1003", "20999")]
 
 
@@ -248,7 +254,7 @@ def test_the_batch_is_computed_once(spark: SparkSession) -> None:
     cached = set(spark.sparkContext._jsc.getPersistentRDDs())  # Delta's, of other tests
     for method, sample_rows in (("min_max", 9), ("gaps", 9), ("kmeans", 9), ("kmeans", 9999)):
         counter.value = 0
-        plan_frame(df, "v", method, 3, sample_rows).collect()
+        plan_frame(df, "v", Request(method, 3, sample_rows)).collect()
         assert counter.value == 1000, (method, sample_rows)
     assert set(spark.sparkContext._jsc.getPersistentRDDs()) <= cached
 
@@ -259,7 +265,7 @@ def test_auto_takes_no_ranges_where_they_save_nothing(spark: SparkSession) -> No
         return Fragments(pa.array(lo), pa.array(lo + 99), np.full(20, size), ~every, every)
 
     everywhere = spark.range(2000).selectExpr("id as v")
-    [row] = plan_frame(everywhere, "v", "auto", fragments=files(10**9)).collect()
+    [row] = plan_frame(everywhere, "v", Request("auto", fragments=files(10**9))).collect()
     assert (row.method, row.requested, row.lo, row.hi, row.row_count) == (
         "none",
         "auto",
@@ -268,16 +274,16 @@ def test_auto_takes_no_ranges_where_they_save_nothing(spark: SparkSession) -> No
     assert (row.files_kept, row.files_total) == (20, 20)
     # Read in less time than it takes to look: the batch is not computed.
     broken = spark.sql("select cast(raise_error('computed') as bigint) as v")
-    assert [r.method for r in plan_frame(broken, "v", "auto", fragments=files(10)).collect()] == [
-        "none"
-    ]
+    assert [
+        r.method for r in plan_frame(broken, "v", Request("auto", fragments=files(10))).collect()
+    ] == ["none"]
 
 
 @pytest.mark.slow
 def test_kmeans_of_spark(spark: SparkSession) -> None:
     df = spark.range(3000).selectExpr("id + 100000 * (id div 1000) as v")
     for sample_rows in (5000, 500):
-        ranges = plan_frame(df, "v", "kmeans", 3, sample_rows, engine="spark_ml").collect()
+        ranges = plan_frame(df, "v", Request("kmeans", 3, sample_rows, engine="spark_ml")).collect()
         assert [(r.lo, r.hi, r.row_count) for r in ranges] == [
             ("0", "999", 1000), ("101000", "101999", 1000), ("202000", "202999", 1000),
         ]  # fmt: skip
@@ -309,7 +315,7 @@ def test_nothing_to_plan(spark: SparkSession, method: str) -> None:
         kind = parse_type("bigint" if "1L" in query else "double")
         none = pa.array([1], kind), np.ones(1, dtype=np.bool_)
         files = Fragments(none[0], none[0], np.array([10**9]), ~none[1], none[1])
-        ranges = plan_frame(spark.sql(query), "v", method, fragments=files)
+        ranges = plan_frame(spark.sql(query), "v", Request(method, fragments=files))
         if method == "auto":
             assert [(r.method, r.lo) for r in ranges.collect()] == [("none", None)]
         else:
@@ -346,5 +352,6 @@ def test_nothing_to_plan(spark: SparkSession, method: str) -> None:
 def test_what_is_refused(
     spark: SparkSession, query: str, arguments: dict[str, Any], said: str
 ) -> None:
+    column = arguments.pop("column", "v")
     with pytest.raises(RangeError, match=said.replace("(", r"\(")):
-        plan_frame(spark.sql(query), **({"column": "v"} | arguments))
+        plan_frame(spark.sql(query), column, Request(**arguments))

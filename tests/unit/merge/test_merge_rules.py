@@ -14,7 +14,7 @@ from alluvium.plan.merge import batch
 from alluvium.plan.merge.figures import BatchFigures, MergeFigures, merge_line
 from alluvium.plan.merge.outline import MergeSettings, Outline
 from alluvium.plan.merge.profile import BatchProfile
-from alluvium.plan.ranges import Kept
+from alluvium.plan.ranges.locate import Kept
 
 
 @pytest.fixture(scope="module")

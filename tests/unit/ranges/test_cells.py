@@ -10,7 +10,7 @@ from unit.ranges.columns import TYPES, key
 from unit.ranges.files import File, files, fragments
 
 from alluvium.plan.ranges.cells import Cells
-from alluvium.ranges import Ranges, cover_runs, plan
+from alluvium.ranges import Ranges, Request, cover_runs, plan
 
 
 @st.composite
@@ -44,8 +44,10 @@ def test_cells_are_as_good_as_all_values(case: Any, k: int, or_null: bool) -> No
     arrays = [pa.array(part, kind, from_pandas=False) for part in parts]
     assert all(cells.split(array).num_rows <= len(cells.bounds) + 1 for array in arrays)
     runs = together(kind, [cells.split(array) for array in arrays])
-    found = cover_runs(runs, described, "cover", k, or_null=or_null)
-    exact = plan(pa.chunked_array(arrays), "cover", k, fragments=described, or_null=or_null)
+    found = cover_runs(runs, Request("cover", k, fragments=described, or_null=or_null))
+    exact = plan(
+        pa.chunked_array(arrays), Request("cover", k, fragments=described, or_null=or_null)
+    )
     assert found.kept == exact.kept
     assert [found.ranges.row_count.tolist(), *map(keys, (found.ranges.lo, found.ranges.hi))] == [
         exact.ranges.row_count.tolist(), *map(keys, (exact.ranges.lo, exact.ranges.hi)),

@@ -16,7 +16,17 @@ from alluvium.plan.ranges.cover import cover_cuts
 from alluvium.plan.ranges.intervals import one_each
 from alluvium.plan.ranges.locate import locate
 from alluvium.plan.ranges.points import make_points
-from alluvium.ranges import METHODS, CostModel, Fragments, Kept, Plan, RangeError, cover_runs, plan
+from alluvium.ranges import (
+    METHODS,
+    CostModel,
+    Fragments,
+    Kept,
+    Plan,
+    RangeError,
+    Request,
+    cover_runs,
+    plan,
+)
 
 COSTS = st.builds(
     CostModel,
@@ -67,10 +77,9 @@ def counted(table: list[File], mask: list[bool]) -> Kept:
 @settings(max_examples=100)
 def test_no_match_is_lost(method: str, case: Any, k: int, or_null: bool, cost: CostModel) -> None:
     kind, values, table = case
-    found = plan(
-        column(kind, values), method, k, fragments=fragments(kind, table), max_ranges=k,
-        or_null=or_null, cost=cost,
-    )  # fmt: skip
+    files_of = fragments(kind, table)
+    request = Request(method, k, fragments=files_of, max_ranges=k, or_null=or_null, cost=cost)
+    found = plan(column(kind, values), request)
     present = {key(v) for v in column(kind, values).to_pylist() if v is not None}
     ranges = bounds(found)
     if found.method == "none":
@@ -107,7 +116,7 @@ def every_choice(kind: pa.DataType, values: list[Any], most: int) -> list[list[t
 def test_no_ranges_keep_fewer_bytes_than_cover(case: Any, k: int, or_null: bool) -> None:
     kind, values, table = case
     found = plan(
-        column(kind, values), "cover", k, fragments=fragments(kind, table), or_null=or_null
+        column(kind, values), Request("cover", k, fragments=fragments(kind, table), or_null=or_null)
     )
     all_bytes = [
         counted(table, kept(table, ranges, or_null)).bytes
@@ -122,7 +131,9 @@ def test_no_ranges_keep_fewer_bytes_than_cover(case: Any, k: int, or_null: bool)
 def test_nothing_is_cheaper_than_auto(case: Any, most: int, or_null: bool, cost: CostModel) -> None:
     kind, values, table = case
     batch, files_of = column(kind, values), fragments(kind, table)
-    found = plan(batch, "auto", fragments=files_of, max_ranges=most, or_null=or_null, cost=cost)
+    found = plan(
+        batch, Request("auto", fragments=files_of, max_ranges=most, or_null=or_null, cost=cost)
+    )
     if not batch.drop_null():
         assert found.kept == counted(table, [False] * len(table))
         return
@@ -140,7 +151,9 @@ def test_nothing_is_cheaper_than_auto(case: Any, most: int, or_null: bool, cost:
 def test_cover_keeps_no_more_than_the_other_methods(case: Any, k: int, method: str) -> None:
     kind, values, table = case
     batch, files_of = column(kind, values), fragments(kind, table)
-    other, best = (plan(batch, one, k, fragments=files_of).kept for one in (method, "cover"))
+    other, best = (
+        plan(batch, Request(one, k, fragments=files_of)).kept for one in (method, "cover")
+    )
     assert other is not None
     assert best is not None
     assert best.bytes <= other.bytes
@@ -151,8 +164,8 @@ def test_cover_keeps_no_more_than_the_other_methods(case: Any, k: int, method: s
 def test_ranges_are_priced_anew(case: Any, k: int, more: int, or_null: bool) -> None:
     """Finer ranges than the best ones, joined on the files of later, are the best ones of later."""
     kind, values, table = case
-    runs = plan(column(kind, values), "gaps", min(256, k + more)).ranges
-    found = cover_runs(runs, fragments(kind, table), "cover", k, or_null=or_null)
+    runs = plan(column(kind, values), Request("gaps", min(256, k + more))).ranges
+    found = cover_runs(runs, Request("cover", k, fragments=fragments(kind, table), or_null=or_null))
     pieces = list(zip(runs.lo.to_pylist(), runs.hi.to_pylist(), strict=True))
     all_bytes = []
     for count in range(min(k, len(pieces))):
@@ -170,9 +183,15 @@ def test_gaps_without_fragments_stay_closed() -> None:
     assert cover_cuts(locate(runs, plain(pa.int64(), [(20, 30, 5)]), False), 4).tolist() == [2]
 
 
+def test_runs_are_joined_for_methods_that_look_at_files() -> None:
+    runs, files = one_each(make_points(pa.array([1, 10]))), plain(pa.int64(), [(20, 30, 5)])
+    with pytest.raises(RangeError, match="gaps joins no runs: accepted are cover, auto"):
+        cover_runs(runs, Request("gaps", fragments=files))
+
+
 def test_a_batch_spread_over_everything_gets_no_ranges() -> None:
     table = plain(pa.int64(), [(10 * i, 10 * i + 9, 100_000_000) for i in range(1000)])
-    found = plan(pa.array(range(0, 10_000, 5)), "auto", fragments=table)
+    found = plan(pa.array(range(0, 10_000, 5)), Request("auto", fragments=table))
     assert (found.method, len(found.ranges)) == ("none", 0)
     assert found.kept == Kept(1000, 1000, 10**11, 10**11)
 
@@ -180,15 +199,15 @@ def test_a_batch_spread_over_everything_gets_no_ranges() -> None:
 def test_one_old_row_is_worth_a_second_range() -> None:
     table = plain(pa.int64(), [(10 * i, 10 * i + 9, 100_000_000) for i in range(1000)])
     recent = list(range(9_900, 10_000, 5))
-    one, two = (plan(pa.array(v), "auto", fragments=table) for v in (recent, [3, *recent]))
+    one, two = (plan(pa.array(v), Request("auto", fragments=table)) for v in (recent, [3, *recent]))
     assert (one.method, bounds(one)) == ("min_max", [(9900, 9995)])
     assert (two.method, bounds(two)) == ("cover", [(3, 3), (9900, 9995)])
 
 
 def test_no_fragments() -> None:
-    found = plan(pa.array(["a", "b"]), "cover", fragments=plain(pa.string(), []))
+    found = plan(pa.array(["a", "b"]), Request("cover", fragments=plain(pa.string(), [])))
     assert bounds(found) == [("a", "b")]
-    found = plan(pa.array(["a", "b"]), "auto", fragments=plain(pa.string(), []))
+    found = plan(pa.array(["a", "b"]), Request("auto", fragments=plain(pa.string(), [])))
     assert (found.method, found.kept) == ("none", Kept(0, 0, 0, 0))
 
 
@@ -201,7 +220,7 @@ def test_bounds_in_the_wrong_order_say_nothing(order: tuple[float, float]) -> No
 
 def test_a_table_of_another_type() -> None:
     with pytest.raises(RangeError, match="is int64 in the batch and int32 in the table"):
-        plan(pa.array([1]), "cover", fragments=plain(pa.int32(), [(1, 2, 3)]))
+        plan(pa.array([1]), Request("cover", fragments=plain(pa.int32(), [(1, 2, 3)])))
 
 
 @given(st.text(max_size=400), st.integers(-3, 3), st.text("a\x00\x7f😀", max_size=3))
@@ -212,7 +231,9 @@ def test_bounds_of_any_length(text: str, by: int, tail: str) -> None:
     table = plain(pa.string(), [(stem, stem + tail, 5)])
     for value in (stem, stem[:-1], stem + "\x00", stem + tail):
         holds = stem.encode() <= value.encode() <= (stem + tail).encode()
-        found = plan(pa.array(["a", value, "z"]), "cover", 3, fragments=table, or_null=False)
+        found = plan(
+            pa.array(["a", value, "z"]), Request("cover", 3, fragments=table, or_null=False)
+        )
         assert found.kept is not None
         assert found.kept.files or not holds
 
@@ -226,7 +247,7 @@ def test_a_million_values_and_a_hundred_thousand_files() -> None:
     )
     recent = rng.integers(95_000_000, 100_000_000, 1_000_000)
     old = rng.choice(95_000, 40, replace=False) * 1000 + 7
-    found = plan(pa.array(np.concatenate([recent, old])), "auto", fragments=table)
+    found = plan(pa.array(np.concatenate([recent, old])), Request("auto", fragments=table))
     assert found.kept is not None
     assert 5040 <= found.kept.files <= 1.05 * 5040
     # Far above what it takes, so that a busy machine does not fail the test.
@@ -235,14 +256,14 @@ def test_a_million_values_and_a_hundred_thousand_files() -> None:
 
 def test_files_behind_the_batch_are_saved_too() -> None:
     table = plain(pa.int64(), [(10 * i, 10 * i + 9, 100_000_000) for i in range(1000)])
-    found = plan(pa.array([1, 2]), "auto", fragments=table)
+    found = plan(pa.array([1, 2]), Request("auto", fragments=table))
     assert (found.method, found.kept) == ("min_max", Kept(1, 1000, 10**8, 10**11))
 
 
 @pytest.mark.parametrize(("value", "files"), [("ab", 1), ("aba", 0), ("ab\x00", 0), ("a", 0)])
 def test_a_string_that_goes_on_beyond_the_bounds(value: str, files: int) -> None:
     found = plan(
-        pa.array([value, "z"]), "cover", 2, fragments=plain(pa.string(), [("ab", "ab", 5)])
+        pa.array([value, "z"]), Request("cover", 2, fragments=plain(pa.string(), [("ab", "ab", 5)]))
     )
     assert found.kept is not None
     assert found.kept.files == files

@@ -18,7 +18,7 @@ from unit.ranges.columns import TYPES, key
 
 from alluvium.plan.ranges.plan import MAX_K, ON_FRAGMENTS
 from alluvium.plan.ranges.points import make_points, positions
-from alluvium.ranges import METHODS, Plan, RangeError, plan
+from alluvium.ranges import METHODS, Plan, RangeError, Request, plan
 
 COLUMNS = st.sampled_from(sorted(TYPES)).flatmap(
     lambda name: st.tuples(
@@ -58,7 +58,7 @@ def test_every_value_lies_in_one_range(
     method: str, column: tuple[pa.DataType, list[Any]], k: int
 ) -> None:
     kind, values = column
-    found = plan(pa.array(values, kind, from_pandas=False), method, k)
+    found = plan(pa.array(values, kind, from_pandas=False), Request(method, k))
     ranges = found.ranges
     stored = pa.array(values, kind, from_pandas=False).to_pylist()
     check_sound(intervals(found), stored)
@@ -95,7 +95,7 @@ def test_gaps_are_the_widest(data: st.DataObject, name: str, k: int) -> None:
         values = [value[:23] + "f" for value in values]
     distinct = sorted({number(value) for value in values})
     widths = sorted(b - a for a, b in itertools.pairwise(distinct))
-    found = intervals(plan(pa.array(values, kind), "gaps", k))
+    found = intervals(plan(pa.array(values, kind), Request("gaps", k)))
     chosen = [number(b[0]) - number(a[1]) for a, b in itertools.pairwise(found)]
     assert sorted(chosen) == widths[max(0, len(widths) - (k - 1)) :]
 
@@ -103,7 +103,7 @@ def test_gaps_are_the_widest(data: st.DataObject, name: str, k: int) -> None:
 @given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=30), st.integers(2, 5))
 def test_float_gaps_are_the_widest(values: list[float], k: int) -> None:
     finite = [value for value in values if math.isfinite(value)]
-    found = intervals(plan(pa.array(finite, pa.float64()), "gaps", k))
+    found = intervals(plan(pa.array(finite, pa.float64()), Request("gaps", k)))
     distinct = sorted({Fraction(value) for value in finite})
     widths = sorted(b - a for a, b in itertools.pairwise(distinct))
     best = sum(widths[max(0, len(widths) - (k - 1)) :])
@@ -127,14 +127,14 @@ def test_kmeans_finds_three_blobs_exactly() -> None:
     values = np.concatenate(blobs)
     rng.shuffle(values)
     for sample_rows in (50, 50_000):
-        found = intervals(plan(pa.array(values), "kmeans", 3, sample_rows))
+        found = intervals(plan(pa.array(values), Request("kmeans", 3, sample_rows)))
         assert found == [(int(b.min()), int(b.max()), 5000) for b in blobs]
 
 
 def test_kmeans_follows_the_rows_not_the_distinct_values() -> None:
     # Weighted, the far end of the line is where most rows are, so it is worth a second centre.
     values = [*range(10), *(v for v in (1000, 1040) for _ in range(10_000))]
-    found = intervals(plan(pa.array(values, pa.int64()), "kmeans", 3))
+    found = intervals(plan(pa.array(values, pa.int64()), Request("kmeans", 3)))
     assert [(lo, hi) for lo, hi, _ in found] == [(0, 9), (1000, 1000), (1040, 1040)]
 
 
@@ -162,7 +162,7 @@ def test_kmeans_tells_nothing_of_cores_that_nobody_can_count(
     monkeypatch.setattr(KMeans, "fit", watched)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        plan(pa.array([1, 2, 9]), "kmeans", 2)
+        plan(pa.array([1, 2, 9]), Request("kmeans", 2))
     assert context.physical_cores_cache == "not found"
     assert not told
     assert capsys.readouterr() == ("", "")
@@ -172,30 +172,32 @@ def test_kmeans_tells_nothing_of_cores_that_nobody_can_count(
 
 def test_kmeans_is_deterministic() -> None:
     values = pa.array(np.random.default_rng(3).normal(size=20_000))
-    assert intervals(plan(values, "kmeans", 8, 500)) == intervals(plan(values, "kmeans", 8, 500))
+    assert intervals(plan(values, Request("kmeans", 8, 500))) == intervals(
+        plan(values, Request("kmeans", 8, 500))
+    )
 
 
 def test_gaps_of_object_ids_of_two_days() -> None:
     ids = [f"{seconds:08x}{i:016x}" for seconds in (1_357_000_000, 1_388_000_000) for i in range(9)]
-    found = intervals(plan(pa.array(ids), "gaps", 2))
+    found = intervals(plan(pa.array(ids), Request("gaps", 2)))
     assert found == [(ids[0], ids[8], 9), (ids[9], ids[17], 9)]
 
 
 def test_chunks_and_slices() -> None:
     whole = pa.array([Decimal(n) for n in (1, 2, 3, 50, 51)], pa.decimal128(38, 0))
     chunks = pa.chunked_array([whole.slice(1, 2), whole.slice(3, 2)])
-    assert intervals(plan(chunks, "gaps", 2)) == [(2, 3, 2), (50, 51, 2)]
-    assert intervals(plan(whole.slice(1), "gaps", 2)) == [(2, 3, 2), (50, 51, 2)]
+    assert intervals(plan(chunks, Request("gaps", 2))) == [(2, 3, 2), (50, 51, 2)]
+    assert intervals(plan(whole.slice(1), Request("gaps", 2))) == [(2, 3, 2), (50, 51, 2)]
 
 
 @pytest.mark.parametrize("method", WITHOUT_TABLE)
 def test_no_values_no_ranges(method: str) -> None:
     for values in ([], [None, None]):
-        assert len(plan(pa.array(values, pa.int64()), method).ranges) == 0
+        assert len(plan(pa.array(values, pa.int64()), Request(method)).ranges) == 0
 
 
 def test_none_plans_nothing() -> None:
-    assert len(plan(pa.array([1, 2]), "none").ranges) == 0
+    assert len(plan(pa.array([1, 2]), Request("none")).ranges) == 0
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_none_plans_nothing() -> None:
 )
 def test_wrong_arguments(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(RangeError, match=said):
-        plan(pa.array([1, 2, 3]), **arguments)
+        plan(pa.array([1, 2, 3]), Request(**arguments))
 
 
 @pytest.mark.parametrize(
@@ -232,4 +234,4 @@ def test_wrong_arguments(arguments: dict[str, Any], said: str) -> None:
 )
 def test_unsupported_types(values: pa.Array) -> None:
     with pytest.raises(RangeError, match="accepted are int8 to int64"):
-        plan(values)
+        plan(values, Request())

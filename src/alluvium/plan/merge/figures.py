@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from alluvium.plan.ranges import Kept
+from alluvium.plan.ranges.locate import Kept
 from alluvium.wording import counted
 
 

@@ -22,7 +22,6 @@ METHODS = ("none", "min_max", "gaps", "kmeans", "cover", "auto")
 ON_FRAGMENTS = ("cover", "auto")
 # Spark's driver takes about a second for an OR of 500 ranges, and 30 for one of 2,000.
 MAX_K = 256
-DEFAULT_K = 3
 DEFAULT_MAX_RANGES = 64
 DEFAULT_SAMPLE_ROWS = 50_000
 _ENGINES = ("sklearn", "spark_ml")
@@ -30,15 +29,30 @@ _ENGINES = ("sklearn", "spark_ml")
 
 @dataclass(frozen=True)
 class Request:
-    """What ranges are asked for: the arguments of `plan` that have these names.
+    """What ranges are asked for.
 
-    engine: what `kmeans` is fitted with. `plan` itself only knows scikit-learn.
+    Attributes:
+        method: `none`, `min_max` (one range), `gaps` (between the k-1 widest gaps of the distinct
+            values), `kmeans` (on normalised values), `cover` or `auto`. `cover` takes those of at
+            most `k` ranges that keep the fewest bytes. `auto` takes the cheapest of all choices of
+            at most `max_ranges` ranges, or none.
+        k: most ranges to plan, 1 to 256.
+        sample_rows: most distinct values that k-means is fitted on, and that the driver looks at
+            where Spark plans; at least `k`.
+        fragments: the table's files; `cover` and `auto` need them, for the others they tell what
+            the ranges leave of the table.
+        max_ranges: most ranges that `auto` plans, 1 to 256.
+        or_null: the merge also reads the table's rows without a value in the column.
+        engine: what `kmeans` is fitted with: `sklearn`, or `spark_ml` (pyspark.ml.clustering).
+            `plan` itself only knows scikit-learn.
+        cost: what `auto` prices with.
 
-    Raises RangeError for one that is not accepted.
+    Raises:
+        RangeError: one of them is not accepted.
     """
 
     method: str = "min_max"
-    k: int = DEFAULT_K
+    k: int = 3
     sample_rows: int = DEFAULT_SAMPLE_ROWS
     fragments: Fragments | None = None
     max_ranges: int = DEFAULT_MAX_RANGES
@@ -85,76 +99,42 @@ class Plan:
     seconds: float
 
 
-def plan(
-    values: pa.Array | pa.ChunkedArray,
-    method: str = "min_max",
-    k: int = DEFAULT_K,
-    sample_rows: int = DEFAULT_SAMPLE_ROWS,
-    *,
-    fragments: Fragments | None = None,
-    max_ranges: int = DEFAULT_MAX_RANGES,
-    or_null: bool = True,
-    cost: CostModel = COST,
-) -> Plan:
-    """Plan ranges over the values of one column.
+def plan(values: pa.Array | pa.ChunkedArray, request: Request) -> Plan:
+    """Plan ranges over the values of one column, in any order.
 
     Every value that is not NULL lies in exactly one range, unless there is no range at all.
 
-    Args:
-        values: the column, in any order.
-        method: `none`, `min_max` (one range), `gaps` (between the k-1 widest gaps of the distinct
-            values), `kmeans` (scikit-learn on normalised values), `cover` or `auto`. `cover` takes
-            those of at most `k` ranges that keep the fewest bytes. `auto` takes the cheapest of all
-            choices of at most `max_ranges` ranges, or none.
-        k: most ranges to plan, 1 to 256.
-        sample_rows: most distinct values that k-means is fitted on; at least `k`.
-        fragments: the table's files; `cover` and `auto` need them, for the others they tell what
-            the ranges leave of the table.
-        max_ranges: most ranges that `auto` plans, 1 to 256.
-        or_null: the merge also reads the table's rows without a value in the column.
-        cost: what `auto` prices with.
-
     Raises:
-        RangeError: an argument or the column's type is not accepted.
+        RangeError: the column's type is not accepted.
     """
     started = time.perf_counter()
-    request = Request(method, k, sample_rows, fragments, max_ranges, or_null, cost=cost)
+    method, fragments = request.method, request.fragments
     points = make_points(values[:0] if method == "none" else values)
     runs = one_each(points)
-    if method in ON_FRAGMENTS and fragments is not None:
-        return cover_runs(
-            runs, fragments, method, k, max_ranges, or_null=or_null, cost=cost, started=started
-        )
+    if method in ON_FRAGMENTS:
+        return cover_runs(runs, request, started)
     ranges = runs.joined(choose_cuts(points, request))
-    kept = None if fragments is None else kept_by(method, ranges, fragments, or_null)
+    kept = None if fragments is None else kept_by(method, ranges, fragments, request.or_null)
     return Plan(method, ranges, kept, time.perf_counter() - started)
 
 
-def cover_runs(
-    runs: Ranges,
-    fragments: Fragments,
-    method: str = "auto",
-    k: int = DEFAULT_K,
-    max_ranges: int = DEFAULT_MAX_RANGES,
-    *,
-    or_null: bool = True,
-    cost: CostModel = COST,
-    started: float | None = None,
-) -> Plan:
+def cover_runs(runs: Ranges, request: Request, started: float | None = None) -> Plan:
     """Join runs of a batch's values to the best ranges on these files, for `cover` and `auto`.
 
     Args:
         runs: ranges that hold all values, however fine. Those of an earlier plan may be among them;
             so they are priced again.
         started: reading of `time.perf_counter` from which planning counts.
-        fragments, method, k, max_ranges, or_null, cost: see `plan`.
     """
     started = time.perf_counter() if started is None else started
-    located = locate(runs, fragments, or_null)
+    method, fragments = request.method, request.fragments
+    if method not in ON_FRAGMENTS or fragments is None:
+        raise RangeError(f"{method} joins no runs: accepted are {', '.join(ON_FRAGMENTS)}")
+    located = locate(runs, fragments, request.or_null)
     if method == "cover":
-        cuts: Places | None = cover_cuts(located, k)
+        cuts: Places | None = cover_cuts(located, request.k)
     else:
-        cuts = auto_cuts(located, max_ranges, cost)
+        cuts = auto_cuts(located, request.max_ranges, request.cost)
         method = "none" if cuts is None else "cover" if len(cuts) else "min_max"
     if cuts is None:
         ranges = Ranges(runs.lo[:0], runs.hi[:0], runs.row_count[:0])

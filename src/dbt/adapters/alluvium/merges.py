@@ -19,7 +19,7 @@ from alluvium.plan.merge import batch
 from alluvium.plan.merge.figures import BatchFigures
 from alluvium.plan.merge.outline import Outline
 from alluvium.plan.merge.profile import BatchProfile
-from alluvium.plan.ranges import UnfitError
+from alluvium.plan.ranges.errors import UnfitError
 from alluvium.plan.ranges.row import RangeRow
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.relation import AlluviumRelation
