@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium.delta import marks
+from alluvium.delta.commit_files import commits
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 # What `run` leaves of each merge in the metadata of its commits.
@@ -56,7 +57,7 @@ def compactions(session: SparkSession, table: str) -> pa.Table:
         f" 'array<struct<{_FIGURES}>>')"
     )
     return (
-        log.commits(session, table)
+        commits(session, table)
         .selectExpr("version", "committed_at", f"posexplode({done}) as (place, done)")
         .selectExpr("version", "place + 1 as merge_number", "committed_at", "done.*")
         .withColumnRenamed("rows", "row_count")
@@ -73,7 +74,7 @@ def writes(session: SparkSession, table: str) -> pa.Table:
     whose files nobody touches. NULL where the log has no commit of a writer.
     """
     return (
-        log.commits(session, table)
+        commits(session, table)
         .selectExpr(
             "min(committed_at) as since",
             "count(*) as commits",

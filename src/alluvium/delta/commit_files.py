@@ -20,6 +20,13 @@ from alluvium.delta import log
 from alluvium.engine import jvm
 from alluvium.plan.versions.snapshots import ACTIONS
 
+# What `commits` reads of a line of the log.
+_ACTIONS = (
+    "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
+    " userMetadata:string>, add struct<path:string, size:bigint, dataChange:boolean>,"
+    " remove struct<path:string>"
+)
+# And what `TableLog` does.
 _FILE = (
     "struct<path:string, size:bigint, dataChange:boolean, stats:string,"
     " deletionVector:struct<cardinality:bigint>>"
@@ -51,6 +58,58 @@ _STEP, _MOST = 50, 800
 _FEW = 8
 # Rows that a commit wrote again as they were, by the names of its metrics.
 _COPIED = ("numTargetRowsCopied", "numCopiedRows")
+
+
+def commit_lines(session: SparkSession, schema: str, places: str | list[str]) -> DataFrame:
+    """The lines of commits, a row each: of all in the folder of a log, or of some files there."""
+    # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name is a
+    # pattern.
+    options = {"pathGlobFilter": "[0-9]" * 20 + ".json", "__globPaths__": "false"}
+    return session.read.schema(schema).options(**options).json(places)
+
+
+def commits(session: SparkSession, table: str) -> DataFrame:
+    """The commits of `table` that its log still has, up to the newest version, a row each.
+
+    Columns: `version`, `committed_at` (timestamp), `metadata` (the user's text), `written` and
+    `rewritten`: bytes of the new files with new rows or changed ones, and of those with rows of
+    other files. What gives a file new tags, statistics or a deletion vector, and what brings an old
+    one back, makes no new file.
+
+    Reads each commit's own file, in one Spark job.
+    """
+    snapshot = log.snapshot_of(session, table)
+    lines = (
+        commit_lines(session, _ACTIONS, str(snapshot.deltaLog().logPath().toString()))
+        .withColumn("version", F.expr("bigint(left(_metadata.file_name, 20))"))
+        .where(F.col("version") <= int(snapshot.version()))
+    )
+    # A file that is removed and added in one commit has another deletion vector, and is not new.
+    is_new = "filter (where removes = 0 and {})"
+    return (
+        lines.groupBy("version", F.expr("coalesce(add.path, remove.path)"))
+        .agg(
+            F.max("commitInfo").alias("info"),  # of the lines without a path
+            F.max("add.size").alias("size"),
+            F.max("add.dataChange").alias("is_change"),
+            F.count("remove").alias("removes"),
+        )
+        .groupBy("version")
+        .agg(
+            F.max("info").alias("info"),
+            F.expr(f"sum(size) {is_new.format('is_change')}").alias("changed"),
+            F.expr(f"sum(size) {is_new.format('not is_change')}").alias("moved"),
+            F.sum("removes").alias("removes"),
+        )
+        .selectExpr(
+            "version",
+            "timestamp_millis(coalesce(info.inCommitTimestamp, info.timestamp)) as committed_at",
+            "info.userMetadata as metadata",
+            "if(info.operation = 'RESTORE', 0, coalesce(changed, 0)) as written",
+            # Without a file that goes, those that come are the same ones again.
+            "if(removes > 0, coalesce(moved, 0), 0) as rewritten",
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -180,13 +239,9 @@ class TableLog:
         names = [f"{version:020}.json" for version in range(first, last + 1)]
         # Of a few nothing has to be listed; one that is not there is told below.
         few = len(names) <= _FEW and all(map(self.has, range(first, last + 1)))
-        lines = (
-            self._session.read.schema(_LINES)
-            # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name
-            # is a pattern.
-            .options(pathGlobFilter="[0-9]" * 20 + ".json", __globPaths__="false")
-            .json([f"{folder}/{name}" for name in names] if few else folder)
-            .where(F.col("_metadata.file_name").between(names[0], names[-1]))
+        places = [f"{folder}/{name}" for name in names] if few else folder
+        lines = commit_lines(self._session, _LINES, places).where(
+            F.col("_metadata.file_name").between(names[0], names[-1])
         )
         found = _parted(lines.selectExpr(*_COLUMNS).where(_SAYS_SOMETHING).toArrow())
         missing = set(range(first, last + 1)) - {one.version for one in found.commits}
@@ -220,8 +275,7 @@ class TableLog:
     def _at(self, version: int) -> Any:
         if version == self.version:
             return self._snapshot
-        none = jvm.of(self._session).scala.Option.empty()
-        return self._log.getSnapshotAt(version, none, none, False)
+        return log.snapshot_at(self._session, self._log, version)
 
 
 def _parted(lines: pa.Table) -> Commits:

@@ -11,12 +11,11 @@ from typing import Any
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
 from alluvium.delta import committing
 from alluvium.engine import jvm
-from alluvium.plan.fragment import FragmentsByColumn
+from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.locate import Kept
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
@@ -29,12 +28,6 @@ PHYSICAL = "delta.columnMapping.physicalName"
 _MAKES = {GENERATION, "CURRENT_DEFAULT", "delta.identity.step"}
 # Whether a write may bring an identity: not where it is GENERATED ALWAYS.
 _MAY_BRING = "delta.identity.allowExplicitInsert"
-# What `commits` reads of a line of the log.
-_ACTIONS = (
-    "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
-    " userMetadata:string>, add struct<path:string, size:bigint, dataChange:boolean>,"
-    " remove struct<path:string>"
-)
 
 
 @dataclass(frozen=True)
@@ -77,11 +70,22 @@ def delta_log(session: SparkSession, table: str) -> Any:
 
 def snapshot_of(session: SparkSession, table: str, version: int | None = None) -> Any:
     """Delta's `Snapshot` of a version; None for the newest."""
-    none = jvm.of(session).scala.Option.empty()
-    newest = delta_log(session, table).update(False, none, none)
+    newest = newest_of(session, delta_log(session, table))
     if version is None or version == newest.version():
         return newest
-    return newest.deltaLog().getSnapshotAt(version, none, none, False)
+    return snapshot_at(session, newest.deltaLog(), version)
+
+
+def newest_of(session: SparkSession, table_log: Any) -> Any:
+    """Delta's `Snapshot` of the newest version of a log."""
+    none = jvm.of(session).scala.Option.empty()
+    return table_log.update(False, none, none)
+
+
+def snapshot_at(session: SparkSession, table_log: Any, version: int) -> Any:
+    """Delta's `Snapshot` of a version of a log."""
+    none = jvm.of(session).scala.Option.empty()
+    return table_log.getSnapshotAt(version, none, none, False)
 
 
 def qualified(table_log: Any) -> str:
@@ -214,54 +218,6 @@ def commits_of(session: SparkSession, snapshot: Any, after: int = -1) -> Iterato
         yield jvm.texts(lines)
 
 
-def commits(session: SparkSession, table: str) -> DataFrame:
-    """The commits of `table` that its log still has, up to the newest version, a row each.
-
-    Columns: `version`, `committed_at` (timestamp), `metadata` (the user's text), `written` and
-    `rewritten`: bytes of the new files with new rows or changed ones, and of those with rows of
-    other files. What gives a file new tags, statistics or a deletion vector, and what brings an old
-    one back, makes no new file.
-
-    Reads each commit's own file, in one Spark job.
-    """
-    snapshot = snapshot_of(session, table)
-    lines = (
-        session.read.schema(_ACTIONS)
-        # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name is
-        # a pattern.
-        .options(pathGlobFilter="[0-9]" * 20 + ".json", __globPaths__="false")
-        .json(snapshot.deltaLog().logPath().toString())
-        .withColumn("version", F.expr("bigint(left(_metadata.file_name, 20))"))
-        .where(F.col("version") <= int(snapshot.version()))
-    )
-    # A file that is removed and added in one commit has another deletion vector, and is not new.
-    is_new = "filter (where removes = 0 and {})"
-    return (
-        lines.groupBy("version", F.expr("coalesce(add.path, remove.path)"))
-        .agg(
-            F.max("commitInfo").alias("info"),  # of the lines without a path
-            F.max("add.size").alias("size"),
-            F.max("add.dataChange").alias("is_change"),
-            F.count("remove").alias("removes"),
-        )
-        .groupBy("version")
-        .agg(
-            F.max("info").alias("info"),
-            F.expr(f"sum(size) {is_new.format('is_change')}").alias("changed"),
-            F.expr(f"sum(size) {is_new.format('not is_change')}").alias("moved"),
-            F.sum("removes").alias("removes"),
-        )
-        .selectExpr(
-            "version",
-            "timestamp_millis(coalesce(info.inCommitTimestamp, info.timestamp)) as committed_at",
-            "info.userMetadata as metadata",
-            "if(info.operation = 'RESTORE', 0, coalesce(changed, 0)) as written",
-            # Without a file that goes, those that come are the same ones again.
-            "if(removes > 0, coalesce(moved, 0), 0) as rewritten",
-        )
-    )
-
-
 def commit_transactions(
     session: SparkSession, table: str, versions: Mapping[str, int], until: float | None = None
 ) -> None:
@@ -299,13 +255,13 @@ def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:
     )
 
 
-def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> FragmentsByColumn:
-    """The data files of `table`, newest snapshot, with what the log says of top-level columns.
+def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> dict[str, Fragments]:
+    """By column, the data files of `table`, newest snapshot, with what the log says of them.
 
     Parses every file's statistics once a snapshot: Delta keeps them for its own skipping.
 
     Args:
-        columns: names of columns, also partition columns; upper and lower case are one.
+        columns: names of top-level columns, also partition columns; upper and lower case are one.
 
     Raises:
         ValueError: the table has no such column.
@@ -331,13 +287,12 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> Frag
         snapshot.withStats().select(jvm.scala_seq(session, selected)), session
     ).toArrow()
     common = {"size": files["size"], "rows": files["n"]}
-    return FragmentsByColumn(
-        int(snapshot.version()),
-        {
-            column: pa.table(common | {name: files[f"{name}{place}"] for name in bounds})
-            for place, (column, bounds) in enumerate(zip(columns, read, strict=True))
-        },
-    )
+    by_column = {
+        column: pa.table(common | {name: files[f"{name}{place}"] for name in bounds})
+        for place, (column, bounds) in enumerate(zip(columns, read, strict=True))
+    }
+    version = int(snapshot.version())
+    return {column: Fragments.read(files, version) for column, files in by_column.items()}
 
 
 def row_counts(session: SparkSession, snapshot: Any) -> Any:

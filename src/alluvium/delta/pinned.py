@@ -137,7 +137,7 @@ def old_files(session: SparkSession, snapshot: Any) -> list[str]:
     Those that it names are there, and nothing deletes them. Told by the commits since, which is
     quicker than by two states: with what came and went since.
     """
-    newest = _newest(session, snapshot)
+    newest = log.newest_of(session, snapshot.deltaLog())
     number = int(newest.version()) - int(snapshot.version())
     if number > FEW:
         return _exactly(session, snapshot)
@@ -164,15 +164,10 @@ def needs(lost: Sequence[str]) -> str:
 
 def _exactly(session: SparkSession, snapshot: Any) -> list[str]:
     """`old_files`, without what came and went since."""
-    now = set(_files(session, _newest(session, snapshot)))
+    now = set(_files(session, log.newest_of(session, snapshot.deltaLog())))
     return _absolute(
         session, snapshot, (one for one in _files(session, snapshot) if one not in now)
     )
-
-
-def _newest(session: SparkSession, snapshot: Any) -> Any:
-    none = jvm.of(session).scala.Option.empty()
-    return snapshot.deltaLog().update(False, none, none)
 
 
 def _absolute(session: SparkSession, snapshot: Any, files: Iterable[_Name]) -> list[str]:

@@ -88,11 +88,9 @@ class PublishedFiles(jvm.SessionCopy):
         with self.active():
             self._newest = self._source = log.snapshot_of(session, source)
             if version is not None and version != self._source.version():
-                self._source = self._source.deltaLog().getSnapshotAt(
-                    version, self._none, self._none, False
-                )
-            self._log = log.delta_log(session, target)
-            self._snapshot = self._log.update(False, self._none, self._none)
+                self._source = log.snapshot_at(session, self._source.deltaLog(), version)
+            self._snapshot = log.snapshot_of(session, target)
+            self._log = self._snapshot.deltaLog()
         # Row numbers come from Parquet; a table without vectors shows none of them.
         feature = self._object(_DELTA + "DeletionVectorsTableFeature$")
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
@@ -127,9 +125,7 @@ class PublishedFiles(jvm.SessionCopy):
         if head.table_id == self.table_id:
             return True
         try:
-            there = self._source.deltaLog().getSnapshotAt(
-                head.version, self._none, self._none, False
-            )
+            there = log.snapshot_at(self.session, self._source.deltaLog(), head.version)
         except (Py4JJavaError, PySparkException):  # the log has that version no more
             return False
         return str(there.metadata().id()) == head.table_id

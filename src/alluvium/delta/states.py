@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from alluvium.delta import committing, log, marks
+from alluvium.delta.commit_files import commit_lines
 from alluvium.delta.heads import head_of
 from alluvium.engine import jvm
 from alluvium.names import among, quoted
@@ -65,9 +66,8 @@ class State:
         self, session: SparkSession, table: str, version: int | None = None, hides: bool = True
     ) -> None:
         self.session, self.table = session, table
-        self._log = log.delta_log(session, table)
-        none = jvm.of(session).scala.Option.empty()
-        snapshot = self._log.update(False, none, none)
+        snapshot = log.snapshot_of(session, table)
+        self._log = snapshot.deltaLog()
         newest = int(snapshot.version())
         if newest < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: a Delta table")
@@ -76,7 +76,7 @@ class State:
             raise ValueError(f"{table} has no version {self.version}; accepted: 0 to {newest}")
         if self.version != newest:
             try:
-                snapshot = self._log.getSnapshotAt(self.version, none, none, False)
+                snapshot = log.snapshot_at(session, self._log, self.version)
             except (Py4JJavaError, PySparkException) as error:
                 raise ValueError(
                     f"{table}: the log no longer has version {self.version}; accepted: a later one,"
@@ -172,9 +172,7 @@ class State:
         folder = str(self._log.logPath().toString())
         ends = [f"{version:020}.json" for version in (after + 1, self.version)]
         lines = (
-            self.session.read.schema(f"add {_FILE}, remove {_FILE}")
-            .options(pathGlobFilter="[0-9]" * 20 + ".json", __globPaths__="false")
-            .json(folder)
+            commit_lines(self.session, f"add {_FILE}, remove {_FILE}", folder)
             .where(F.col("_metadata.file_name").between(*ends))
             .where("add is not null or remove is not null")
         )

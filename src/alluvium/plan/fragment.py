@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,13 +58,8 @@ class Fragments:
         return len(self.sizes)
 
     @staticmethod
-    def read(files: pa.Table | Fragments, version: int | None = None) -> Fragments:
-        """From a table of the columns size, rows, lo, hi and nulls, with a row for each file.
-
-        What `alluvium.delta.log` has read already is given back as it is.
-        """
-        if isinstance(files, Fragments):
-            return files
+    def read(files: pa.Table, version: int | None = None) -> Fragments:
+        """From a table of the columns size, rows, lo, hi and nulls, with a row for each file."""
         rows, nulls = (files[name].combine_chunks() for name in ("rows", "nulls"))
         row_counts, null_counts = _numbers(rows, -1), _numbers(nulls, -1)
         return Fragments(
@@ -78,23 +72,6 @@ class Fragments:
             rows=rows,
             nulls=nulls,
         )
-
-
-class FragmentsByColumn(dict[str, Fragments]):
-    """The fragments of one version of a table, by the column as it was asked for.
-
-    Attributes:
-        version: of the table.
-    """
-
-    def __init__(self, version: int, columns: Mapping[str, pa.Table]) -> None:
-        super().__init__({name: Fragments.read(files, version) for name, files in columns.items()})
-        self.version = version
-
-    @property
-    def columns(self) -> FragmentsByColumn:
-        """Itself: the name of this mapping before; it works for this release."""
-        return self
 
 
 def _bounds(values: pa.ChunkedArray) -> pa.Array:

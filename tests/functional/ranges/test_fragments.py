@@ -43,9 +43,7 @@ def table_of(session: SparkSession, path: Path, query: str, order: str, **proper
 
 
 def fragments(session: SparkSession, table: str, column: str) -> Fragments:
-    """As callers had to ask before a column's fragments could be had by its name."""
-    files = log.fragments(session, table, [column])
-    return Fragments.read(files.columns[column], files.version)
+    return log.fragments(session, table, [column])[column]
 
 
 def rows(session: SparkSession, table: str, column: str) -> list[tuple[Any, ...]]:

@@ -95,7 +95,7 @@ _OF_FILES = {
 UNUSABLE = ("missing", "unreadable", "size")
 
 
-def of_files(files: Iterable[NeededFile], versions: str = "") -> list[Finding]:
+def of_files(files: Iterable[NeededFile]) -> list[Finding]:
     """What is wrong with data files, a finding for each kind of damage."""
     by_kind: dict[str, list[NeededFile]] = {}
     for file in files:
