@@ -210,7 +210,7 @@ def work(home: Path) -> None:
     rounds.serve(answer)
 
 
-def row_keys(rows: pa.Table, axes: list[dict[str, Any]] | None) -> list[tuple[Any, ...]]:
+def sort_keys(rows: pa.Table, axes: list[dict[str, Any]] | None) -> list[tuple[Any, ...]]:
     """By what rows are sorted: on a curve by their places, which many share, first."""
     columns = [rows[name] for name in SORT_BY]
     keys = [
@@ -521,7 +521,7 @@ class Round:
         axes = curve.axes_of(cuts.text()) if cuts else None
         ends: dict[str, list[tuple[Any, ...]]] = {}
         for path in self._sizes():
-            keys = row_keys(pq.ParquetFile(self.folder / path).read(list(SORT_BY)), axes)
+            keys = sort_keys(pq.ParquetFile(self.folder / path).read(list(SORT_BY)), axes)
             self.outcome.unsorted += keys != sorted(keys)
             ends.setdefault(str(Path(path).parent), []).append((min(keys), max(keys)))
         for bucket in ends.values():

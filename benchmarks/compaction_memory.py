@@ -57,7 +57,7 @@ def new_session(home: Path, cores: int = 2) -> SparkSession:
 
 
 def write(folder: Path, rows: int) -> None:
-    """The bucket: rows in no order of the row key, in files as a feed would leave them."""
+    """The bucket: rows in no order of the sort key, in files as a feed would leave them."""
     session = new_session(folder / "home")
     frame = session.range(0, rows, 1, rows // ROWS_PER_FILE).selectExpr(
         "concat('s', cast(pow(rand(1), 3) * 200 as int)) as service",

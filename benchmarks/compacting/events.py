@@ -102,7 +102,7 @@ def events(seed: int, file: int, rows: int) -> pa.Table:
 
 
 def key_numbers(seed: int, file: int, rows: int) -> Numbers:
-    """The row keys of `draw` as numbers in the same order, for simulations without text.
+    """The sort keys of `draw` as numbers in the same order, for simulations without text.
 
     Times that are less than a tenth of a second apart are one.
     """

@@ -23,7 +23,7 @@ from alluvium.plan.compaction.bucket import UNSORTED
 from alluvium.plan.compaction.compaction_plan import plan
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout
 from compacting import events
 from compacting.tables import create_sql
@@ -83,7 +83,7 @@ def fragments(count: int, state: str) -> pa.Table:
         # The newest is over for a day.
         ends_at = None if hour is None else NOW - 86400.0 - 3600.0 * (_HOURS - 1 - hour)
         arrived = NOW - 60.0 if ends_at is None else ends_at
-        tag = Tag(LAYOUT.row_key, int(level[place]), lo, hi, arrived, paid, 0).text()
+        tag = Tag(LAYOUT.sort_key, int(level[place]), lo, hi, arrived, paid, 0).text()
         rows.append(
             {
                 "path": f"part-{place:06}-{uuid.UUID(int=place)}.snappy.parquet",
@@ -107,10 +107,10 @@ def _roomy(count: int) -> int:
 
 
 def _keys(count: int) -> list[str]:
-    """So many row keys of events, rising."""
+    """So many sort keys of events, rising."""
     tables = [events.events(1, file, 1000) for file in range(-(-count // 1000))]
     every = pa.concat_tables(tables).select(events.SORT_BY).slice(0, count)
-    return sorted(row_key.encode([one.combine_chunks() for one in every.columns]))
+    return sorted(sort_key.encode([one.combine_chunks() for one in every.columns]))
 
 
 def pure_cases(rounds: int, counts: tuple[int, ...]) -> Iterator[Result]:
@@ -248,7 +248,7 @@ def _statistics(row: dict[str, Any]) -> dict[str, Any]:
     """Of a fragment that holds the rows of its first and its last key only."""
     known = json.loads(row["tag"]) if row["tag"] else row
     types = [events.SCHEMA.field(name).type for name in events.SORT_BY]
-    low, high = (json.loads(row_key.decode(known[end], types)) for end in ("lo", "hi"))
+    low, high = (json.loads(sort_key.decode(known[end], types)) for end in ("lo", "hi"))
     if row["tag"]:
         for one in (low, high):
             one[-1] = one[-1].replace(" ", "T")[:23] + "Z"  # a time, in milliseconds

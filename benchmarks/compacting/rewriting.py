@@ -1,4 +1,4 @@
-"""How often rows are rewritten: plans carried out on row keys in memory. No Spark."""
+"""How often rows are rewritten: plans carried out on sort keys in memory. No Spark."""
 
 from __future__ import annotations
 

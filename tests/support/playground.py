@@ -25,7 +25,7 @@ BEFORE, BEHIND = -1, 2**40
 
 @dataclass(frozen=True)
 class Fragment:
-    """Row keys in their order, and what the log says of the fragment."""
+    """Sort keys in their order, and what the log says of the fragment."""
 
     keys: Keys
     level: int = UNSORTED
@@ -127,7 +127,7 @@ class Playground:
     def _tag(self, one: Fragment) -> Tag:
         lo, hi = (f"{key:016x}" for key in one.bounds)
         cost = one.tier_bytes, one.locality_bytes
-        return Tag(self.layout.row_key, one.level, lo, hi, one.arrived, *cost)
+        return Tag(self.layout.sort_key, one.level, lo, hi, one.arrived, *cost)
 
     def relabel(self, relabels: Iterable[Relabel]) -> None:
         for relabel in relabels:

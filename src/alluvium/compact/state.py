@@ -34,7 +34,7 @@ def read_state(
     with refusals(model):
         files = kind(session, table)
         layout = with_time(layout, files.partition_by)
-        files.check_row_key(layout.sort_by)
+        files.check_sort_key(layout.sort_by)
         files.check_index(layout.index or ())
         sort_by, marks = files.key_columns(layout.sort_by)
         layout = replace(layout, sort_by=sort_by, marks=marks)
@@ -42,5 +42,5 @@ def read_state(
         if layout.curve == ZORDER:
             # Bounds of one column do not bound a place on the curve.
             layout, first = replace(layout, cuts=files.cuts(layout.sort_by)), None
-        read = files.fragments(first, layout.bucket_column, layout.window, layout.row_key)
+        read = files.fragments(first, layout.bucket_column, layout.window, layout.sort_key)
         return files, layout, read

@@ -14,7 +14,7 @@ from alluvium.plan.compaction.bucket import UNSORTED, Bucket, Numbers
 from alluvium.plan.compaction.budget import RewriteBudget
 from alluvium.plan.compaction.compaction_plan import buckets, is_quiet
 from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout
 
 # States of a bucket: still open, with unsorted fragments or without; quiet, and due for its final
@@ -69,7 +69,7 @@ def fragment_rows(
     Args:
         fragments: as the log has them, columns as `plan.fragment.FRAGMENT_SCHEMA`.
         layout: of the table; None leaves what depends on it NULL.
-        types: of the row key's columns.
+        types: of the sort key's columns.
     """
     found = [
         pa.table(
@@ -163,13 +163,13 @@ def state(bucket: Bucket, layout: Layout, now: float) -> str:
 def _readable(
     keys: pa.ChunkedArray, layout: Layout | None, types: Sequence[pa.DataType]
 ) -> pa.Array:
-    """Row keys for people; one that cannot be read, such as that of a retyped column, as it is."""
+    """Sort keys for people; one that cannot be read, such as that of a retyped column, as it is."""
 
     def text(key: str | None) -> str | None:
         if key is None:
             return None
         try:
-            return row_key.decode(key, types)
+            return sort_key.decode(key, types)
         except ValueError:
             return key
 

@@ -13,7 +13,7 @@ from alluvium.delta.layout_commits import WrittenFile
 from alluvium.delta.rewrite import Rewritten
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.tags import Tag
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout
 
 # Files without a commit that are named.
@@ -63,10 +63,10 @@ class WrittenMerge:
 def file_tag(merge: WrittenMerge, one: WrittenFile, layout: Layout) -> Tag:
     task, share = merge.task, one.rows / merge.rows
     return Tag(
-        row_key=layout.row_key,
+        row_key=layout.sort_key,
         level=task.level,
-        lo=row_key.encode(_row(one.keys, 0))[0],
-        hi=row_key.encode(_row(one.keys, 1))[0],
+        lo=sort_key.encode(_row(one.keys, 0))[0],
+        hi=sort_key.encode(_row(one.keys, 1))[0],
         arrived=task.arrived,
         tier_bytes=round(task.tier_bytes * share),
         locality_bytes=round(task.locality_bytes * share),

@@ -1,4 +1,4 @@
-"""Large merges that several tasks share: each has a range of the row keys."""
+"""Large merges that several tasks share: each has a range of the sort keys."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class WrittenFile:
 
     Attributes:
         bytes, rows: of the file.
-        keys: its smallest and its largest row key, a column for each of its columns and two rows.
+        keys: its smallest and its largest sort key, a column for each of its columns and two rows.
         tags: that it has beside those of its merge.
     """
 

@@ -12,7 +12,7 @@ from alluvium.names import quoted
 def sorted_in_tasks(
     frame: DataFrame, partition_by: Sequence[str], sort_by: Sequence[str]
 ) -> DataFrame:
-    """Each task's rows in the order of buckets, and in each by the row key.
+    """Each task's rows in the order of buckets, and in each by the sort key.
 
     The partition's columns come first: Delta's writer asks for that order, and would sort again.
     """

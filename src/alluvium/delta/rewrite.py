@@ -153,10 +153,10 @@ class Rewriter(LayoutCommits):
 
         groups: paths of the files, as the log has them, all of one partition.
         layout: what to sort by, with the cuts of a Z-order, whose place on the curve then begins
-            the row key. And the memory of a column chunk, and the columns of which the new files'
+            the sort key. And the memory of a column chunk, and the columns of which the new files'
             tags say the values.
         rows_per_file: most rows of a new file.
-        tasks: that write a group's files, each those of a range of row keys. What several share
+        tasks: that write a group's files, each those of a range of sort keys. What several share
             goes through a shuffle.
 
         What is written belongs to the table only after `commit`.
@@ -325,7 +325,7 @@ class Rewriter(LayoutCommits):
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None
     ) -> dict[str, pa.Table]:
-        """The first and the last row key of each file, by the file's name."""
+        """The first and the last sort key of each file, by the file's name."""
         frame, key = self._frame(files), _key(columns, place)
         found = (
             # The table may have a column of that name.
@@ -343,7 +343,7 @@ class Rewriter(LayoutCommits):
 
 
 def _key(columns: Sequence[str], place: Column | None) -> Column:
-    """The row key, a struct."""
+    """The sort key, a struct."""
     parts = [F.col(quoted(name)) for name in columns]
     if place is not None:
         parts.insert(0, place)

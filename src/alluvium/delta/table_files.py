@@ -18,7 +18,7 @@ from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.compaction import tags
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
-from alluvium.plan.layout import row_key, zorder
+from alluvium.plan.layout import sort_key, zorder
 from alluvium.plan.layout.generated import bucket_partition
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -29,7 +29,7 @@ _MOST_READ = 16
 _reading = threading.Lock()
 
 
-def check_row_key(
+def check_sort_key(
     columns: Sequence[str], fields: Iterable[StructField], partition: Sequence[str]
 ) -> None:
     """Raises ValueError unless rows of these fields can be sorted by the columns.
@@ -44,8 +44,8 @@ def check_row_key(
             mistakes.append(f"{name}: no such column; accepted: {names}")
         elif among(name, partition):
             mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
-        elif not row_key.is_sortable(kind := known[name.lower()].dataType.simpleString()):
-            mistakes.append(f"{name}: {kind} has no order; accepted: {row_key.SUPPORTED}")
+        elif not sort_key.is_sortable(kind := known[name.lower()].dataType.simpleString()):
+            mistakes.append(f"{name}: {kind} has no order; accepted: {sort_key.SUPPORTED}")
     if mistakes:
         raise ValueError("sort_by: " + "; ".join(mistakes))
 
@@ -85,11 +85,11 @@ class TableFiles(jvm.SessionCopy):
     ) -> pa.Table:
         """The data files, a row each, columns as `plan.fragment.FRAGMENT_SCHEMA`.
 
-        first: column by whose statistics untagged files are placed, the row key's first one; None
+        first: column by whose statistics untagged files are placed, the sort key's first one; None
             where the log does not tell their place.
         bucket_column: partition column whose values stand for a time of one `window`, or the
             timestamp that the table has such a column for.
-        sorted_by: row key of whose files the tags tell the place, so that nothing else has to.
+        sorted_by: sort key of whose files the tags tell the place, so that nothing else has to.
 
         `lo` and `hi` are NULL where a tag tells them.
 
@@ -144,7 +144,7 @@ class TableFiles(jvm.SessionCopy):
             first_of = [one.combine_chunks() for one in found.filter(untold).select(names)]
             lo, hi = (
                 pc.replace_with_mask(lo, untold, pa.array(ends, pa.string()))
-                for ends in row_key.bounds_by_first(*first_of)
+                for ends in sort_key.bounds_by_first(*first_of)
             )
         found = found.append_column("lo", lo)
         found = found.append_column("hi", hi)
@@ -177,13 +177,13 @@ class TableFiles(jvm.SessionCopy):
         begins = log.parsed(text, TimestampType())
         return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
 
-    def check_row_key(self, columns: Sequence[str], others: Iterable[StructField] = ()) -> None:
+    def check_sort_key(self, columns: Sequence[str], others: Iterable[StructField] = ()) -> None:
         """Raises ValueError unless the table's rows can be sorted by these columns.
 
         others: columns that the table is about to get, beside those that it has.
         """
         new = [field for field in others if field.name.lower() not in self._fields]
-        check_row_key(columns, [*self._fields.values(), *new], self.partition_by)
+        check_sort_key(columns, [*self._fields.values(), *new], self.partition_by)
 
     def check_index(self, columns: Sequence[str]) -> None:
         """Raises ValueError unless the table's files can have indexes of these columns."""
@@ -212,7 +212,7 @@ class TableFiles(jvm.SessionCopy):
             )
 
     def key_columns(self, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
-        """A row key's columns as the table spells them, and what marks them.
+        """A sort key's columns as the table spells them, and what marks them.
 
         Keys of one column cannot be compared with those of another that had its name before. Where
         its type was widened, they cannot be compared with those made before.
@@ -228,7 +228,7 @@ class TableFiles(jvm.SessionCopy):
         return names, json.dumps(marks) if any(any(mark) for mark in marks) else ""
 
     def key_types(self, columns: Sequence[str], cuts: zorder.Cuts | None) -> list[pa.DataType]:
-        """Types of what a row key is made of, for `row_key.decode`: with cuts of a Z-order the
+        """Types of what a sort key is made of, for `sort_key.decode`: with cuts of a Z-order the
         place on the curve comes first."""
         kinds = (self._fields[name.lower()].dataType for name in columns)
         found = [to_arrow_type(kind, timezone="UTC") for kind in kinds]

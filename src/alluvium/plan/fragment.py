@@ -22,7 +22,7 @@ FRAGMENT_SCHEMA = pa.schema(
         ("deleted", pa.int64()),  # that a deletion vector hides
         ("written", pa.float64()),  # seconds since 1970
         ("tag", pa.string()),  # `Tag.text`, NULL for none
-        # Row keys that those of an untagged file lie between, NULL where that is not known.
+        # Sort keys that those of an untagged file lie between, NULL where that is not known.
         ("lo", pa.string()),
         ("hi", pa.string()),
     ]

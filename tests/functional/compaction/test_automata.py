@@ -152,7 +152,7 @@ def test_a_compaction_says_which_values_its_files_have(spark: SparkSession, tmp_
     assert indexes(spark, table) == {}
 
 
-def test_the_row_key_has_indexes_unless_the_layout_says_otherwise(
+def test_the_sort_key_has_indexes_unless_the_layout_says_otherwise(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     for given, said in ((None, {"service"}), ((), set())):

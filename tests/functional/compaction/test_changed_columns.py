@@ -25,7 +25,7 @@ def settle(session: SparkSession, table: str, *sort_by: str) -> int:
     return compact(session, table, layout, "changed", clock=lambda: QUIET).merges
 
 
-def row_keys(session: SparkSession, table: str) -> set[str]:
+def sort_keys(session: SparkSession, table: str) -> set[str]:
     """Of the live files' tags."""
     return {
         json.loads(add["tags"][LAYOUT_TAG])["row_key"]
@@ -58,7 +58,7 @@ def test_keys_of_a_widened_column_are_not_compared_with_older_ones(
             spark.sql(f"alter table {table} alter column price type decimal(12, 4)")
     assert settle(spark, table, "price") > 0
     assert settle(spark, table, "price") == 0
-    assert len(row_keys(spark, table)) == 1
+    assert len(sort_keys(spark, table)) == 1
     found = spark.sql(
         f"select min(price) as lo, max(price) as hi from {table}"
         " group by _metadata.file_name order by lo"
@@ -74,11 +74,11 @@ def test_a_column_that_gets_the_name_of_a_dropped_one_is_another(
     path = tmp_path / "table"
     table = tables.make(spark, path, 8, **{"columnMapping.mode": "name"})
     assert settle(spark, table, "service", "id") > 0
-    [before] = row_keys(spark, table)
+    [before] = sort_keys(spark, table)
     spark.sql(f"alter table {table} drop column service")
     spark.sql(f"alter table {table} add column (service string)")
     assert settle(spark, table, "service", "id") > 0
-    [after] = row_keys(spark, table)
+    [after] = sort_keys(spark, table)
     assert before != after
     assert settle(spark, table, "service", "id") == 0
     ids = spark.sql(f"select id from {table} where service is null").toArrow()["id"]

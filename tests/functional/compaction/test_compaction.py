@@ -96,7 +96,7 @@ def live_files(session: SparkSession, table: str) -> dict[str, dict[str, Any]]:
 
 
 def is_sorted(session: SparkSession, table: str, path: str) -> bool:
-    """Whether DuckDB finds the file's rows in the order of the row key, NULL first."""
+    """Whether DuckDB finds the file's rows in the order of the sort key, NULL first."""
     folder = session.sql(f"describe detail {table}").first()["location"].removeprefix("file:")
     keys = duckdb.sql(
         f'select service, status, "at" from read_parquet("{folder}/{path}")'  # in the file's order
@@ -346,7 +346,7 @@ def test_a_delete_that_begins_before_new_labels_and_ends_after_them(
         ("bucketed", ("service", "DAY"), "all rows of a bucket share it"),
     ],
 )
-def test_a_row_key_that_cannot_be_had_is_refused(
+def test_a_sort_key_that_cannot_be_had_is_refused(
     session: SparkSession, kind: str, sort_by: tuple[str, ...], said: str
 ) -> None:
     table = create(session, kind, files=1)

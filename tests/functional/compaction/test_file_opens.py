@@ -43,7 +43,7 @@ def test_each_input_is_opened_once(spark: SparkSession, tmp_path: Path, files: i
         counts = opens()
     assert (done.inputs, done.outputs) == (files, 1)
     assert {counts[name] for name in inputs} == {1}
-    # An output is opened for its footer, for its first and last row key, and for its values.
+    # An output is opened for its footer, for its first and last sort key, and for its values.
     [output] = {file.name for file in tables.files_of(path)} - inputs
     assert counts[output] == 3
     [figures] = history.compactions(spark, table).to_pylist()

@@ -22,7 +22,7 @@ from alluvium.compact import history
 from alluvium.compact.run import compact
 from alluvium.delta import key_ranges
 from alluvium.plan.compaction import jobs
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -43,7 +43,7 @@ def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ends_of(path: Path) -> list[tuple[object, object]]:
-    """The first and the last row key of each file, in the order of these."""
+    """The first and the last sort key of each file, in the order of these."""
     keys = (rows_in(file, tables.SORT_BY) for file in tables.files_of(path))
     return sorted((one[0], one[-1]) for one in keys)
 
@@ -115,7 +115,7 @@ def test_strange_keys(
     ends = []
     for file in files:
         values = pq.read_table(file, columns=list(types))
-        keys = row_key.encode([_plain(column) for column in values.columns])
+        keys = sort_key.encode([_plain(column) for column in values.columns])
         assert keys == sorted(keys)
         ends.append((keys[0], keys[-1]))
     assert all(one[1] <= two[0] for one, two in itertools.pairwise(sorted(ends)))

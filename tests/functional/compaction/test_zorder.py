@@ -23,7 +23,7 @@ from alluvium.compact.run import compact, preview
 from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.delta.rewrite import Rewriter
 from alluvium.merge import progress
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark
@@ -135,7 +135,7 @@ def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str
             for column in file.columns
         ]
         arrays = [pa.array(places, pa.int64()), *(one.combine_chunks() for one in plain)]
-        keys = row_key.encode(arrays)
+        keys = sort_key.encode(arrays)
         assert keys == sorted(keys)
         assert (tag["lo"], tag["hi"]) == (keys[0], keys[-1])
         ends.append((tag["lo"], tag["hi"]))

@@ -60,7 +60,7 @@ def test_rows_are_late_and_a_few_of_them_very_late() -> None:
     assert 0.005 < np.mean(late > 10 * events.FILE_TIME) < events.VERY_LATE_SHARE
 
 
-def test_key_numbers_are_in_the_order_of_the_row_keys(table: pa.Table) -> None:
+def test_key_numbers_are_in_the_order_of_the_sort_keys(table: pa.Table) -> None:
     part = events.events(1, 0, 1000)
     numbers = events.key_numbers(1, 0, 1000)
     keys = [tuple(row[name] for name in events.SORT_BY) for row in part.to_pylist()]

@@ -37,7 +37,7 @@ def fragment(
 ) -> dict[str, Any]:
     """A row of FRAGMENTS; without a level one that no compaction has written."""
     key = path.encode().hex()
-    tag = Tag(layout.row_key, level or 0, key, key, arrived, 10**12, 0).text()
+    tag = Tag(layout.sort_key, level or 0, key, key, arrived, 10**12, 0).text()
     return {
         "path": path, "bucket": bucket, "ends": ends, "bytes": rows * 100, "rows": rows,
         "deleted": deleted, "written": arrived, "tag": None if level is None else tag,

@@ -43,7 +43,7 @@ def test_name_and_sql(source: str, window: str, name: str, expression: str, kind
         (Layout(("a",)), ["day"], ("a",)),
     ],
 )
-def test_the_time_comes_last_in_the_row_key(
+def test_the_time_comes_last_in_the_sort_key(
     layout: Layout, partition_by: list[str], sort_by: tuple[str, ...]
 ) -> None:
     found = with_time(layout, partition_by)

@@ -299,6 +299,6 @@ def test_when_a_bucket_is_quiet(window: str | None, lateness: float, seconds: fl
     assert Layout(("a",), window=window, quiet_after=60.0).quiet_time(lateness) == 60.0
 
 
-def test_row_keys_that_cannot_be_compared_have_other_names() -> None:
-    keys = {Layout(columns).row_key for columns in (("a",), ("b",), ("a", "b"), ("b", "a"))}
+def test_sort_keys_that_cannot_be_compared_have_other_names() -> None:
+    keys = {Layout(columns).sort_key for columns in (("a",), ("b",), ("a", "b"), ("b", "a"))}
     assert len(keys) == 4

@@ -19,7 +19,7 @@ from alluvium.plan.compaction.compaction_plan import CompactionPlan, buckets, pl
 from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout, parse_layout
 
 HOUR, DAY = 3600.0, 86400.0
@@ -114,7 +114,7 @@ def read(rows: list[dict[str, Any]], layout: Layout = LAYOUT) -> list[Bucket]:
     return list(buckets(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout))
 
 
-def test_a_tag_counts_for_its_own_row_key() -> None:
+def test_a_tag_counts_for_its_own_sort_key() -> None:
     tag = Tag('lexical["a"]', 2, "05", "09", 7.5, 30, 20)
     [bucket] = read(
         [
@@ -231,7 +231,7 @@ def test_files_are_placed_by_their_statistics_until_they_are_tagged() -> None:
         assert merged == ([("0", "1"), ("2", "3")] if now == NOW else [("0", "1", "2", "3")])
     # A tag knows better; and what is sorted waits until the size tiers have paid for its order.
     for paid, merged in ((0, [("0",), ("2", "3")]), (10**6, [("0", "1", "2", "3")])):
-        tag = Tag(layout.row_key, 0, "01", "09", NOW, paid, 0).text()
+        tag = Tag(layout.sort_key, 0, "01", "09", NOW, paid, 0).text()
         rows[1] = row("1", rows=10, lo="02", hi="04", tag=tag)
         found = plan(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout, NOW)
         assert [group.inputs for group in found.tasks] == merged
@@ -243,8 +243,8 @@ def test_sorted_files_whose_keys_begin_alike_for_long_are_in_their_final_form(le
     rows = []
     for place in range(4):
         ends = (f"{'x' * length}{10 * place + end:06}" for end in (0, 9))
-        lo, hi = (row_key.encode([pa.array([end])])[0] for end in ends)
-        tag = Tag(layout.row_key, 1, lo, hi, NOW - DAY, 1000, 0).text()
+        lo, hi = (sort_key.encode([pa.array([end])])[0] for end in ends)
+        tag = Tag(layout.sort_key, 1, lo, hi, NOW - DAY, 1000, 0).text()
         rows.append(row(str(place), rows=10, tag=tag))
     assert not plan(pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA), layout, NOW)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from alluvium.compact import storage
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout
 
 LAYOUT = Layout(("a", "b"), "day", "day", target_rows=100, target_bytes=10_000, fan_in=4)
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 def key(values: tuple[int, str]) -> str:
     columns = [pa.array([value], kind) for value, kind in zip(values, TYPES, strict=True)]
-    return row_key.encode(columns)[0]
+    return sort_key.encode(columns)[0]
 
 
 KEY = st.tuples(st.integers(0, 4), st.sampled_from(["", "x", "y"]))
@@ -38,7 +38,7 @@ def fragments(draw: st.DrawFn) -> list[Row]:
         rows = draw(st.none() | st.integers(1, 150))
         deleted = draw(st.integers(0, (rows or 0) // 20))
         lo, hi = sorted([draw(KEY), draw(KEY)])
-        ours = draw(st.sampled_from([LAYOUT.row_key, LAYOUT.row_key, 'lexical["b"]', None]))
+        ours = draw(st.sampled_from([LAYOUT.sort_key, LAYOUT.sort_key, 'lexical["b"]', None]))
         arrived = draw(st.sampled_from([0.0, DAY * 2.5, DAY * 9]))
         tag = ours and Tag(ours, draw(st.integers(0, 2)), key(lo), key(hi), arrived, 7, 3).text()
         found.append(
@@ -51,7 +51,7 @@ def fragments(draw: st.DrawFn) -> list[Row]:
                 "deleted": deleted,
                 "written": draw(st.sampled_from([DAY * 1.5, DAY * 9.5])),
                 "tag": tag,
-                "keys": (lo, hi) if ours == LAYOUT.row_key else None,
+                "keys": (lo, hi) if ours == LAYOUT.sort_key else None,
             }
         )
     return draw(st.permutations(found))
@@ -173,7 +173,7 @@ def test_no_fragment_no_row(layout: Layout | None) -> None:
 
 
 def test_a_key_of_other_types_is_shown_as_it_is() -> None:
-    tag = Tag(LAYOUT.row_key, 0, "01zz", key((1, "x")), 2.0**53, 0, 0).text()
+    tag = Tag(LAYOUT.sort_key, 0, "01zz", key((1, "x")), 2.0**53, 0, 0).text()
     rows = [{"path": "x", "bucket": "", "bytes": 10, "rows": 2, "deleted": 0, "written": 5.0}]
     shown = storage.fragment_rows(table([rows[0] | {"tag": tag}]), LAYOUT, TYPES)
     assert shown["lo"].to_pylist() == ["01zz"]

@@ -195,7 +195,7 @@ def test_what_falls_on_a_day() -> None:
     assert one == pytest.approx(2)
 
 
-def test_partitions_are_no_part_of_the_row_key() -> None:
+def test_partitions_are_no_part_of_the_sort_key() -> None:
     types = {"day": "date", "region": "string", **TYPES}
     parted = table(types=types, partitions=["day", "region"])
     found = of(parted, {"day": EQUALITY, "service": EQUALITY}, {"day": RANGE, "region": EQUALITY})

@@ -140,7 +140,7 @@ def test_keys_that_a_later_version_adds_are_passed_over() -> None:
 
 @given(tag=TAGS, other=st.text(max_size=6))
 @settings(max_examples=50)
-def test_of_which_row_key_a_tag_is(tag: Tag, other: str) -> None:
+def test_of_which_sort_key_a_tag_is(tag: Tag, other: str) -> None:
     texts = column([tag.text(), None, "", json.dumps(asdict(tag), indent=1)])
     assert are_of(texts, tag.row_key).to_pylist() == [True, False, False, False]
     if other != tag.row_key:

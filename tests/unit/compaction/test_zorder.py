@@ -155,7 +155,7 @@ def test_the_place_on_the_curve_takes_bits_in_turns(ranks: list[int]) -> None:
     assert sum(cuts.places(number)[one] for number, one in enumerate(ranks)) == by_hand
 
 
-def test_row_keys_of_other_cuts_cannot_be_compared() -> None:
+def test_sort_keys_of_other_cuts_cannot_be_compared() -> None:
     axes = (Axis.of("a", "number", [1.0, 2.0]), Axis.of("b", "number", [1.0]))
     layout = Layout(("a", "b"), curve="zorder", cuts=Cuts(axes))
     others = [
@@ -163,4 +163,4 @@ def test_row_keys_of_other_cuts_cannot_be_compared() -> None:
         Layout(("a", "b"), curve="zorder"),
         Layout(("a", "b"), curve="zorder", cuts=Cuts(axes[::-1])),
     ]
-    assert len({one.row_key for one in [layout, *others]}) == 4
+    assert len({one.sort_key for one in [layout, *others]}) == 4

@@ -34,7 +34,7 @@ class Bucket:
         rows, bytes: size of each, without the rows that a deletion vector hides.
         deleted: rows that a deletion vector hides.
         level: of locality; UNSORTED for a fragment that nothing is known of.
-        lo, hi: place of its smallest and largest row key among all those of the bucket. Where the
+        lo, hi: place of its smallest and largest sort key among all those of the bucket. Where the
             keys are unknown, a place before and one behind all others.
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that have been rewritten for its rows so far, by size

@@ -108,13 +108,13 @@ def is_quiet(bucket: Bucket, layout: Layout, now: float) -> bool:
 def buckets(
     fragments: pa.Table, layout: Layout, stuck: Collection[str] = frozenset()
 ) -> Iterator[Bucket]:
-    """The fragments by bucket, with what their tags say where these are of the layout's row key."""
+    """The fragments by bucket, with what those tags say that are of the layout's sort key."""
     if not fragments.num_rows:
         return
     # Of fragments of one size the first are merged: not those that the log happens to list first.
     fragments = fragments.sort_by("path")
     known = tags.read(fragments["tag"])
-    ours = pc.equal(known["row_key"], layout.row_key).fill_null(False)
+    ours = pc.equal(known["row_key"], layout.sort_key).fill_null(False)
     ours = pc.and_(ours, pc.and_(pc.is_valid(known["lo"]), pc.is_valid(known["hi"])))
     ours = pc.and_(ours, pc.less_equal(known["level"], _HIGHEST).fill_null(False))
     ours = pc.and_(ours, pc.greater_equal(known["level"], 0).fill_null(False))

@@ -1,4 +1,4 @@
-"""Locality: full fragments become sorted runs, in levels in each of which none overlap in row keys.
+"""Locality: full fragments become sorted runs, in levels in each of which no sort keys overlap.
 
 After Datadog's Husky (blog, 2025) and O'Neil et al., The log-structured merge-tree (1996). Level 0
 holds full fragments as the size classes made them. When they overlap more than all runs do, they

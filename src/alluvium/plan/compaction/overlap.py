@@ -1,6 +1,6 @@
-"""Which fragments of a bucket overlap in row keys.
+"""Which fragments of a bucket overlap in sort keys.
 
-Two fragments that have no more than one row key in common, at an end of one of them, do not
+Two fragments that have no more than one sort key in common, at an end of one of them, do not
 overlap: rows of one key may fill any number of fragments.
 """
 

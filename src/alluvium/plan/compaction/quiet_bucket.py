@@ -1,4 +1,4 @@
-"""The most compact form of a quiet bucket: every row key in one fragment, and few of them."""
+"""The most compact form of a quiet bucket: every sort key in one fragment, and few of them."""
 
 from __future__ import annotations
 

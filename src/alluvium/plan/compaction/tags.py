@@ -17,9 +17,9 @@ class Tag:
     """What the log says of a compacted fragment.
 
     Attributes:
-        row_key: `Layout.row_key` that it is sorted by.
+        row_key: `Layout.sort_key` that it is sorted by. Tags have always called it so.
         level: of locality.
-        lo, hi: bounds of its row keys, as `row_key.encode` writes them.
+        lo, hi: bounds of its sort keys, as `sort_key.encode` writes them.
         arrived: when its newest row was committed, in seconds since 1970.
         tier_bytes, locality_bytes: bytes that were rewritten for its rows so far.
     """
@@ -65,9 +65,9 @@ def to_text(values: Mapping[str, Any]) -> str:
     return json.dumps(values, separators=(",", ":"))
 
 
-def are_of(tags: pa.ChunkedArray, row_key: str) -> pa.ChunkedArray:
-    """Whether each begins as a tag of this row key; it may still be none."""
-    return pc.starts_with(tags, to_text({"row_key": row_key})[:-1] + ",").fill_null(False)
+def are_of(tags: pa.ChunkedArray, sort_key: str) -> pa.ChunkedArray:
+    """Whether each begins as a tag of this sort key; it may still be none."""
+    return pc.starts_with(tags, to_text({"row_key": sort_key})[:-1] + ",").fill_null(False)
 
 
 def read(tags: pa.ChunkedArray) -> pa.Table:

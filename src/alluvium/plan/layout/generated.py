@@ -66,7 +66,7 @@ class GeneratedColumn:
 
 
 def with_time(layout: Layout, partition_by: Sequence[str]) -> Layout:
-    """The layout whose row key ends with the timestamp of `bucket_by`, as Husky's do.
+    """The layout whose sort key ends with the timestamp of `bucket_by`, as Husky's do.
 
     Rows that are alike in all else then lie in its order, and a window of time is in few fragments.
     Not where buckets are made by one of `partition_by`, all of whose rows are alike in it. Nor on a

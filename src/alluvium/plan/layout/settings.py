@@ -34,7 +34,7 @@ class Layout:
     `tiers`, `growth` and `level_rows` are constants: no setting changes them, only tests do.
 
     Attributes:
-        sort_by: columns of the row key, in their order.
+        sort_by: columns of the sort key, in their order.
         bucket_column, window: the partition column that buckets are made by, or the timestamp that
             it is computed from. And how much time each of its values stands for, a key of
             `WINDOWS`; both None where the table is not divided by time.
@@ -54,7 +54,7 @@ class Layout:
         curve: how rows are ordered: LEXICAL, column by column, or ZORDER.
         partial_progress: whether each merge of a plan is a commit of its own; otherwise all of
             them are one, or none is.
-        index: columns of which the log says the values of each file; None for those of the row key
+        index: columns of which the log says the values of each file; None for those of the sort key
             that it can say them of.
         cuts: of the Z-order. Nobody chooses them: they are in the table's log, once it has some.
         marks: what tells the columns of `sort_by` from others that had their names. Of the table,
@@ -85,8 +85,8 @@ class Layout:
         return self.sort_by if self.index is None else self.index
 
     @property
-    def row_key(self) -> str:
-        """What tells apart row keys that cannot be compared: the order, its columns and cuts."""
+    def sort_key(self) -> str:
+        """What tells apart sort keys that cannot be compared: the order, its columns and cuts."""
         cuts = self.cuts.name if self.cuts else ""
         return f"{self.curve}{json.dumps(list(self.sort_by))}{self.marks}{cuts}"
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alluvium.names import among
-from alluvium.plan.layout.row_key import is_sortable
 from alluvium.plan.layout.settings import LEXICAL, WINDOWS, ZORDER
+from alluvium.plan.layout.sort_key import is_sortable
 from alluvium.plan.layout.zorder import MOST
 
 # What a statement does with a column of a table that it reads. The first two can skip files.
@@ -177,7 +177,7 @@ def _sort_by(
     filters: Mapping[str, Mapping[str, str]],
     time: str | None,
 ) -> tuple[list[str], str, list[str]]:
-    """Columns of the row key, the curve, and why.
+    """Columns of the sort key, the curve, and why.
 
     time: the column that buckets are made by; None for none.
     """

@@ -36,7 +36,7 @@ Value = Any
 
 
 def kind_of(spark_type: str) -> str:
-    """How values of a type that is sortable (`row_key.is_sortable`) are measured for their rank."""
+    """How values of a sortable type (`sort_key.is_sortable`) are measured for their rank."""
     if spark_type in ("string", "binary"):
         return "bytes"
     return spark_type if spark_type in NUMBERS else "number"

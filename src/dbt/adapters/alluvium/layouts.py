@@ -16,7 +16,7 @@ from alluvium.compact import report, run
 from alluvium.compact.index import add_indexes
 from alluvium.compact.outcome import MergeError
 from alluvium.delta import automata
-from alluvium.delta.table_files import TableFiles, check_row_key
+from alluvium.delta.table_files import TableFiles, check_sort_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
 from alluvium.plan.layout.errors import LayoutError
@@ -82,7 +82,7 @@ def declared(model: str, block: Any) -> Layout | None:
 
 
 def layout_of(model: str, block: Any, partition_by: str | Sequence[str] | None) -> Layout | None:
-    """What it means for a table that is partitioned so: with the time in the row key."""
+    """What it means for a table that is partitioned so: with the time in the sort key."""
     layout = declared(model, block)
     return None if layout is None else with_time(layout, partition_columns(partition_by))
 
@@ -135,11 +135,11 @@ def check(
             mistakes.append(str(error))
 
     if table is None:
-        allow(check_row_key, layout.sort_by, fields, partition_columns(partition_by))
+        allow(check_sort_key, layout.sort_by, fields, partition_columns(partition_by))
         allow(automata.check, layout.index or (), fields, partition_columns(partition_by))
     else:
         files = TableFiles(session, table)
-        allow(files.check_row_key, layout.sort_by, fields)
+        allow(files.check_sort_key, layout.sort_by, fields)
         allow(files.check_index, layout.index or (), fields)
         allow(files.check_rewritable)
     if mistakes:

@@ -1,4 +1,4 @@
-"""The order of encoded row keys is Spark's order of the values they are made of."""
+"""The order of encoded sort keys is Spark's order of the values they are made of."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.ranges.columns import decimals, integers
 
-from alluvium.plan.layout import row_key
+from alluvium.plan.layout import sort_key
 
 FLOATS = [0.0, -0.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, -5e-324, 1e308]
 TEXT = st.text("\x00\x01aé\x7f\uffff😀", max_size=4) | st.text(max_size=5)
@@ -92,7 +92,7 @@ def tables(draw: st.DrawFn, names: list[str], most: int) -> tuple[list[pa.DataTy
 
 
 def check(kinds: list[pa.DataType], rows: Rows) -> None:
-    keys = row_key.encode(arrays(kinds, rows))
+    keys = sort_key.encode(arrays(kinds, rows))
     for (a, left), (b, right) in itertools.product(zip(rows, keys, strict=True), repeat=2):
         assert (left < right, left == right) == (order(a) < order(b), order(a) == order(b)), (a, b)
 
@@ -119,11 +119,11 @@ def test_keys_of_several_columns_are_in_the_order_of_the_rows(
 def test_strings_need_not_be_utf8() -> None:
     texts = [b"", b"a", b"a\xff", b"\xc3", b"\xc3\xa9", b"\xff"]
     wild = pa.array(texts, pa.binary()).cast(pa.string(), safe=False)
-    keys = row_key.encode([wild])
-    assert keys == row_key.encode([pa.array(texts, pa.binary())]) == sorted(keys)
-    assert keys == row_key.encode([pa.array(texts, pa.large_binary())])
+    keys = sort_key.encode([wild])
+    assert keys == sort_key.encode([pa.array(texts, pa.binary())]) == sorted(keys)
+    assert keys == sort_key.encode([pa.array(texts, pa.large_binary())])
     nulls, rows = pa.array([0] * 6, pa.int64()), pa.array([1] * 6, pa.int64())
-    assert row_key.bounds_by_first(wild, wild, nulls, rows)[0] == keys
+    assert sort_key.bounds_by_first(wild, wild, nulls, rows)[0] == keys
 
 
 def test_a_value_sorts_before_those_that_it_begins() -> None:
@@ -143,7 +143,7 @@ def test_a_value_sorts_before_those_that_it_begins() -> None:
         "😀",
     ]
     rows = [(one, other) for one in text for other in (None, "", "\x00", "z")]
-    keys = row_key.encode(arrays([pa.string(), pa.string()], rows))
+    keys = sort_key.encode(arrays([pa.string(), pa.string()], rows))
     assert keys == sorted(set(keys))
 
 
@@ -169,16 +169,16 @@ def long_tables(draw: st.DrawFn) -> tuple[list[pa.DataType], Rows]:
 def whole(columns: list[pa.Array]) -> list[str]:
     """The keys, however long."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_key, "LONGEST", 10**6)
-        return row_key.encode(columns)
+        patch.setattr(sort_key, "LONGEST", 10**6)
+        return sort_key.encode(columns)
 
 
 @given(table=long_tables())
 @settings(max_examples=150)
 def test_keys_that_agree_in_what_is_written_are_one(table: tuple[list[pa.DataType], Rows]) -> None:
     kinds, rows = table
-    keys = row_key.encode(arrays(kinds, rows))
-    assert keys == [key[: 2 * row_key.LONGEST] for key in whole(arrays(kinds, rows))]
+    keys = sort_key.encode(arrays(kinds, rows))
+    assert keys == [key[: 2 * sort_key.LONGEST] for key in whole(arrays(kinds, rows))]
     for a, b in itertools.product(range(len(rows)), repeat=2):
         if order(rows[a]) <= order(rows[b]):
             assert keys[a] <= keys[b]
@@ -194,10 +194,10 @@ def test_bounds_of_the_first_column_are_bounds_of_keys_that_are_cut_off(
     in_order = [value for (value, *_) in sorted(rows, key=order)]
     ends = (pa.array([in_order[place]], first.type) for place in (0, -1))
     counts = (pa.array([count], pa.int64()) for count in (0, len(rows)))
-    [low], [high] = row_key.bounds_by_first(*ends, *counts)
+    [low], [high] = sort_key.bounds_by_first(*ends, *counts)
     assert low is not None
     assert high is not None
-    assert all(low <= key <= high for key in row_key.encode(arrays(kinds, rows)))
+    assert all(low <= key <= high for key in sort_key.encode(arrays(kinds, rows)))
 
 
 @pytest.mark.parametrize(
@@ -211,18 +211,18 @@ def test_bounds_of_the_first_column_are_bounds_of_keys_that_are_cut_off(
 )  # fmt: skip
 def test_a_type_without_a_known_order_is_refused(kind: pa.DataType) -> None:
     with pytest.raises(TypeError) as caught:
-        row_key.encode([pa.array([1]), pa.nulls(1, kind)])
+        sort_key.encode([pa.array([1]), pa.nulls(1, kind)])
     assert str(kind) in str(caught.value)
     assert "accepted: boolean, tinyint" in str(caught.value)
 
 
 def test_the_types_of_spark_that_are_accepted_are_those_that_can_be_encoded() -> None:
-    assert all(row_key.is_sortable(name) for name in TYPES)
+    assert all(sort_key.is_sortable(name) for name in TYPES)
     for other in (
         "string collate UTF8_LCASE", "array<int>", "struct<a:int>", "map<string,int>", "variant",
         "interval day to second", "void", "time(6)",
     ):  # fmt: skip
-        assert not row_key.is_sortable(other)
+        assert not sort_key.is_sortable(other)
 
 
 PAIRS = st.lists(
@@ -238,11 +238,11 @@ def test_the_first_column_bounds_whole_keys(rows: list[tuple[str | None, int | N
         pa.array(list(one), kind)
         for one, kind in zip(zip(*rows, strict=True), (pa.string(), pa.int64()), strict=True)
     ]
-    keys = row_key.encode(columns)
+    keys = sort_key.encode(columns)
     present = sorted((one for one, _ in rows if one is not None), key=str.encode)
     ends = [present[0], present[-1]] if present else [None, None]
     counts = [len(rows) - len(present), len(rows)]
-    [low], [high] = row_key.bounds_by_first(
+    [low], [high] = sort_key.bounds_by_first(
         *(pa.array([end], pa.string()) for end in ends),
         *(pa.array([count], pa.int64()) for count in counts),
     )
@@ -265,7 +265,7 @@ def test_without_statistics_nothing_is_known(
 ) -> None:
     bound = pa.array([lo], kind)
     counts = (pa.array([nulls], pa.int64()), pa.array([rows], pa.int64()))
-    assert row_key.bounds_by_first(bound, bound, *counts) == ([None], [None])
+    assert sort_key.bounds_by_first(bound, bound, *counts) == ([None], [None])
 
 
 # Values with what a person is to read; dates and times here within Python's years.
@@ -300,8 +300,8 @@ def test_a_key_is_read_as_the_values_it_was_made_of(
 ) -> None:
     names, row = case
     kinds = [READ[name][0] for name in names]
-    [key] = row_key.encode(arrays(kinds, [row]))
-    found = json.loads(row_key.decode(key, kinds))
+    [key] = sort_key.encode(arrays(kinds, [row]))
+    found = json.loads(sort_key.decode(key, kinds))
     for name, value, one in zip(names, row, found, strict=True):
         if value is None:
             assert one is None
@@ -320,12 +320,12 @@ def test_of_a_key_that_is_cut_off_the_beginning_is_read(
 ) -> None:
     kinds, rows = table
     [whole_key] = whole(arrays(kinds, rows[:1]))
-    [key] = row_key.encode(arrays(kinds, rows[:1]))
-    if len(whole_key) > 2 * row_key.LONGEST:
-        assert "…" in row_key.decode(key, kinds)
+    [key] = sort_key.encode(arrays(kinds, rows[:1]))
+    if len(whole_key) > 2 * sort_key.LONGEST:
+        assert "…" in sort_key.decode(key, kinds)
 
 
 @pytest.mark.parametrize("key", ["zz", "0", "00" * 9, "01" + "00" * 9])
 def test_what_is_no_key_of_these_types_is_refused(key: str) -> None:
     with pytest.raises(ValueError, match=r"not a key of|hexadecimal"):
-        row_key.decode(key, [pa.int64()])
+        sort_key.decode(key, [pa.int64()])

@@ -1,4 +1,4 @@
-"""Row keys as text whose order is theirs.
+"""Sort keys as text whose order is theirs.
 
 Each value becomes bytes that compare as Spark's ORDER BY compares the values: NULL first, NaN last,
 -0.0 equal to 0.0, strings by their UTF-8. The key is their sequence in hexadecimal. So what is
@@ -47,7 +47,7 @@ def is_sortable(spark_type: str) -> bool:
 
 
 def encode(columns: Sequence[pa.Array]) -> list[str]:
-    """The row key of each row, in hexadecimal; those that agree in what is written are one.
+    """The sort key of each row, in hexadecimal; those that agree in what is written are one.
 
     Args:
         columns: the key's columns in their order, of one length.
@@ -98,7 +98,7 @@ def decode(key: str, types: Sequence[pa.DataType]) -> str:
 def bounds_by_first(
     lo: pa.Array, hi: pa.Array, nulls: pa.Array, rows: pa.Array
 ) -> tuple[list[str | None], list[str | None]]:
-    """Between which row keys those of each file lie, by what the log says of the first column.
+    """Between which sort keys those of each file lie, by what the log says of the first column.
 
     Args:
         lo, hi: bounds of the column's values, NULL where they are not known.
