@@ -9,7 +9,7 @@
   {%- if relation is not none -%}
     {#- In SQL, to look is to open every file: not for a merge that changed nothing. -#}
     {%- if (alluvium._maintenance_is_on() if target.type == 'alluvium' else alluvium._files_may_have_changed()) -%}
-      {%- set block = alluvium._layout_of_hook('compact', relation, 'sort_by, a column or a list of columns') -%}
+      {%- set block = alluvium._layout_of_hook('compact', relation) -%}
       {%- set failed = alluvium._compact_table(relation, relation.identifier, block) -%}
       {%- if failed -%}{%- do exceptions.raise_database_error(failed) -%}{%- endif -%}
     {%- endif -%}

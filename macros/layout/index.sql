@@ -8,7 +8,7 @@
     {%- do alluvium._check_arguments('index', {'model': model, 'dry_run': dry_run}, kwargs, is_hook=true) -%}
     {%- if alluvium._maintenance_is_on() -%}
       {%- do alluvium._require_alluvium('alluvium.index', 'keeps nothing in a log') -%}
-      {%- set block = alluvium._layout_of_hook('index', relation, 'sort_by, or index') -%}
+      {%- set block = alluvium._layout_of_hook('index', relation) -%}
       {%- set line = adapter.index_files(relation.render(), relation.identifier, block, dry_run) -%}
       {%- if line -%}{%- do alluvium._tell(line, dry_run) -%}{%- endif -%}
     {%- endif -%}

@@ -25,13 +25,12 @@
 {% endmacro %}
 
 
-{#- `meta.alluvium_layout` of the model that a post-hook belongs to.
-    accepted: the keys that the hook needs. -#}
-{% macro _layout_of_hook(hook, relation, accepted) %}
+{#- `meta.alluvium_layout` of the model that a post-hook belongs to. -#}
+{% macro _layout_of_hook(hook, relation) %}
   {%- set block = (config.get('meta') or {}).get('alluvium_layout') -%}
   {%- if block is none -%}
-    {%- do exceptions.raise_compiler_error('alluvium.' ~ hook ~ ': ' ~ relation ~ ' has no meta.alluvium_layout;'
-        ~ ' accepted: ' ~ accepted ~ ', and what docs/compaction.md lists') -%}
+    {%- do exceptions.raise_compiler_error('alluvium.' ~ hook ~ ': ' ~ relation ~ ' has no meta.alluvium_layout, and its model has this hook;'
+        ~ ' accepted: a layout with sort_by, or no hook') -%}
   {%- endif -%}
   {{ return(block) }}
 {% endmacro %}

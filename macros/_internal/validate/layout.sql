@@ -2,7 +2,7 @@
 {% macro _validate_layout(node, block, mistakes) %}
   {%- set where = node.name ~ ': meta.alluvium_layout' -%}
   {%- if block is not mapping -%}
-    {%- do mistakes.append(where ~ ': ' ~ alluvium._shown_value(block) ~ ' is not a mapping; accepted: sort_by, and what docs/compaction.md lists') -%}
+    {%- do mistakes.append(where ~ ': ' ~ alluvium._shown_value(block) ~ ' is not a mapping; accepted: a mapping of keys, with sort_by') -%}
     {{ return('') }}
   {%- endif -%}
   {#- A key that is null has its default. -#}

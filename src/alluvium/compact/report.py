@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from alluvium.compact.index import IndexDone
 from alluvium.compact.outcome import Compacted
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.compaction_plan import CompactionPlan
-from alluvium.wording import counted
+from alluvium.wording import counted, moment
 
 # Merges of one bucket and reason that are listed one by one.
 _LISTED = 5
+# The last second of the year 9999.
+_LAST = 253402300799
 
 
-def plan_lines(model: str, plan: CompactionPlan, fragments: int) -> Iterator[str]:
-    """A table of the plan: bucket, reason, inputs, bytes and expected outputs."""
+def plan_lines(
+    model: str, plan: CompactionPlan, fragments: int, open_until: Sequence[float] = ()
+) -> Iterator[str]:
+    """A table of the plan: bucket, reason, inputs, bytes and expected outputs. Below it stands
+    when open buckets will get their final form.
+
+    open_until: when each open bucket becomes quiet, as `quiet_from` says; the earliest first.
+    """
     if not plan:
         later = f"; {counted(plan.waiting, 'merge')} over the budget" if plan.waiting else ""
         yield f"{model}: nothing to compact, {counted(fragments, 'fragment')}{later}"
+        yield from _final_form(open_until)
         return
     rows: list[tuple[str, ...]] = [
         ("bucket", "reason", "level", "inputs", "MiB", "rows", "outputs")
@@ -46,6 +56,7 @@ def plan_lines(model: str, plan: CompactionPlan, fragments: int) -> Iterator[str
         f" {plan.bytes / 2**20:,.1f} MiB to read, {counted(moved, 'new label')}"
         + (f", {counted(plan.waiting, 'merge')} over the budget" if plan.waiting else "")
     )
+    yield from _final_form(open_until)
 
 
 def done_line(model: str, done: Compacted) -> str:
@@ -78,6 +89,19 @@ def index_line(model: str, done: IndexDone, dry_run: bool) -> str:
         f"{model}: indexed {counted(done.files, 'file')} {of} ({done.bytes / 1024:,.1f} KiB)"
         f"{conflicts}{left}{later} in {done.seconds:.1f} s"
     )
+
+
+def _final_form(open_until: Sequence[float]) -> Iterator[str]:
+    if not open_until:
+        return
+    first = open_until[0]
+    if first == float("inf"):
+        yield "  no final form: the layout has neither bucket_by nor quiet_after"
+        return
+    are = f"{counted(len(open_until), 'bucket')} {'is' if len(open_until) == 1 else 'are'} open"
+    # A bucket may end in a year that a datetime does not reach.
+    until = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=min(first, _LAST))
+    yield f"  {are}; the next final form is due at {moment(until)}, if no row comes before"
 
 
 def _row(task: MergeTask) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
 from alluvium.plan.compaction import backoff, tags
 from alluvium.plan.compaction.bucket import MergeTask
-from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan
+from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan, quiet_from
 from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.layout.settings import ZORDER, Layout
 
@@ -42,14 +42,16 @@ _log = logging.getLogger(__name__)
 
 def preview(
     session: SparkSession, table: str, layout: Layout, model: str, *, now: float | None = None
-) -> tuple[CompactionPlan, pa.Table]:
-    """The plan for the table as it is, and its fragments. Changes nothing.
+) -> tuple[CompactionPlan, pa.Table, list[float]]:
+    """The plan for the table as it is, its fragments, and when its open buckets become quiet.
+    Changes nothing.
 
     Raises:
         LayoutError: the table cannot have this layout.
     """
     _, layout, fragments = read_state(Rewriter, session, table, layout, model)
-    return plan(fragments, layout, time.time() if now is None else now), fragments
+    now = time.time() if now is None else now
+    return plan(fragments, layout, now), fragments, quiet_from(fragments, layout, now)
 
 
 def compact(

@@ -299,7 +299,7 @@ def test_what_no_table_can_be_sorted_by_is_refused_before_anything_is_written(
 ) -> None:
     project.write({"models/early.sql": plain(meta=NO_COLUMN, **settings)})
     assert not project.try_dbt("run", "--select", "early").success
-    assert project.said("early: meta.alluvium_layout cannot be had")
+    assert project.said("early: meta.alluvium_layout does not fit the table")
     assert project.said("sort_by: nope: no such column; accepted: id, op, lsn, at, v")
     assert "early" not in project.session.sql("show tables in bucketed").toPandas()["tableName"]
     project.write({"models/early.sql": plain(**settings)})
@@ -324,7 +324,7 @@ def test_a_merge_that_could_not_be_sorted_is_refused(project: Any) -> None:
     project.append_events(50, event(1, 99_000, day=1))
     project.write({"models/items.sql": laid(meta=NO_COLUMN)})
     assert not project.try_dbt("run", "--select", "batch items").success
-    assert project.said("items: meta.alluvium_layout cannot be had")
+    assert project.said("items: meta.alluvium_layout does not fit the table")
     assert project.said("nope: no such column")
     assert project.versions("items") == versions
     # A column that the merge itself adds is none that is missing.

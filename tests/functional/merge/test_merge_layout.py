@@ -72,6 +72,9 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(project: Any) -> None:
     for args in ("{model: items, dry_run: true}", "{model: items}"):
         project.dbt("run-operation", "alluvium.compact", "--args", args)
         assert project.said("items: nothing to compact")
+        # No bucket_by, no quiet_after.
+        said = project.said("no final form: the layout has neither bucket_by nor quiet_after")
+        assert bool(said) is ("dry_run" in args)
 
 
 def test_the_log_says_what_was_done(project: Any) -> None:

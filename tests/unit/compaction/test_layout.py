@@ -115,8 +115,8 @@ def test_a_budget_holds_the_largest_merge_of_small_fragments(fan_in: int, least:
     assert parse_layout("logs", block | {"budget": least}).budget == least
     [mistake] = mistakes(block | {"budget": least - 1})
     assert mistake.startswith(
-        f"budget: {least - 1}; accepted: at least fan_in / 2 times target_bytes, and 3 times,"
-        f" {least} bytes"
+        f"budget: {least - 1}; accepted: at least {least} bytes, which are fan_in / 2 full"
+        " fragments by target_bytes, and at least 3"
     )
 
 
@@ -146,7 +146,8 @@ def test_retain_is_of_buckets() -> None:
     # Compaction itself has no use for it.
     assert parse_layout("logs", block | {"retain": "30 days"}) == parse_layout("logs", block)
     [mistake] = mistakes({"sort_by": "a", "retain": "30 days"})
-    assert mistake.startswith("retain: '30 days'; accepted: with bucket_by")
+    assert mistake.startswith("retain: '30 days': whole buckets are dropped")
+    assert mistake.endswith("; accepted: with bucket_by")
 
 
 # A key, a value it cannot have, and what is accepted.
@@ -216,6 +217,34 @@ def test_an_unknown_key_is_named_with_those_that_are_known(key: Any, accepted: s
     [mistake] = mistakes(block)
     assert mistake.startswith(f"{key}: unknown key; accepted: ")
     assert accepted in mistake
+
+
+def test_a_key_that_is_misspelt_names_the_one_that_was_meant() -> None:
+    for block, meant in (
+        ({"sort_by": "a", "target_row": 5}, "target_rows"),
+        ({"sort_by": "a", "bucket_by": {"colum": "at", "column": "at", "window": "day"}}, "column"),
+    ):
+        [mistake] = mistakes(block)
+        assert mistake.endswith(f"; did you mean {meant}?")
+    assert "did you mean" not in mistakes({"sort_by": "a", "levels_of": 1})[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "fan_in", "least"),
+    [
+        ("128 MiB", 32, "2 GiB"),
+        ("1 GiB", 2, "3 GiB"),
+        ("2 KiB", 5, "6 KiB"),
+        (1000, 6, "3000 bytes"),
+    ],
+)
+def test_a_budget_that_is_too_small_names_the_least_one_to_write(
+    target: Any, fan_in: int, least: str
+) -> None:
+    block = {"sort_by": "a", "target_bytes": target, "fan_in": fan_in}
+    [mistake] = mistakes(block | {"budget": 1})
+    assert f"accepted: at least {least}, " in mistake
+    assert parse_layout("logs", block | {"budget": least.removesuffix(" bytes")}).budget
 
 
 @pytest.mark.parametrize("block", [None, "a", ["a"], 5, True])

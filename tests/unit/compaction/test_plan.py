@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from dataclasses import replace
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from support.playground import ROW_BYTES, Fragment, Playground, clashes
 
 from alluvium.plan.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
-from alluvium.plan.compaction.compaction_plan import CompactionPlan, buckets, plan
+from alluvium.plan.compaction.compaction_plan import CompactionPlan, buckets, plan, quiet_from
 from alluvium.plan.compaction.quiet_bucket import quiet_bucket_merges
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
@@ -287,6 +288,25 @@ def test_a_bucket_is_quiet_a_quarter_of_its_window_after_its_end(
     later = {group.reason for group in plan(table([bucket]), LAYOUT, NOW + 15 * HOUR - 1).tasks}
     assert later == {AGE}
     assert {g.reason for g in plan(table([bucket]), LAYOUT, NOW + 15 * HOUR).tasks} == {FINAL}
+
+
+def test_an_open_bucket_says_when_it_becomes_quiet() -> None:
+    early, late, over = (
+        Playground(LAYOUT, name, ends=NOW - day * DAY)
+        for name, day in (("early", 0), ("late", 1), ("over", 2))
+    )
+    early.land([1, 2], NOW - HOUR)
+    late.land([3, 4], NOW - 8 * HOUR)  # 16 hours late
+    over.land([5, 6], NOW - 2 * DAY)
+    every = table([early, late, over])
+    assert quiet_from(every, LAYOUT, NOW) == [NOW + 6 * HOUR, NOW + 16 * HOUR]
+    assert quiet_from(every, LAYOUT, NOW + 16 * HOUR) == []
+    # Without windows the table is one bucket, which waits for what `quiet_after` says alone.
+    whole = Playground(Layout(("a",)))
+    whole.land([1, 2], NOW)
+    assert quiet_from(whole.table(), Layout(("a",)), NOW) == [math.inf]
+    assert quiet_from(whole.table(), Layout(("a",), quiet_after=HOUR), NOW) == [NOW + HOUR]
+    assert quiet_from(FRAGMENT_SCHEMA.empty_table(), LAYOUT, NOW) == []
 
 
 def test_a_budget_goes_to_tiers_first_then_to_the_oldest_quiet_bucket_then_to_order() -> None:

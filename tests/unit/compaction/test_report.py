@@ -41,6 +41,38 @@ def test_a_plan_of_nothing_is_a_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("open_until", "line"),
+    [
+        ([], None),  # every bucket is quiet
+        ([float("inf")], "  no final form: the layout has neither bucket_by nor quiet_after"),
+        (
+            [1738367999.0],
+            "  1 bucket is open; the next final form is due at 2025-01-31 23:59:59 UTC, if no row"
+            " comes before",
+        ),
+        (
+            [1738281540.0, 1738367999.0],
+            "  2 buckets are open; the next final form is due at 2025-01-30 23:59:00 UTC, if no row"
+            " comes before",
+        ),
+        # The month after the last that a timestamp can name.
+        (
+            [253402300800.0],
+            "  1 bucket is open; the next final form is due at 9999-12-31 23:59:59 UTC, if no row"
+            " comes before",
+        ),
+    ],
+)
+def test_a_dry_run_says_when_open_buckets_get_their_final_form(
+    open_until: list[float], line: str | None
+) -> None:
+    merge = group("day=2024-03-02", COUNT, 1, inputs=32, outputs=1)
+    for plan in (CompactionPlan(), CompactionPlan((), (merge,))):
+        said = list(plan_lines("logs", plan, 33))
+        assert list(plan_lines("logs", plan, 33, open_until)) == said + ([line] if line else [])
+
+
+@pytest.mark.parametrize(
     ("done", "line"),
     [
         (Compacted(), ""),

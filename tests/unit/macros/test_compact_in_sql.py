@@ -180,7 +180,7 @@ def test_a_column_that_cannot_name_buckets_is_refused(macros: Any, stop: Any) ->
 
 
 WRONG: list[tuple[Any, str]] = [
-    ("day", '"day" is not a mapping; accepted: sort_by'),
+    ("day", '"day" is not a mapping; accepted: a mapping of keys, with sort_by'),
     ({"bucket_by": "day"}, '.bucket_by: "day" is not a mapping; accepted keys: column, window'),
     ({"bucket_by": {"column": "day"}}, ".bucket_by.window: missing; accepted: hour, day, week"),
     ({"bucket_by": {"window": "day"}}, ".bucket_by.column: missing; accepted: a partition column"),

@@ -105,6 +105,16 @@ def is_quiet(bucket: Bucket, layout: Layout, now: float) -> bool:
     return bucket.age(now) >= layout.quiet_time(bucket.lateness())
 
 
+def quiet_from(fragments: pa.Table, layout: Layout, now: float) -> list[float]:
+    """When each open bucket becomes quiet if no row comes before, in seconds since 1970; the
+    earliest first, and infinity for never."""
+    return sorted(
+        one.since + layout.quiet_time(one.lateness())
+        for one in buckets(fragments, layout)
+        if not is_quiet(one, layout, now)
+    )
+
+
 def buckets(
     fragments: pa.Table, layout: Layout, stuck: Collection[str] = frozenset()
 ) -> Iterator[Bucket]:

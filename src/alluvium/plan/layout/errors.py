@@ -13,7 +13,7 @@ class LayoutError(ValueError):
         self.model = model
         self.mistakes = list(mistakes)
         lines = "".join(f"\n  - {mistake}" for mistake in mistakes)
-        super().__init__(f"{model}: meta.alluvium_layout cannot be had:{lines}")
+        super().__init__(f"{model}: meta.alluvium_layout does not fit the table:{lines}")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from alluvium.names import bare
+from alluvium.names import bare, did_you_mean
 from alluvium.plan.layout import zorder
 from alluvium.plan.layout.errors import LayoutError
 
@@ -161,7 +161,8 @@ def parse_layout(model: str, block: Any) -> Layout:
             mistakes.append("sort_by: missing; accepted: a column, or a list of columns")
         if "retain" in found and block.get("bucket_by") is None:
             mistakes.append(
-                f"retain: {block['retain']!r}; accepted: with bucket_by, of whose buckets it speaks"
+                f"retain: {block['retain']!r}: whole buckets are dropped, and without bucket_by"
+                " there is one; accepted: with bucket_by"
             )
         if isinstance(block.get("bucket_by"), Mapping):
             missing = [key for key in of_bucket if block["bucket_by"].get(key) is None]
@@ -179,8 +180,8 @@ def parse_layout(model: str, block: Any) -> Layout:
     if found.get("budget", least) < least:
         # So that every merge of small fragments fits in.
         mistakes.append(
-            f"budget: {block['budget']!r}; accepted: at least fan_in / 2 times target_bytes, and"
-            f" {_LEAST_FULL} times, {least} bytes"
+            f"budget: {block['budget']!r}; accepted: at least {_in_bytes(least)}, which are fan_in"
+            f" / 2 full fragments by target_bytes, and at least {_LEAST_FULL}"
         )
     if mistakes:
         raise LayoutError(model, mistakes)
@@ -200,7 +201,9 @@ def _mapping(
     found = {}
     for key, value in given.items():
         if key not in rules:
-            mistakes.append(f"{where}{key}: unknown key; accepted: {accepted}")
+            mistakes.append(
+                f"{where}{key}: unknown key; accepted: {accepted}{did_you_mean(key, rules)}"
+            )
         elif rules[key] is not None and value is not None:
             try:
                 found[key] = rules[key](value)
@@ -267,6 +270,12 @@ def _size(value: Any) -> int:
     if not match:
         raise ValueError("bytes, such as 134217728, 128 MiB or 1 GiB")
     return int(match[1]) * _BYTES[match[2]]
+
+
+def _in_bytes(size: int) -> str:
+    """A size as `_size` reads it, in the largest unit that leaves nothing over."""
+    units = [unit for unit, of in _BYTES.items() if unit and size % of == 0]
+    return f"{size // _BYTES[units[-1]]} {units[-1]}" if units else f"{size} bytes"
 
 
 def _memory(value: Any) -> int:

@@ -46,7 +46,7 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
         if not isinstance(meta[META], Mapping):
             found.append(
                 f"{model['name']}: meta.{META}: {shown(meta[META])} is not a mapping;"
-                " accepted: sort_by, and what docs/compaction.md lists"
+                " accepted: a mapping of keys, with sort_by"
             )
             continue
         try:
@@ -155,8 +155,8 @@ def compact(
     try:
         layout = parse_layout(model, block)
         if dry_run:
-            plan, fragments = run.preview(session, table, layout, model)
-            return list(report.plan_lines(model, plan, fragments.num_rows)), ""
+            plan, fragments, open_until = run.preview(session, table, layout, model)
+            return list(report.plan_lines(model, plan, fragments.num_rows, open_until)), ""
         done, failed = (
             run.compact(session, table, layout, model, say=told.say, may_back_off=is_hook),
             "",
