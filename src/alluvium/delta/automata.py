@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField
 
 from alluvium.delta import column_values, marks
-from alluvium.names import among
+from alluvium.names import among, did_you_mean
 from alluvium.plan.automata import Index, budget, summarize
 from alluvium.plan.automata.tags import to_text
 
@@ -65,8 +65,9 @@ def check(wanted: Sequence[str], fields: Iterable[StructField], partition: Seque
     for name in wanted:
         field = known.get(name.lower())
         if field is None:
-            names = ", ".join(one.name for one in known.values())
-            mistakes.append(f"{name}: no such column; accepted: {names}")
+            names = [one.name for one in known.values()]
+            meant = did_you_mean(name, names)
+            mistakes.append(f"{name}: no such column; accepted: {', '.join(names)}{meant}")
         elif among(name, partition):
             mistakes.append(f"{name}: Delta prunes by it as it is; accepted: other columns")
         elif not _has_values(field):

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructField, StructType, TimestampType
 
 from alluvium.delta import automata, log, marks
 from alluvium.engine import jvm
-from alluvium.names import among
+from alluvium.names import among, did_you_mean
 from alluvium.plan.compaction import tags
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import sort_key, zorder
@@ -40,8 +40,9 @@ def check_sort_key(
     mistakes = []
     for name in columns:
         if name.lower() not in known:
-            names = ", ".join(f.name for f in known.values() if not among(f.name, partition))
-            mistakes.append(f"{name}: no such column; accepted: {names}")
+            names = [f.name for f in known.values() if not among(f.name, partition)]
+            meant = did_you_mean(name, names)
+            mistakes.append(f"{name}: no such column; accepted: {', '.join(names)}{meant}")
         elif among(name, partition):
             mistakes.append(f"{name}: all rows of a bucket share it; accepted: other columns")
         elif not sort_key.is_sortable(kind := known[name.lower()].dataType.simpleString()):
