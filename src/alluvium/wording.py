@@ -10,6 +10,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
+def in_bytes(number: int) -> str:
+    """A size, such as `64.0 MiB`; of small tables in KiB."""
+    unit, of = ("MiB", 2**20) if number >= 2**20 else ("KiB", 2**10)
+    return f"{number / of:,.1f} {unit}"
+
+
 def moment(time: datetime) -> str:
     """A time to the second, such as `2025-01-31 23:59:00 UTC`."""
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -10,7 +10,7 @@ from alluvium.compact.index import IndexDone
 from alluvium.compact.outcome import Compacted
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.compaction_plan import CompactionPlan
-from alluvium.wording import counted, moment
+from alluvium.wording import counted, in_bytes, moment
 
 # Merges of one bucket and reason that are listed one by one.
 _LISTED = 5
@@ -53,7 +53,7 @@ def plan_lines(
     yield (
         f"  {counted(len(plan.tasks), 'merge')} of"
         f" {counted(sum(len(one.inputs) for one in plan.tasks), 'fragment')},"
-        f" {plan.bytes / 2**20:,.1f} MiB to read, {counted(moved, 'new label')}"
+        f" {in_bytes(plan.bytes)} to read, {counted(moved, 'new label')}"
         + (f", {counted(plan.waiting, 'merge')} over the budget" if plan.waiting else "")
     )
     yield from _final_form(open_until)
@@ -69,7 +69,7 @@ def done_line(model: str, done: Compacted) -> str:
         parts.append(counted(done.relabelled, "new label"))
     if done.conflicts:
         parts.append(f"{counted(done.conflicts, 'conflict')} with other writers")
-    size = f" ({done.bytes_read / 2**20:,.1f} MiB)" if done.merges else ""
+    size = f" ({in_bytes(done.bytes_read)})" if done.merges else ""
     return f"{model}: compacted {', '.join(parts)}{size}{waiting} in {done.seconds:.1f} s"
 
 

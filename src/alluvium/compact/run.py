@@ -28,6 +28,7 @@ from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan, quiet_from
 from alluvium.plan.compaction.jobs import Job, jobs
 from alluvium.plan.layout.settings import ZORDER, Layout
+from alluvium.wording import counted, in_bytes
 
 # Plans that one run carries out at most. A merge may make others due. Where another writer's commit
 # was faster than a merge, that is planned again.
@@ -191,9 +192,10 @@ class _Run:
             job = due.popleft()
             tasks = job.tasks
             count = sum(len(task.inputs) for task in tasks)
-            size = sum(task.bytes for task in tasks) / 2**20
+            size = in_bytes(sum(task.bytes for task in tasks))
             self.say(
-                f"{self.model}: merging {count} fragments ({size:,.1f} MiB), {ahead} merges ahead"
+                f"{self.model}: merging {counted(count, 'fragment')} ({size}),"
+                f" {counted(ahead, 'merge')} ahead"
             )
             try:
                 written = self._write(rewriter, job, layout)

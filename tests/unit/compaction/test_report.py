@@ -82,6 +82,10 @@ def test_a_dry_run_says_when_open_buckets_get_their_final_form(
             "logs: compacted 32 fragments → 1 (64.0 MiB) in 1.2 s",
         ),
         (
+            Compacted(3, 12, 3, 30_000, 20_000, 1000, seconds=0.5),
+            "logs: compacted 12 fragments → 3 (29.3 KiB) in 0.5 s",
+        ),
+        (
             Compacted(relabelled=4, conflicts=1, seconds=0.5),
             "logs: compacted 4 new labels, 1 conflict with other writers in 0.5 s",
         ),
