@@ -110,6 +110,21 @@ def test_a_z_order_where_no_first_column_serves_enough(first: int, curve: str | 
         assert found.block["sort_by"] == ["service", "host", "status"]
 
 
+def test_a_z_order_says_that_it_leaves_out_what_buckets_serve() -> None:
+    filters: list[dict[str, Any]] = [{"logged_at": RANGE, "service": EQUALITY}] * 3
+    filters += [{"host": EQUALITY}, {"status": EQUALITY}]
+    found = of(table(), *filters)
+    assert found.block == {
+        "sort_by": ["status", "host"],
+        "curve": "zorder",
+        "bucket_by": {"column": "logged_at", "window": "day"},
+    }
+    assert said(found, "sort_by").startswith(
+        "sort_by: 2 of 2 statements filter one of these columns; those that buckets serve are not"
+        " counted;"
+    )
+
+
 def test_a_z_order_has_no_column_that_others_stand_for() -> None:
     # Whoever filters by service filters by status too.
     filters: list[dict[str, Any]] = [{"service": EQUALITY, "status": EQUALITY}] * 5

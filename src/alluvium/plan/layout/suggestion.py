@@ -201,26 +201,28 @@ def _sort_by(
     # Statements that buckets and partitions serve already ask nothing of the order's first column.
     served = {*table.partitions, time}
     rest = [one for one in filters.values() if not any(column in served for column in one)]
+    apart = "" if len(rest) == len(filters) else "; those that buckets serve are not counted"
     if rest and _asking(rest, order[0]) < _SERVED * len(rest):
         cover = _cover(table, columns, rest)
         if _asking(rest, cover[0]) < _SERVED * len(rest):
-            return cover, ZORDER, _reasons_of_zorder(cover, rest)
+            return cover, ZORDER, _reasons_of_zorder(cover, rest, apart)
         # Enough of them ask for this one, though by bounds.
         order = [cover[0], *(one for one in order if one != cover[0])][:MOST]
     reasons = _reasons_of_lexical(order, equal, time, filters)
     if rest:
         asked = _share(_asking(rest, order[0]), len(rest))
-        apart = "" if len(rest) == len(filters) else "; those that buckets serve are not counted"
         reasons.append(f"curve: lexical, as {asked} filter {order[0]}{apart}")
     return order, LEXICAL, reasons
 
 
-def _reasons_of_zorder(cover: Sequence[str], rest: Sequence[Mapping[str, str]]) -> list[str]:
+def _reasons_of_zorder(
+    cover: Sequence[str], rest: Sequence[Mapping[str, str]], apart: str
+) -> list[str]:
     served = sum(any(column in cover for column in one) for one in rest)
     asked = _share(_asking(rest, cover[0]), len(rest))
     return [
-        f"sort_by: {_share(served, len(rest))} filter one of these columns; each more would make"
-        " the others skip less",
+        f"sort_by: {_share(served, len(rest))} filter one of these columns{apart}; each more"
+        " would make the others skip less",
         f"curve: zorder, as only {asked} filter {cover[0]}, and none is filtered by more; a lexical"
         f" order serves filters on its first column (wanted: {_SERVED:.0%})",
     ]
