@@ -1,10 +1,19 @@
 {#- The models upstream that call `alluvium.new_events` for this one and keep the rows. -#}
 {% macro _batch_models(node) %}
   {%- set found = [] -%}
-  {%- for parent in alluvium._upstream_models(node) -%}
-    {%- if 'macro.alluvium.new_events' in parent.depends_on.macros and parent.config.materialized != 'ephemeral'
-           and alluvium._is_named_by(node, parent, 'new_events[^}]*') -%}
-      {%- do found.append(parent) -%}
+  {%- for parent in alluvium._event_readers(node) if parent.unique_id != node.unique_id and parent.config.materialized != 'ephemeral' -%}
+    {%- do found.append(parent) -%}
+  {%- endfor -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
+{#- The models that call `alluvium.new_events` for this one: itself, or some upstream. -#}
+{% macro _event_readers(node) %}
+  {%- set found = [] -%}
+  {%- for reader in [node] + alluvium._upstream_models(node) -%}
+    {%- if 'macro.alluvium.new_events' in reader.depends_on.macros and alluvium._is_named_by(node, reader, 'new_events[^}]*') -%}
+      {%- do found.append(reader) -%}
     {%- endif -%}
   {%- endfor -%}
   {{ return(found) }}

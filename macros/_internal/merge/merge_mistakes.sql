@@ -25,7 +25,16 @@
       {%- do mistakes.append(setting ~ ': the model does not select ' ~ column ~ alluvium._did_you_mean(column, selected)) -%}
     {%- endfor -%}
   {%- endfor -%}
-  {{ return(mistakes) }}
+  {{ return(mistakes + alluvium._dropped_bounds(node, selected)) }}
+{% endmacro %}
+
+
+{#- The bounds of new events that a model does not pass on: no progress would be kept, and each run would merge all. -#}
+{% macro _dropped_bounds(node, selected) %}
+  {%- set dropped = ['_batch_after', '_batch_through'] | reject('in', selected) | list -%}
+  {%- if not dropped or not alluvium._event_readers(node) -%}{{ return([]) }}{%- endif -%}
+  {{ return(['alluvium.new_events: the model does not select ' ~ dropped | join(' and ')
+      ~ '; the merge keeps its progress by them, and does not store them']) }}
 {% endmacro %}
 
 

@@ -124,3 +124,8 @@ def test_the_source_may_be_csv(home: Path, tmp_path: Path) -> None:
     assert orders(project) == ORDERS
     rejected = project.sql("select event from {s}.orders_wap__rejected")
     assert "five" in rejected["event"].item()
+    # Without the bounds of its events a merge would keep no progress, and read all of them again.
+    without = model[header.end() :].replace(", _batch_after, _batch_through", "")
+    project.write({"models/orders_wap.sql": f"{config}\n{without}"})
+    assert not project.try_dbt("run", "--select", "orders_wap").success
+    assert any("does not select _batch_after and _batch_through" in line for line in project.lines)

@@ -192,6 +192,33 @@ def test_whose_events_a_model_reads(
         assert macros.is_named_by(merged, graph[IDS[reader]]) is (key in of)
 
 
+@pytest.mark.parametrize(
+    ("selected", "said"),
+    [
+        (["id", "_batch_after", "_batch_through"], None),
+        (["id", "_batch_after"], "_batch_through"),
+        (["id"], "_batch_after and _batch_through"),
+    ],
+)
+@pytest.mark.parametrize("reader", ["v2", "longer"])
+def test_new_events_without_their_bounds_are_refused(
+    macros: Any, graph: Any, reader: str, selected: list[str], said: str | None
+) -> None:
+    """No progress would be kept, and each run would merge all of bronze again."""
+    for key in ("v1", "v2"):
+        graph[IDS[key]] |= {"depends_on": {"nodes": [IDS["longer"]], "macros": []}}
+    graph[IDS[reader]] |= {
+        "raw_code": reads("orders.v2"),
+        "depends_on": {"nodes": [], "macros": ["macro.alluvium.new_events"]},
+        "config": {"materialized": "ephemeral", "meta": {}},
+    }
+    found = macros.dropped_bounds(graph[IDS["v2"]], dict.fromkeys(selected, "bigint"))
+    assert len(found) == (said is not None)
+    if said:
+        assert f"alluvium.new_events: the model does not select {said};" in found[0]
+    assert macros.dropped_bounds(graph[IDS["v1"]], {}) == []
+
+
 def test_a_rebuild_needs_the_batch_of_this_version(
     macros: Any, graph: Any, stop: type[Exception]
 ) -> None:
