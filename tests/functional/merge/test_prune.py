@@ -44,6 +44,20 @@ FILES = {
         {{ config(materialized='table') }}
         select e.* from {{ alluvium.prune(ref('edits'), join=ref('wanted')) }} as e where n > 2
     """,
+    "models/by_version.sql": """
+        {{ config(materialized='table') }}
+        select * from {{ alluvium.prune(alluvium.at(ref('edits'), version=1), join=ref('wanted')) }}
+    """,
+    "models/joined.yml": """
+        unit_tests:
+          - name: of_partners
+            model: by_columns
+            given:
+              - {input: ref('edits'), rows: [{n: 4, service: a}, {n: 5, service: b}]}
+              - {input: ref('wanted'), rows: [{service: b}]}
+            expect:
+              rows: [{n: 5, service: b}]
+    """,
 }
 COUNTED = "{{ alluvium.count_by(ref('edits'), ['GROUPED', 'note'], min_max='n') }}"
 COUNTS = {
@@ -85,6 +99,7 @@ PLAIN = {
     "by_null": "(status is null or status = 0) and note = 'it\\'s'",
     "by_sql": "service = 'writer' or status < 0",
     "by_join": "service = 'writer' and n > 2",
+    "by_version": "service = 'writer'",
 }
 
 
@@ -113,6 +128,7 @@ def test_models(shop: Project) -> None:
     shop.dbt("run-operation", "alluvium.explain_read", "--args",
              "{model: edits, where: {service: metadata}}")  # fmt: skip
     assert shop.said("0 files, 0 bytes left by automata")
+    shop.dbt("test", "-s", "by_columns")
     # A view keeps no values of today, not even by way of an ephemeral model.
     shop.dbt("compile", "-s", "seen")
     seen = compiled.with_name("seen.sql").read_text()
