@@ -82,10 +82,14 @@ class Publisher(PublishedFiles):
         """Whether the target has rows that no publish brought."""
         return self.head is None and int(self._snapshot.numOfFiles()) > 0
 
-    @property
-    def is_undone(self) -> bool:
+    def undid(self, version: int) -> bool:
         """Whether the source was restored to a version before this one since."""
-        return is_undone(self.session, self._newest, self.version)
+        return is_undone(self.session, self._newest, version)
+
+    def look_again(self) -> None:
+        """Let `undid` tell of what happened to the source meanwhile."""
+        with self.active():
+            self._newest = self._newest.deltaLog().update(False, self._none, self._none)
 
     def mistakes(self) -> list[str]:
         """What stops the source from being published; nothing was written."""
@@ -218,7 +222,8 @@ class Publisher(PublishedFiles):
         """Commit a step of a publish; the last one makes the source's version HEAD."""
         about = {**note, "base": self._compared}
         if is_last:
-            about |= {"version": self.version, "root": self._root}
+            commit = self.commit_of(self.version)
+            about |= {"version": self.version, "root": self._root, "commit": commit}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.PUBLISH_NOTE: about}))
         first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place

@@ -29,6 +29,7 @@ from alluvium.delta.states import (
     unique_id,
 )
 from alluvium.engine import jvm
+from alluvium.engine.files import Files
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
@@ -229,11 +230,25 @@ class PublishedFiles(jvm.SessionCopy):
                 return False
             if note is not None and "version" in note:
                 # Elsewhere since, the source has its files under other names.
-                return bool(note.get("root", self._root) == self._root)
+                return bool(note.get("root", self._root) == self._root) and self.has_head(note)
             if note is None and any("add" in one or "remove" in one for one in actions):
                 return False
             version -= 1
         return False
+
+    def commit_of(self, version: int) -> str | None:
+        """What tells a commit of the source from another one that has its number later.
+
+        None where the log does not have it. After a backup numbers are given twice.
+        """
+        names = self._jvm.org.apache.spark.sql.delta.util.FileNames
+        path = names.unsafeDeltaFile(self._source.deltaLog().logPath(), version)
+        first = Files(self.session).first_line(str(path.toString()))
+        return None if first is None else log.commit_info(first).get("txnId")
+
+    def has_head(self, note: Mapping[str, Any]) -> bool:
+        """Whether the source has the version that a publish noted, by its commit too."""
+        return note.get("commit") in (None, self.commit_of(int(note["version"])))
 
     def _source_files(self, paths: Sequence[str] = ()) -> DataFrame:
         """The source's files: the columns of the log's action, `vector` and `label`.

@@ -94,10 +94,12 @@ def of_clone(source_id: str, versions: Mapping[str, int], table_id: str) -> dict
     merged = by_model(source_id, versions)
     carried = {app_id(model, table_id): number for model, number in merged.items()}
     # The clone's fragments are sorted by the cuts of the source's Z-order. What the source leaves
-    # out for good, its clone does too.
+    # out for good, its clone does too. Of a published table it shows what that one showed, until
+    # its own candidate is published.
     kept = {
         app: one
         for app, one in versions.items()
-        if app.partition(":")[0] == marks.ZORDER_CUTS or app.startswith(marks.SKIPPED)
+        if app.partition(":")[0] == marks.ZORDER_CUTS
+        or app.startswith((marks.SKIPPED, marks.PUBLISHED))
     }
     return carried | kept

@@ -19,6 +19,8 @@ from alluvium.delta.published import Moved, Publisher, mistakes_of
 from alluvium.plan.versions import properties
 from alluvium.wording import counted
 
+_RESTORED = "the table was restored to an earlier one"
+
 
 @dataclass(frozen=True)
 class Published:
@@ -131,6 +133,17 @@ def publish(
     else:
         with _alone(session, target):
             moved = publisher.publish(note, False if ends_hold else None)
+        # A restore beside this one looked at what was shown before.
+        publisher.look_again()
+        if publisher.undid(publisher.version):
+            stays = f"{_RESTORED} meanwhile"
+            back = None
+            if before is not None and publisher.is_of_source(before):
+                back = None if publisher.undid(before.version) else before.version
+            last = _publisher(session, source, target, back, own, hides)
+            shows = last.version
+            with _alone(session, target):
+                moved = last.publish(note)
     return Published(
         shows,
         moved.version,
@@ -181,7 +194,7 @@ def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
         return f"a checkout holds version {before.version:,}"
     if before is not None and before.version > publisher.version and publisher.is_of_source(before):
         return f"version {before.version:,} is already"
-    return "the table was restored to an earlier one since" if publisher.is_undone else ""
+    return f"{_RESTORED} since" if publisher.undid(publisher.version) else ""
 
 
 @contextmanager

@@ -62,8 +62,8 @@ class Recovery:
         self._files = Files(session)
         self._stamp = datetime.fromtimestamp(now(), UTC).strftime("%Y%m%dT%H%M%SZ")
         self.left: list[str] = []
-        # Candidates that are another version since, or going to be.
-        self._moved: set[str] = set()
+        # Candidates that went back, or are going to, and the version that they go back to.
+        self._moved: dict[str, int] = {}
 
     def run(self, names: Iterable[str] | None = None) -> list[str]:
         """Put these tables right, or all, and what shows them; lines that say what was done."""
@@ -121,7 +121,7 @@ class Recovery:
             yield self._told(
                 "goes back", f"to version {repair.version}: {lost} lost, with what came in them"
             )
-            self._moved.add(table.name)
+            self._moved[table.name] = repair.version
         if not self._does:
             return
         for name in repair.aside:
@@ -180,7 +180,7 @@ class Recovery:
             f" ({findings.named(sorted(map(_name, bad)))}); {undone} undone, with the progress of"
             " merges. The next build reads those events again",
         )
-        self._moved.add(table.name)
+        self._moved[table.name] = version
         if self._does:
             message = f"alluvium.recover: back to version {version}; {number} cannot be read"
             SettingBack(self._session, table.by_path, version).commit(message)
@@ -267,17 +267,26 @@ class Recovery:
             return
         places = self._new_places(state)
         bad = state.unusable()
-        is_wrong = bool(places or bad or candidate.name in self._moved)
+        # What passed its tests before stays, though its candidate goes back to what came later.
+        then = self._moved.get(candidate.name)
+        went_back = then is not None and head.version > then
+        is_wrong = bool(places or bad or went_back)
+        if not self._does and then is not None:
+            if is_wrong:
+                what = (
+                    f"the newest version that readers saw, up to what {candidate.name} goes back to"
+                )
+                yield self._told("shows", what)
+            return
         found = None if is_wrong else shown.of_head(self._session, table, candidate)
         if not is_wrong and found is None:
             return
-        if not self._does and candidate.name in self._moved:
-            yield self._told("shows", f"the version that {candidate.name} goes back to")
-            return
-        source = NeededFiles(self._session, candidate.place)
-        version = head.version if head.version <= source.version else source.version
-        if candidate.name in self._moved:
-            version = source.version
+        newest = NeededFiles(self._session, candidate.place).version
+        last = newest if then is None else then
+        version = shown.tested(self._session, table, candidate, last)
+        untested = version is None and last < head.version
+        if version is None:
+            version = newest if untested else head.version
         why = (
             f"files in {findings.named(sorted(places))} are those of another home"
             if places
@@ -287,6 +296,8 @@ class Recovery:
             if found is None
             else found.what
         )
+        if untested:
+            why += "; of the versions that readers saw none is left, so no test has seen this one"
         yield self._told("shows", f"version {version} of {candidate.name}: {why}")
         if self._does:
             publisher = Publisher(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium.delta import heads, log, marks
+from alluvium.delta.needed_files import NeededFiles
 from alluvium.delta.published import Publisher
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery.tables import Table
@@ -37,7 +42,47 @@ def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | 
             f"readers see rows that are not those of version {head.version} of {candidate.name}",
             f"the next publish, or {RECOVER}",
         )
+    note = next(_publishes(session, table), None)
+    if note is not None and not publisher.has_head(note):
+        return Finding(
+            f"it shows version {head.version} of {candidate.name}, which is another one now",
+            f"{candidate.name} lost what readers see, for example by a backup",
+            f"the next publish, or {RECOVER}",
+        )
     return None
+
+
+def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> int | None:
+    """The newest version of the candidate that readers saw, and that is whole; None without one.
+
+    last: no later version counts.
+    """
+    publisher = Publisher(session, candidate.by_path, table.by_path, hides=table.hides)
+    newest = log.snapshot_of(session, candidate.by_path)
+    for note in _publishes(session, table):
+        version = int(note["version"])
+        if (
+            version > last
+            # Which commit it was of an earlier release did not note.
+            or note.get("commit") is None
+            or not publisher.has_head(note)
+            or heads.is_undone(session, newest, version)
+        ):
+            continue
+        try:
+            if not NeededFiles(session, candidate.place, version).unusable():
+                return version
+        except (PySparkException, Py4JError):  # the log has that version no more
+            return None
+    return None
+
+
+def _publishes(session: SparkSession, table: Table) -> Iterator[dict[str, Any]]:
+    """What publishes noted in the log of a published table, newest first."""
+    for lines in log.commits_of(session, log.snapshot_of(session, table.by_path)):
+        note = log.noted(log.commit_info(lines[0]), marks.PUBLISH_NOTE) if lines else None
+        if note is not None and "version" in note:
+            yield note
 
 
 def _others_wrote(session: SparkSession, table: Table) -> bool:

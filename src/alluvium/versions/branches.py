@@ -145,9 +145,7 @@ def _began(session: SparkSession, source: Point, table_id: str) -> dict[str, int
     assert source.version is not None
     source_id, numbers = log.state(session, source.table, source.version)
     carried = progress.of_clone(source_id, numbers, table_id)
-    # A published table shows what it showed, until its own candidate is published.
-    head = {app: one for app, one in numbers.items() if app.startswith(marks.PUBLISHED)}
-    return {**carried, **head, f"{marks.BRANCH}{source_id}": source.version}
+    return {**carried, f"{marks.BRANCH}{source_id}": source.version}
 
 
 # What one holds ----------------------------------------------------------------------------------

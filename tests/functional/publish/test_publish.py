@@ -94,6 +94,18 @@ def test_the_way_of_a_table(project: Project) -> None:
     assert not project.try_dbt("run").success
     assert project.said("animals: nothing is published yet, and `dbt run` publishes nothing")
     assert project.said("accepted: `dbt build -s animals_wap animals`, or meta.alluvium_publish: ")
+    # Where its config asks for it, an empty table; or an error of each run that publishes nothing.
+    asked = MODELS["models/animals.sql"].replace(
+        "'published'", "'published', meta={'alluvium_publish': {%s}}"
+    )
+    project.write({"models/animals.sql": asked % "'before_first': 'empty'"})
+    project.dbt("run", "-s", "animals")
+    assert project.said("animals: is empty: `dbt run` publishes nothing")
+    assert project.sql("select id, name from {s}.animals").empty
+    project.write({"models/animals.sql": asked % "'before_first': 'empty', 'require': true"})
+    assert not project.try_dbt("run", "-s", "animals").success
+    assert project.said("and meta.alluvium_publish says require: true; accepted: `dbt build -s ")
+    project.write({"models/animals.sql": MODELS["models/animals.sql"]})
 
     project.dbt("build")
     assert project.said("animals: 4 tests passed → version")
@@ -339,6 +351,15 @@ def test_another_target(project: Project) -> None:
     args = ["--target", "dev", "--args", "{model: animals, untested: true}"]
     assert not project.try_dbt("run-operation", "alluvium.publish", *args).success
     assert project.said("alluvium.publish: animals: target dev publishes nothing")
+    # What `dbt clone` makes of both shows what was shown, and builds move it on.
+    project.write({"models/animals.sql": MODELS["models/animals.sql"]})
+    clone = ["--target", "fix", "--state", str(state)]
+    project.dbt("clone", "-s", "animals_wap", "animals", *clone)
+    project.dbt("build", "-s", "animals_wap+", "--target", "fix", *events("(9, 'hen', 99, 'c')"))
+    assert project.said("animals: 4 tests passed → version")
+    found = project.sql("select id, name from {s}__fix.animals")
+    assert dict(zip(found["id"], found["name"], strict=True)) == {**seen(project), 9: "hen"}
+    project.session.sql(f"drop schema {SCHEMA}__fix cascade")
 
 
 KINDS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.delta.needed_files import forget
 from alluvium.delta.published import Publisher
 from alluvium.publish.publish import head, publish
 
@@ -304,7 +306,7 @@ def test_what_stops_a_publish(spark: SparkSession) -> None:
     assert made.seen() == {1: "mine"}
 
 
-def test_of_two_publishers_one_loses(spark: SparkSession) -> None:
+def test_of_two_publishers_one_loses(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Candidate(spark, "raced")
     insert(made, range(5))
     made.publish()
@@ -332,9 +334,26 @@ def test_of_two_publishers_one_loses(spark: SparkSession) -> None:
     ] == []
     assert errors.count(None) >= 1
     assert made.seen() == made.rows
+    # A restore beside a publish: to what readers saw before, and behind that.
+    original, due = Publisher.publish, list[int]()
+
+    def meanwhile(self: Publisher, *args: Any) -> Any:
+        if due:
+            spark.sql(f"restore table {made.name} to version as of {due.pop()}")
+        return original(self, *args)
+
+    monkeypatch.setattr(Publisher, "publish", meanwhile)
+    last = log.version(spark, made.name)
+    for version in (last, last - 1):
+        insert(made, range(30, 33))
+        due.append(version)
+        told = publish(spark, made.name, made.shown, None, {}, {}).line("shown", "raced", 1)
+        assert "not published, for the table was restored to an earlier one meanwhile" in told
+        made.rows = dict(made.versions[version])
+        assert made.seen() == made.rows
 
 
-def test_the_commit_says_what_it_shows(spark: SparkSession) -> None:
+def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> None:
     made = Candidate(spark, "told")
     insert(made, range(3))
     told = publish(spark, made.name, made.shown, None, {}, {}, dry_run=True)
@@ -351,9 +370,28 @@ def test_the_commit_says_what_it_shows(spark: SparkSession) -> None:
     )
     info = log.last_commit(spark, made.shown)
     root = spark.sql(f"describe detail {made.name}").collect()[0].location
+    commit = log.last_commit(spark, made.name)["txnId"]
     assert json.loads(info["userMetadata"]) == {
-        "alluvium_published": {"tests": 3, "base": 0, "version": 1, "root": root}
+        "alluvium_published": {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit}
     }
     kept = dict(spark.sql(f"show tblproperties {made.shown}").collect())
     assert kept["delta.logRetentionDuration"] == "interval 40 days"
     assert kept["delta.deletedFileRetentionDuration"] == "interval 30 days"
+
+    # The candidate comes back from a backup: its next commits have numbers that readers saw.
+    place = Path(unquote(urlparse(root).path))
+    backup, rows = shutil.copytree(place, tmp_path / "backup"), dict(made.rows)
+    for number, more in enumerate((range(6, 9), range(9, 12))):
+        insert(made, range(3, 6))
+        made.publish()
+        assert made.seen() == made.rows
+        shutil.rmtree(place)
+        shutil.copytree(backup, place)
+        forget(spark, root)
+        made.rows = dict(rows)
+        insert(made, more)
+        # The same number at first, and then a later one.
+        if number:
+            insert(made, range(20, 23))
+        made.publish()
+        assert made.seen() == made.rows

@@ -13,7 +13,9 @@ from functional.delta_rs import by_query
 from functional.recovery.damage import commit
 from pyspark.sql import SparkSession
 
+from alluvium.delta import heads, log
 from alluvium.delta.dependents import noted
+from alluvium.delta.needed_files import forget
 from alluvium.delta.published import Publisher
 from alluvium.publish.publish import publish
 from alluvium.recovery.fsck import Fsck, Report
@@ -188,13 +190,49 @@ def test_what_readers_see_is_put_right(old: Home) -> None:
     assert old.fsck().damaged == ["wap", "shown"]
     lines = old.recover()
     assert any("wap: goes back to version 6: version 7 is lost" in line for line in lines)
-    assert any("shown: shows version 7 of wap: wap went back" in line for line in lines)
+    assert any("shown: shows version 6 of wap: wap went back" in line for line in lines)
     assert (old.rows("wap"), old.rows("shown")) == ([*WAP, 40, 41], [*SHOWN, 41])
     assert old.fsck().damaged == []
     # Its versions are numbered again, and the next publish is right.
     spark.sql("insert into moved.wap values (31, 'newer', false, 'p 0+%')")
     publish(spark, "moved.wap", "moved.shown", None, {}, {})
     assert old.rows("shown") == [*SHOWN, 31, 41]
+    # What failed its tests is whole, and the version behind it is lost: readers keep what passed.
+    passed = heads.head_of(log.snapshot_of(spark, "moved.shown")).version
+    for number in (32, 33):
+        spark.sql(f"insert into moved.wap values ({number}, 'bad', false, 'p 0+%')")
+    (old.place("wap") / "_delta_log" / commit(passed + 2)).unlink()
+    lines = old.recover()
+    assert any(f"wap: goes back to version {passed + 1}: " in line for line in lines)
+    assert not any(line.startswith("shown: ") for line in lines)
+    assert (old.rows("wap"), old.rows("shown")) == (
+        [*WAP, 31, 32, 40, 41],
+        [*SHOWN, 31, 41],
+    )
+    # The same where readers saw the lost one: they see the one that passed before it.
+    spark.sql("insert into moved.wap values (34, 'good', false, 'p 0+%')")
+    publish(spark, "moved.wap", "moved.shown", None, {}, {})
+    newest = log.version(spark, "moved.wap")
+    (old.place("wap") / "_delta_log" / commit(newest)).unlink()
+    would = old.recover(dry_run=True)
+    assert any("shown: would show the newest version that readers saw" in line for line in would)
+    lines = old.recover()
+    assert any(f"shown: shows version {passed} of wap: wap went back" in line for line in lines)
+    assert old.rows("shown") == [*SHOWN, 31, 41]
+    assert old.fsck().damaged == []
+    # A backup of the candidate: its numbers are given again, and fsck says what readers see.
+    backup = shutil.copytree(old.place("wap"), old.root / "backup")
+    spark.sql("insert into moved.wap values (35, 'good', false, 'p 0+%')")
+    publish(spark, "moved.wap", "moved.shown", None, {}, {})
+    shutil.rmtree(old.place("wap"))
+    shutil.move(backup, old.place("wap"))
+    forget(spark, f"file:{old.place('wap')}")
+    spark.sql("insert into moved.wap values (36, 'untested', false, 'p 0+%')")
+    (line,) = [line for line in old.fsck().lines() if "no damage" not in line]
+    assert "which is another one now: wap lost what readers see" in line
+    assert any(f"shown: shows version {passed} of wap: it shows" in line for line in old.recover())
+    assert old.rows("shown") == [*SHOWN, 31, 41]
+    assert old.fsck().damaged == []
 
 
 @pytest.mark.slow
