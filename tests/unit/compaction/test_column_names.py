@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.types import LongType, StringType, StructField
 
 from alluvium.delta import automata
-from alluvium.delta.table_files import check_row_key
+from alluvium.delta.table_files import check_sort_key
 
 FIELDS = [
     StructField("channel", StringType()),
@@ -19,7 +19,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(
     ("check", "known"),
-    [(check_row_key, "channel, id"), (automata.check, "channel, id, day")],
+    [(check_sort_key, "channel, id"), (automata.check, "channel, id, day")],
 )
 def test_a_column_that_is_misspelt_names_the_one_that_was_meant(
     check: Callable[..., None], known: str
