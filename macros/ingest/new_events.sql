@@ -12,6 +12,10 @@
   {%- set ns = namespace(after=-1, through=-1, skipped='') -%}
   {%- set caller = alluvium._calling_model() -%}
   {%- set node = alluvium._find_model(merged, 'alluvium.new_events', caller) if execute else none -%}
+  {%- if execute and node.config.materialized == 'incremental' and 'alluvium_merge' not in (node.config.get('meta') or {}) -%}
+    {%- do exceptions.raise_compiler_error('alluvium.new_events: ' ~ alluvium._name_of(node) ~ ' has no meta.alluvium_merge, so nothing keeps its progress, '
+        ~ 'and each run would add all events once more; accepted: an incremental model with meta.alluvium_merge') -%}
+  {%- endif -%}
   {%- set backfill = alluvium._backfill(node) if execute else none -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}

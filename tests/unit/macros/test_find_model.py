@@ -219,6 +219,22 @@ def test_new_events_without_their_bounds_are_refused(
     assert macros.dropped_bounds(graph[IDS["v1"]], {}) == []
 
 
+def test_new_events_are_for_a_model_that_keeps_progress(
+    macros: Any, graph: Any, stop: type[Exception]
+) -> None:
+    macros.context["model"] = {"unique_id": IDS["longer"], "resource_type": "model"}
+    macros.context["flags"] = SimpleNamespace(INTROSPECT=False)
+    for config in (
+        {"materialized": "table", "meta": {}},
+        {"materialized": "incremental", "meta": {"alluvium_merge": {}}},
+    ):
+        graph[IDS["lone"]] |= {"config": config}
+        assert "where `_batch_id` > -1L" in macros.new_events("events", "lone")
+    graph[IDS["lone"]] |= {"config": {"materialized": "incremental", "meta": {}}}
+    with pytest.raises(stop, match=r"lone has no meta\.alluvium_merge, .* accepted: an increm"):
+        macros.new_events("events", "lone")
+
+
 def test_a_rebuild_needs_the_batch_of_this_version(
     macros: Any, graph: Any, stop: type[Exception]
 ) -> None:
