@@ -186,9 +186,13 @@ class TableFiles(jvm.SessionCopy):
         new = [field for field in others if field.name.lower() not in self._fields]
         check_sort_key(columns, [*self._fields.values(), *new], self.partition_by)
 
-    def check_index(self, columns: Sequence[str]) -> None:
-        """Raises ValueError unless the table's files can have indexes of these columns."""
-        automata.check(columns, self._fields.values(), self.partition_by)
+    def check_index(self, columns: Sequence[str], others: Iterable[StructField] = ()) -> None:
+        """Raises ValueError unless the table's files can have indexes of these columns.
+
+        others: as for `check_sort_key`.
+        """
+        new = [field for field in others if field.name.lower() not in self._fields]
+        automata.check(columns, [*self._fields.values(), *new], self.partition_by)
 
     def check_rewritable(self) -> None:
         """Raises ValueError unless the table's files may be merged."""
