@@ -13,7 +13,7 @@
   {%- set node = alluvium._find_model(name, who) -%}
   {%- if node.config.materialized != 'published' -%}
     {%- set shown = [] -%}
-    {%- for unique_id in adapter.published_models(node.unique_id) -%}{%- do shown.append(alluvium._name_of(graph.nodes[unique_id])) -%}{%- endfor -%}
+    {%- for one in alluvium._shown_by(node.unique_id) -%}{%- do shown.append(alluvium._name_of(one)) -%}{%- endfor -%}
     {%- do exceptions.raise_compiler_error(who ~ ": '" ~ name ~ "' is materialized as " ~ node.config.materialized
         ~ '; accepted: a published model' ~ (', as ' ~ shown | sort | join(' and ') ~ ', of which it is the candidate' if shown else '')) -%}
   {%- endif -%}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.alluvium.impl import AlluviumAdapter
@@ -74,6 +77,19 @@ def test_what_jinja_sees() -> None:
     ours = AlluviumAdapter._available_ - SparkAdapter._available_
     assert ours == AT_PARSE | REPLACED
     assert SparkAdapter._available_ <= AlluviumAdapter._available_
+
+
+def test_macros_call_what_jinja_sees() -> None:
+    repo = Path(__file__).parents[3]
+    called = {
+        name
+        for folder in ("macros", "src/dbt/include")
+        for path in (repo / folder).rglob("*.sql")
+        for name in re.findall(r"\badapter\.(\w+)\(", path.read_text())
+    }
+    assert len(called) > 50
+    # dbt's own object for Jinja adds `dispatch`.
+    assert called - {"dispatch"} <= AlluviumAdapter._available_
 
 
 def test_what_stands_in_at_parse() -> None:

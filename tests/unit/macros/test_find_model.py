@@ -133,11 +133,15 @@ def test_a_misspelt_name(
 def test_a_candidate_is_not_what_readers_see(
     macros: Any, graph: Any, stop: type[Exception]
 ) -> None:
-    shown = {IDS["longer"]: [IDS["lone"], IDS["dotted"]]}
-    macros.context["adapter"] = SimpleNamespace(published_models=lambda one: shown.get(one, []))
+    for key in ("lone", "dotted"):
+        graph[IDS[key]] |= {
+            "config": {"materialized": "published"},
+            "depends_on": {"nodes": [IDS["longer"]], "macros": []},
+            "raw_code": "select * from {{ ref('orders_batch') }}",
+        }
     for name, end in (
         ("orders_batch", ", as lone and orders.old, of which it is the candidate"),
-        ("lone", ""),
+        (IDS["other"], ""),
     ):
         with pytest.raises(stop) as raised:
             macros.find_published(name, "alluvium.checkout")
