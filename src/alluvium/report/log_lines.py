@@ -154,7 +154,8 @@ def _line(model: str, one: _Read, pointers: Mapping[int, list[str]]) -> str:
         parts.append(f"batch {batch} of {feed}")
     parts += skips_of(commit)
     if (shown := published_of(commit)) is not None:
-        candidate = str(shown.get("candidate")).split(".", 2)[-1]
+        # A checkout or a restore does not say whose.
+        candidate = shown.get("candidate", "its candidate").split(".", 2)[-1]
         parts.append(f"shows version {shown['version']} of {candidate}")
     added, removed = (
         "?" if rows is None else f"{rows:,}" for rows in (one.rows_added, one.rows_removed)

@@ -111,6 +111,13 @@ def restore(
     way = _way(session, subject, then)
     if before_batch is not None and (came := _merged(subject, way)) >= before_batch:
         raise ValueError(_came_along(subject, before_batch, came))
+    named = [one.batches[subject.model] for one in done if subject.model in one.batches]
+    if before_batch is not None and named and before_batch < min(named):
+        # All that was merged would go, for a number that may be a slip.
+        raise ValueError(
+            f"{subject.table}: no merge in its log is of batch {before_batch}, or of one before it."
+            f" Nothing was changed. Accepted: a batch from {min(named)}; version"
+        )
     found = undo.undone([one for one in done if one.version > then], then, _NOTES)
     stops = [one for one in found if one.kind in undo.NAMED and one.kind not in including]
     if stops and way.changes:

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from alluvium.delta.commit_files import TableLog
-from alluvium.publish.publish import publish
+from alluvium.publish.publish import checkout, publish
 from alluvium.report.log_lines import log_lines, names, version_lines
 
 pytestmark = pytest.mark.spark
@@ -31,6 +31,9 @@ def test_head_of_a_candidate_is_what_its_published_table_shows(spark: SparkSessi
     head = next(log_lines(TableLog(spark, "logged.items"), "items", limit=1, pointers=own))
     assert head.split()[1] == "(HEAD)"
     assert "shows version 1 of items_wap  +2 -0 rows" in head
+    checkout(spark, "logged.wap", "logged.items", 2, hold=None)
+    head = next(log_lines(TableLog(spark, "logged.items"), "items", limit=1, pointers=own))
+    assert "shows version 2 of its candidate  +0 -1 rows" in head
     with pytest.raises(
         ValueError, match=r"accepted: the versions of logged\.wap that its log tells"
     ):

@@ -108,6 +108,8 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
     assert made.merged == 2
     with pytest.raises(ValueError, match="holds no batch 9 or later one"):
         made.back(before_batch=9)
+    with pytest.raises(ValueError, match=r"no merge in its log is of batch 0, .* a batch from 1;"):
+        made.back(before_batch=0)
     assert mark(spark, made.subject, 3, False, False)
     assert not mark(spark, made.subject, 3, False, False)
     assert skipped.batches(spark, made.name, MODEL) == []
