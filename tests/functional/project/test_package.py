@@ -260,7 +260,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     assert project.said(f"leaves out batch {batch} of orders")
     args = f"{{model: orders, batch: {batch}, skip: false}}"
     project.dbt("run-operation", "alluvium.restore", "--args", args)
-    assert project.said(f"batch {batch} does no longer stay out")
+    assert project.said(f"batch {batch} no longer stays out")
     project.dbt(*run, "--vars", f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}")
     assert found() == {**mended, 1: "-1.00"}
 

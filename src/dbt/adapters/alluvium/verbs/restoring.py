@@ -104,4 +104,4 @@ def _marked(name: str, batch: int, skip: bool, changed: bool, dry_run: bool) -> 
         return f"{name}: batch {batch} is {'' if skip else 'not '}left out already"
     if skip:
         return f"{name}: batch {batch} {'would be' if dry_run else 'is'} left out for good"
-    return f"{name}: batch {batch} {'would' if dry_run else 'does'} no longer stay out"
+    return f"{name}: batch {batch} {'would no longer stay' if dry_run else 'no longer stays'} out"
