@@ -116,6 +116,11 @@ class PublishedFiles(jvm.SessionCopy):
         return str(self._source.metadata().id())
 
     @property
+    def numbers(self) -> tuple[str, dict[str, int]]:
+        """Of the source: see `log.numbers`."""
+        return log.numbers(self._source)
+
+    @property
     def shown(self) -> int:
         """Version of the published table."""
         return int(self._snapshot.version())

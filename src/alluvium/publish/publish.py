@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, pinned
+from alluvium.delta import log, marks, pinned
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of
 from alluvium.delta.published import Moved, Publisher, mistakes_of
@@ -82,7 +82,8 @@ def publish(
         source: name of the candidate, a Delta table.
         target: name of the published table.
         version: of the candidate; None for the newest.
-        note: JSON for the commit.
+        note: JSON for the commit. Of a `candidate`, a model's unique id, its newest merged batch
+            is added.
         own: properties of the published table.
         hides: whether rows that are marked `_deleted` are left out.
         table_id: of the candidate at that version, where it is known. A table that was dropped and
@@ -118,6 +119,9 @@ def publish(
         )
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
+    of_source, numbers = publisher.numbers
+    batch = numbers.get(f"{marks.MERGED_THROUGH}{note.get('candidate')}/{of_source}")
+    note = note if batch is None else {**note, "batch": batch}
     before = publisher.head
     shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
     stays = _stays(publisher, table_id, ends_hold)

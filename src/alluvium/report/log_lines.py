@@ -157,6 +157,8 @@ def _line(model: str, one: _Read, pointers: Mapping[int, list[str]]) -> str:
         # A checkout or a restore does not say whose.
         candidate = shown.get("candidate", "its candidate").split(".", 2)[-1]
         parts.append(f"shows version {shown['version']} of {candidate}")
+        if (merged := shown.get("batch")) is not None:
+            parts.append(f"batch {merged}")
     added, removed = (
         "?" if rows is None else f"{rows:,}" for rows in (one.rows_added, one.rows_removed)
     )
