@@ -373,7 +373,7 @@ def test_tables_whose_files_may_not_be_rewritten_are_refused(
 def test_only_delta_tables_are_compacted(session: SparkSession) -> None:
     table = f"compacting.t{next(NUMBER)}"
     session.sql(f"create table {table} using parquet as select 'a' as service")
-    with pytest.raises(LayoutError, match="no Delta table; accepted: file_format delta"):
+    with pytest.raises(LayoutError, match="not a Delta table; accepted: file_format delta"):
         compact(session, table, SMALL, "logs")
     assert session.table(table).count() == 1
 
