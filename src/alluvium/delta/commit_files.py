@@ -196,25 +196,12 @@ class TableLog:
 
     def has(self, version: int) -> bool:
         """Whether the log has the commit's file."""
-        names = jvm.of(self._session).org.apache.spark.sql.delta.util.FileNames
-        path = names.unsafeDeltaFile(self._log.logPath(), version)
+        path = log.commit_path(self._session, self._log, version)
         return bool(path.getFileSystem(self._log.newDeltaHadoopConf()).exists(path))
 
     def id_of(self, version: int) -> str | None:
-        """The commit's id, from its file alone; None where the log has the file no more."""
-        try:
-            lines = log.commit_of(self._session, self._log, version)
-        except Py4JJavaError as error:
-            if "FileNotFound" not in str(error.java_exception):
-                raise
-            return None
-        first = str(lines.head()) if lines.nonEmpty() else "{}"
-        if "commitInfo" not in json.loads(first):
-            # Other engines may write it behind the files.
-            first = next(
-                (line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}"
-            )
-        return _id(version, log.commit_info(first))
+        """As `commit_id`."""
+        return commit_id(self._session, self._log, version)
 
     def spans(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """First and last of versions to read at a time, newest first, with growing steps.
@@ -320,6 +307,21 @@ def _restored(info: Mapping[str, Any]) -> int | None:
     """None of another commit, and of a restore that was asked for by a time."""
     to = str(dict(info.get("operationParameters") or {}).get("version"))
     return int(to) if info.get("operation") == "RESTORE" and to.isdecimal() else None
+
+
+def commit_id(session: SparkSession, table_log: Any, version: int) -> str | None:
+    """The commit's id, from its file alone; None where the log has the file no more."""
+    try:
+        lines = log.commit_of(session, table_log, version)
+    except Py4JJavaError as error:
+        if "FileNotFound" not in str(error.java_exception):
+            raise
+        return None
+    first = str(lines.head()) if lines.nonEmpty() else "{}"
+    if "commitInfo" not in json.loads(first):
+        # Other engines may write it behind the files.
+        first = next((line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}")
+    return _id(version, log.commit_info(first))
 
 
 def _id(version: int, info: Mapping[str, Any]) -> str:

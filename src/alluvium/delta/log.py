@@ -172,9 +172,14 @@ def newest_commit(session: SparkSession, snapshot: Any) -> Any:
 
 def commit_of(session: SparkSession, table_log: Any, version: int) -> Any:
     """The actions, a Scala `Seq` of JSON texts, of a commit that the log still has."""
-    names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
-    path = names.unsafeDeltaFile(table_log.logPath(), version)
+    path = commit_path(session, table_log, version)
     return table_log.store().read(path, table_log.newDeltaHadoopConf())
+
+
+def commit_path(session: SparkSession, table_log: Any, version: int) -> Any:
+    """The Hadoop path of a commit's file."""
+    names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
+    return names.unsafeDeltaFile(table_log.logPath(), version)
 
 
 def commit_info(first: str) -> dict[str, Any]:

@@ -86,10 +86,11 @@ class Publisher(PublishedFiles):
         """Whether the source was restored to a version before this one since."""
         return is_undone(self.session, self._newest, version)
 
-    def look_again(self) -> None:
-        """Let `undid` tell of what happened to the source meanwhile."""
+    def undid_meanwhile(self) -> bool:
+        """Whether `undid` is so of this version by now; it tells of what is there now."""
         with self.active():
-            self._newest = self._newest.deltaLog().update(False, self._none, self._none)
+            self._newest = log.newest_of(self.session, self._newest.deltaLog())
+        return self.undid(self.version)
 
     def mistakes(self) -> list[str]:
         """What stops the source from being published; nothing was written."""
@@ -233,7 +234,7 @@ class Publisher(PublishedFiles):
             self._compared = version
         self._snapshot = self._log.unsafeVolatileSnapshot()
         if self.shown != version:
-            self._snapshot = self._log.getSnapshotAt(version, self._none, self._none, False)
+            self._snapshot = log.snapshot_at(self.session, self._log, version)
 
     def _marks(self) -> Iterator[Any]:
         """The `txn` actions that make this version HEAD."""

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import committing, footers, log, marks, tombstones
+from alluvium.delta.commit_files import commit_id
 from alluvium.delta.heads import head_of, is_held
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
@@ -29,7 +30,6 @@ from alluvium.delta.states import (
     unique_id,
 )
 from alluvium.engine import jvm
-from alluvium.engine.files import Files
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
@@ -246,10 +246,7 @@ class PublishedFiles(jvm.SessionCopy):
 
         None where the log does not have it. After a backup numbers are given twice.
         """
-        names = self._jvm.org.apache.spark.sql.delta.util.FileNames
-        path = names.unsafeDeltaFile(self._source.deltaLog().logPath(), version)
-        first = Files(self.session).first_line(str(path.toString()))
-        return None if first is None else log.commit_info(first).get("txnId")
+        return commit_id(self.session, self._source.deltaLog(), version)
 
     def has_head(self, note: Mapping[str, Any]) -> bool:
         """Whether the source has the version that a publish noted, by its commit too."""

@@ -33,7 +33,7 @@ class Relocation(jvm.SessionCopy):
         self._store = Files(session)
         with self.active():
             self._log = log.delta_log(session, table)
-            self._snapshot = self._log.update(False, self._none, self._none)
+            self._snapshot = log.newest_of(session, self._log)
 
     @cached_property
     def _moves(self) -> list[tuple[Any, dict[str, Any]]]:

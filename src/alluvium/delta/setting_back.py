@@ -32,8 +32,8 @@ class SettingBack(jvm.SessionCopy):
         self._version = version
         with self.active():
             self._log = log.delta_log(session, table)
-            self._now = self._log.update(False, self._none, self._none)
-            self._then = self._log.getSnapshotAt(version, self._none, self._none, False)
+            self._now = log.newest_of(session, self._log)
+            self._then = log.snapshot_at(session, self._log, version)
 
     @property
     def newest(self) -> int:

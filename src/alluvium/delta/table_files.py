@@ -65,7 +65,7 @@ class TableFiles(jvm.SessionCopy):
         super().__init__(session)
         with self.active():
             self._log = log.delta_log(session, table)
-            self._snapshot = self._log.update(False, self._none, self._none)
+            self._snapshot = log.newest_of(session, self._log)
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
         metadata = self._snapshot.metadata()

@@ -123,7 +123,8 @@ def publish(
     batch = numbers.get(f"{marks.MERGED_THROUGH}{note.get('candidate')}/{of_source}")
     note = note if batch is None else {**note, "batch": batch}
     before = publisher.head
-    shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
+    shows, showed = publisher.version, publisher.shown
+    moved = Moved(showed, 0, 0)
     stays = _stays(publisher, table_id, ends_hold)
     if stays:
         if before is None:
@@ -138,8 +139,7 @@ def publish(
         with _alone(session, target):
             moved = publisher.publish(note, False if ends_hold else None)
         # A restore beside this one looked at what was shown before.
-        publisher.look_again()
-        if publisher.undid(publisher.version):
+        if moved.version != showed and publisher.undid_meanwhile():
             stays = f"{_RESTORED} meanwhile"
             back = None
             if before is not None and publisher.is_of_source(before):
