@@ -277,7 +277,7 @@ def test_what_stays_says_which_command_publishes(
     with pytest.raises(DbtRuntimeError) as raised:
         publishing.Publishing._not_published(
             own, one, candidate, "s.wap", "s.shown", "it is Monday"
-        )  # type: ignore[arg-type]
+        )
     line = raised.value.msg
     assert line.startswith("shown: " + said.format("`dbt build -s wap shown`"))
     with pytest.raises(StopError) as stopped:
