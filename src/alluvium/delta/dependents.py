@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -38,6 +39,8 @@ _DEAD_AFTER = timedelta(days=1)
 # Dependents that a message names.
 _SHOWN = 5
 _ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.-]*:/)"
+# File system, and folder there: `file:` and `/a/b`, `s3://bucket` and `/a`.
+_PARTS = re.compile("^((?:[^/:]+:)?(?://[^/]*)?)(.*)$", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -197,15 +200,22 @@ def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[st
     files, found = Files(session), [own]
     for folder in sorted({plain_text(one) for one in folders}):
         # A folder with a log inside another table's is one of ours, which holds no data file.
-        if any(f"{folder}/".startswith(f"{root}/") for root in found):
+        if any(f"{folder}/".startswith(f"{root.rstrip('/')}/") for root in found):
             continue
-        above: str | None = folder
-        # The root of a file system ends with a slash itself.
-        while above is not None and not files.is_there(f"{above.rstrip('/')}/{LOG}"):
-            above = files.parent(above)
-        if above is not None:
-            found.append(above)
+        root = root_of(files, folder)
+        if root is not None:
+            found.append(root)
     return found[1:]
+
+
+def root_of(files: Files, folder: str) -> str | None:
+    """The folder of the table that a folder is in or is, as `log.qualified`; None for no table."""
+    system, inside = _PARTS.findall(folder.rstrip("/"))[0]
+    while not files.is_there(f"{system}{inside}/{LOG}"):
+        if not inside:
+            return None
+        inside = inside.rpartition("/")[0]
+    return f"{system}{inside}" if inside else f"{system}/"
 
 
 def needed(session: SparkSession, dependent: Dependent, folder: str) -> DataFrame:

@@ -120,22 +120,11 @@ class NeededFiles(jvm.SessionCopy):
 
     def there(self) -> DataFrame:
         """What is there of the folders that the table's files lie in: `plain` and `length`."""
-        roots = {self._root_of(folder) for folder in self.outside()} - {None}
-        found = listed(self.session, self.root)
-        for root in roots:
-            found = found.union(listed(self.session, str(root)))
-        return found.select(states.plain(F.col("path")).alias("plain"), "length")
-
-    def _root_of(self, folder: str) -> str | None:
-        """The folder of the table that a folder belongs to, or itself; None where it is gone."""
-        if not self._store.exists(folder):
-            return None
-        above = folder
-        while above.count("/") > 1:
-            if self._store.exists(f"{above}/_delta_log"):
-                return above
-            above = above.rsplit("/", 1)[0]
-        return folder
+        outside = filter(self._store.is_there, self.outside())
+        roots = {dependents.root_of(self._store, one) or one for one in outside}
+        return listed(self.session, self.root, *sorted(roots)).select(
+            states.plain(F.col("path")).alias("plain"), "length"
+        )
 
     def damaged(self) -> list[NeededFile]:
         """Those data files that are gone, do not open, or are not what the log says."""

@@ -32,11 +32,6 @@ class Files:
         fs, where = self._open(path)
         return bool(fs.exists(where))
 
-    def parent(self, path: str) -> str | None:
-        """The folder that a path is in; None for the root of its file system."""
-        found = self._open(path)[1].getParent()
-        return None if found is None else str(found.toString())
-
     def make_folder(self, path: str) -> None:
         fs, where = self._open(path)
         fs.mkdirs(where)
