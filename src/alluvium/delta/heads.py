@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -24,6 +26,29 @@ def head_of(snapshot: Any) -> TableVersion | None:
         if action.appId().startswith(marks.PUBLISHED) and action.version() >= 0:
             return TableVersion(action.appId()[len(marks.PUBLISHED) :], int(action.version()))
     return None
+
+
+class Written(NamedTuple):
+    """A commit of a published table.
+
+    Attributes:
+        note: what a publish noted in it; empty of anything else's. Only the last commit of a
+            publish, which makes HEAD what it is, notes a `version`.
+        is_foreign: whether somebody else added or removed files in it.
+    """
+
+    note: Mapping[str, Any]
+    is_foreign: bool
+
+
+def written(session: SparkSession, snapshot: Any) -> Iterator[Written]:
+    """The commits up to a version of a published table, newest first, that its log still has."""
+    for lines in log.commits_of(session, snapshot):
+        actions = list(map(json.loads, lines or ()))
+        infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
+        note = log.noted(next(infos, None), marks.PUBLISH_NOTE) or {}
+        has_files = any("add" in one or "remove" in one for one in actions)
+        yield Written(note, has_files and not note)
 
 
 def is_undone(session: SparkSession, newest: Any, version: int) -> bool:

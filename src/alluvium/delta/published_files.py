@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import committing, footers, log, marks, tombstones
 from alluvium.delta.commit_files import commit_id
-from alluvium.delta.heads import head_of, is_held
+from alluvium.delta.heads import head_of, is_held, written
 from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
 from alluvium.delta.states import (
@@ -226,19 +226,13 @@ class PublishedFiles(jvm.SessionCopy):
 
         Each of its commits says which version it was made beside: nobody came between.
         """
-        version = self.shown
-        for lines in islice(log.commits_of(self.session, self._snapshot), FEW):
-            actions = list(map(json.loads, lines or ()))
-            infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
-            note = log.noted(next(infos, None), marks.PUBLISH_NOTE)
-            if lines is None or (note is not None and note.get("base") != version - 1):
+        commits = islice(written(self.session, self._snapshot), FEW)
+        for version, (note, is_foreign) in zip(range(self.shown, -1, -1), commits, strict=False):
+            if is_foreign or (note and note.get("base") != version - 1):
                 return False
-            if note is not None and "version" in note:
+            if "version" in note:
                 # Elsewhere since, the source has its files under other names.
                 return bool(note.get("root", self._root) == self._root) and self.has_head(note)
-            if note is None and any("add" in one or "remove" in one for one in actions):
-                return False
-            version -= 1
         return False
 
     def commit_of(self, version: int) -> str | None:

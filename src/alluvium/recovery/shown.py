@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import heads, log, marks
+from alluvium.delta import heads, log
 from alluvium.delta.needed_files import NeededFiles
 from alluvium.delta.published import Publisher
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery.tables import Table
-
-_FILES = ("add", "remove")
 
 
 def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | None:
@@ -77,22 +75,16 @@ def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> 
     return None
 
 
-def _publishes(session: SparkSession, table: Table) -> Iterator[dict[str, Any]]:
+def _publishes(session: SparkSession, table: Table) -> Iterator[Mapping[str, Any]]:
     """What publishes noted in the log of a published table, newest first."""
-    for lines in log.commits_of(session, log.snapshot_of(session, table.by_path)):
-        note = log.noted(log.commit_info(lines[0]), marks.PUBLISH_NOTE) if lines else None
-        if note is not None and "version" in note:
-            yield note
+    return (one.note for one in _commits(session, table) if "version" in one.note)
 
 
 def _others_wrote(session: SparkSession, table: Table) -> bool:
     """Whether a commit other than a publish added or took files since the newest publish."""
-    for lines in log.commits_of(session, log.snapshot_of(session, table.by_path)):
-        if lines is None:
-            return False
-        note = log.noted(log.commit_info(lines[0]), marks.PUBLISH_NOTE)
-        if note is not None and "version" in note:
-            return False
-        if note is None and any(kind in json.loads(one) for one in lines for kind in _FILES):
-            return True
-    return False
+    since = takewhile(lambda one: "version" not in one.note, _commits(session, table))
+    return any(one.is_foreign for one in since)
+
+
+def _commits(session: SparkSession, table: Table) -> Iterator[heads.Written]:
+    return heads.written(session, log.snapshot_of(session, table.by_path))
