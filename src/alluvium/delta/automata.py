@@ -12,15 +12,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField
 
-from alluvium.delta import column_values, marks
+from alluvium.delta import column_values, log, marks
 from alluvium.names import among, did_you_mean
 from alluvium.plan.automata import Index, budget, summarize
 from alluvium.plan.automata.tags import to_text
 
 # Spark types whose values are read.
 _TYPES = ("string", "tinyint", "smallint", "int", "bigint", "boolean", "date")
-# Metadata of a column whose texts are padded when they are compared.
-_PADDED = "__CHAR_VARCHAR_TYPE_STRING"
 # Values of which equal ones are looked for: files of a sorted table share them.
 _FEW = 256
 _KNOWN = 4096
@@ -50,7 +48,7 @@ def columns(
         field = known.get(name.lower())
         if field is None or among(name, partition) or not _has_values(field):
             continue
-        physical = field.metadata.get("delta.columnMapping.physicalName", field.name)
+        physical = field.metadata.get(log.PHYSICAL, field.name)
         found.append(Indexed(field.name, physical, to_arrow_type(field.dataType)))
     return found
 
@@ -71,7 +69,7 @@ def check(wanted: Sequence[str], fields: Iterable[StructField], partition: Seque
         elif among(name, partition):
             mistakes.append(f"{name}: Delta prunes by it as it is; accepted: other columns")
         elif not _has_values(field):
-            kind = field.metadata.get(_PADDED, field.dataType.simpleString())
+            kind = field.metadata.get(log.BOUNDED_TEXT, field.dataType.simpleString())
             mistakes.append(f"{name}: {kind}; accepted: {', '.join(_TYPES)}")
     if mistakes:
         raise ValueError("index: " + "; ".join(mistakes))
@@ -79,7 +77,8 @@ def check(wanted: Sequence[str], fields: Iterable[StructField], partition: Seque
 
 def _has_values(field: StructField) -> bool:
     """Whether the column's values are read, and compared as they are stored."""
-    is_padded = str(field.metadata.get(_PADDED, "")).lower().startswith("char")
+    # Texts of CHAR are padded when they are compared.
+    is_padded = str(field.metadata.get(log.BOUNDED_TEXT, "")).lower().startswith("char")
     return field.dataType.simpleString() in _TYPES and not is_padded
 
 

@@ -16,6 +16,7 @@ from alluvium.delta import committing, log
 from alluvium.delta.needed_files import forget
 from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
+from alluvium.plan.versions.properties import MAPPING
 
 _DELTA = "org.apache.spark.sql.delta."
 # Features that a clone takes over as they are. Of others Delta's command knows what a clone has.
@@ -44,7 +45,7 @@ def is_plain(snapshot: Any) -> bool:
     """Whether `clone` can be used of a version."""
     names = str(snapshot.protocol().readerAndWriterFeatureNames().mkString(" ")).split()
     properties = metadata_action(snapshot)["configuration"]
-    is_mapped = properties.get("delta.columnMapping.mode", "none") != "none"
+    is_mapped = properties.get(MAPPING, "none") != "none"
     # Delta lets no plain commit bring columns with ids into a table that tells its changes.
     has_both = is_mapped and properties.get("delta.enableChangeDataFeed") == "true"
     return _PLAIN.issuperset(names) and not has_both

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -311,11 +310,8 @@ def _restored(info: Mapping[str, Any]) -> int | None:
 
 def commit_id(session: SparkSession, table_log: Any, version: int) -> str | None:
     """The commit's id, from its file alone; None where the log has the file no more."""
-    try:
-        lines = log.commit_of(session, table_log, version)
-    except Py4JJavaError as error:
-        if "FileNotFound" not in str(error.java_exception):
-            raise
+    lines = log.commit_if_there(session, table_log, version)
+    if lines is None:
         return None
     first = str(lines.head()) if lines.nonEmpty() else "{}"
     if "commitInfo" not in json.loads(first):

@@ -36,7 +36,24 @@ def optimize(session: SparkSession) -> Any:
     return operations.Optimize(empty, empty, False, none, False)
 
 
+def transaction(session: SparkSession, snapshot: Any) -> Any:
+    """Delta's transaction on a version of a table."""
+    option = jvm.of(session).scala.Option
+    return snapshot.deltaLog().startTransaction(option.empty(), option.apply(snapshot))
+
+
 def action(session: SparkSession, kind: str, content: Mapping[str, Any]) -> Any:
     """An action of Delta's, as a line of the log has it: `kind` is the line's one key."""
     actions = jvm.scala_object(session, "org.apache.spark.sql.delta.actions.Action$")
     return actions.fromJson(json.dumps({kind: content}))
+
+
+def fields(file: Any) -> dict[str, Any]:
+    """Of an AddFile action, as the log has them."""
+    found: dict[str, Any] = json.loads(file.json())["add"]
+    return found
+
+
+def edited(session: SparkSession, file: Any, **changes: object) -> Any:
+    """An AddFile action with other fields."""
+    return action(session, "add", fields(file) | changes)

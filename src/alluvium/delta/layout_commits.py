@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import automata, committing
+from alluvium.delta.committing import fields
 from alluvium.delta.table_files import TableFiles
 
 # Commits behind a version by which it is so old that the newest one is worth a look.
@@ -107,8 +107,7 @@ class LayoutCommits(TableFiles):
         return self._commit(files, actions, operation.ComputeStats(self._seq([])), metadata, {})
 
     def _transaction(self, snapshot: Any = None) -> Any:
-        option = self._jvm.scala.Option
-        return self._log.startTransaction(self._none, option.apply(snapshot or self._snapshot))
+        return committing.transaction(self.session, snapshot or self._snapshot)
 
     def _commit(
         self,
@@ -187,16 +186,7 @@ class LayoutCommits(TableFiles):
 
     def _tagged(self, file: Any, tags: Mapping[str, str]) -> Any:
         old = fields(file).get("tags") or {}
-        return self._edited(file, dataChange=False, tags={**old, **tags})
-
-    def _edited(self, file: Any, **changes: object) -> Any:
-        return committing.action(self.session, "add", fields(file) | changes)
-
-
-def fields(file: Any) -> dict[str, Any]:
-    """Of an AddFile action, as the log has them."""
-    found: dict[str, Any] = json.loads(file.json())["add"]
-    return found
+        return committing.edited(self.session, file, dataChange=False, tags={**old, **tags})
 
 
 def _state(file: Any) -> tuple[Any, ...]:

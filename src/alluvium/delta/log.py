@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
@@ -76,6 +77,25 @@ def snapshot_of(session: SparkSession, table: str, version: int | None = None) -
     return snapshot_at(session, newest.deltaLog(), version)
 
 
+def snapshot_there(session: SparkSession, table: str, version: int | None) -> Any:
+    """`snapshot_of` a version that a person names; ValueError says which ones there are."""
+    snapshot = snapshot_of(session, table)
+    newest = int(snapshot.version())
+    if newest < 0:
+        raise ValueError(f"{table} is not a Delta table; accepted: a Delta table")
+    if version is None or version == newest:
+        return snapshot
+    if not 0 <= version <= newest:
+        raise ValueError(f"{table} has no version {version}; accepted: 0 to {newest}")
+    try:
+        return snapshot_at(session, snapshot.deltaLog(), version)
+    except (Py4JJavaError, PySparkException) as error:
+        raise ValueError(
+            f"{table}: the log no longer has version {version}; accepted: a later one, up to"
+            f" {newest}"
+        ) from error
+
+
 def newest_of(session: SparkSession, table_log: Any) -> Any:
     """Delta's `Snapshot` of the newest version of a log."""
     none = jvm.of(session).scala.Option.empty()
@@ -122,9 +142,15 @@ def table_version(session: SparkSession, table: str) -> TableVersion:
 
 def metadata(session: SparkSession, table: str) -> Metadata:
     """What the newest version of a table says of it."""
-    found = snapshot_of(session, table).metadata()
-    schema = StructType.fromJson(json.loads(found.schema().json()))
-    return Metadata(str(found.id()), schema, list(found.partitionSchema().fieldNames()))
+    snapshot = snapshot_of(session, table)
+    found = snapshot.metadata()
+    partitions = list(found.partitionSchema().fieldNames())
+    return Metadata(str(found.id()), schema_of(snapshot), partitions)
+
+
+def schema_of(snapshot: Any) -> StructType:
+    """The columns of a version."""
+    return StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
 
 
 def physical_name(session: SparkSession, table: str, column: str) -> str:
@@ -138,8 +164,9 @@ def bounded_columns(session: SparkSession, table: str) -> list[str]:
     kept = json.loads(snapshot.statsSchema().json())["fields"]
     bounds = [one["type"]["fields"] for one in kept if one["name"] == "minValues"]
     stored = {field["name"] for fields in bounds for field in fields}
-    fields = StructType.fromJson(json.loads(snapshot.metadata().schema().json())).fields
-    return [one.name for one in fields if one.metadata.get(PHYSICAL, one.name) in stored]
+    return [
+        one.name for one in schema_of(snapshot) if one.metadata.get(PHYSICAL, one.name) in stored
+    ]
 
 
 def state(
@@ -174,6 +201,16 @@ def commit_of(session: SparkSession, table_log: Any, version: int) -> Any:
     """The actions, a Scala `Seq` of JSON texts, of a commit that the log still has."""
     path = commit_path(session, table_log, version)
     return table_log.store().read(path, table_log.newDeltaHadoopConf())
+
+
+def commit_if_there(session: SparkSession, table_log: Any, version: int) -> Any:
+    """`commit_of`; None where the log has it no more."""
+    try:
+        return commit_of(session, table_log, version)
+    except Py4JJavaError as error:
+        if "FileNotFound" not in str(error.java_exception):
+            raise
+        return None
 
 
 def commit_path(session: SparkSession, table_log: Any, version: int) -> Any:
@@ -213,11 +250,8 @@ def commits_of(session: SparkSession, snapshot: Any, after: int = -1) -> Iterato
     """`newest_first` from the commit that made a snapshot."""
     table_log = snapshot.deltaLog()
     for version in range(int(snapshot.version()), after, -1):
-        try:
-            lines = commit_of(session, table_log, version)
-        except Py4JJavaError as error:
-            if "FileNotFound" not in str(error.java_exception):
-                raise
+        lines = commit_if_there(session, table_log, version)
+        if lines is None:
             yield None
             return
         yield jvm.texts(lines)
@@ -272,17 +306,15 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> dict
         ValueError: the table has no such column.
     """
     snapshot = snapshot_of(session, table)
-    metadata = snapshot.metadata()
-    schema = StructType.fromJson(json.loads(metadata.schema().json()))
-    partitions = json.loads(metadata.partitionSchema().json())["fields"]
-    partition_names = {field["name"] for field in partitions}
+    schema = schema_of(snapshot)
+    partitions = set(snapshot.metadata().partitionSchema().fieldNames())
     rows = row_counts(session, snapshot)
     read = []
     for column in columns:
         found = [field for field in schema.fields if field.name.lower() == column.lower()]
         if not found:
             raise ValueError(f"{table} has no column {column!r}: accepted are {schema.names}")
-        known = from_partition if found[0].name in partition_names else statistics
+        known = from_partition if found[0].name in partitions else statistics
         read.append(known(session, snapshot, found[0], rows))
     size = jvm.functions(session).col("size")
     selected = [size, rows.alias("n")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +14,6 @@ from pyspark.sql.types import (
     DateType,
     NumericType,
     StringType,
-    StructType,
     TimestampNTZType,
     TimestampType,
 )
@@ -182,7 +180,7 @@ class NeededFiles(jvm.SessionCopy):
         Reads the rows of `sample` files, or of all.
         """
         table = dependents.relation(self.root)
-        schema = StructType.fromJson(json.loads(self.snapshot.metadata().schema().json()))
+        schema = log.schema_of(self.snapshot)
         bounded = set(log.bounded_columns(self.session, table))
         fields = [one for one in schema.fields if one.name in bounded and _is_plain(one)]
         files = list(self._sampled(sample))

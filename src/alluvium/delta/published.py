@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from pyspark.sql import SparkSession
 
 from alluvium.delta import committing, dependents, log, marks, pinned
+from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_undone
-from alluvium.delta.layout_commits import fields
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.delta.states import FEW, metadata_action
 from alluvium.plan.versions import properties
@@ -188,8 +188,7 @@ class Publisher(PublishedFiles):
         now = int(time.time() * 1000)
         gone = [file.removeWithTimestamp(now, False) for file in self._published(found.moved_out)]
         added = [
-            committing.action(self.session, "add", {**fields(file), "dataChange": False})
-            for file in self._added(found.moved_in)
+            edited(self.session, file, dataChange=False) for file in self._added(found.moved_in)
         ]
         operation = committing.optimize(self.session)
         self._commit(transaction, [*gone, *added], operation, note, is_last)
@@ -264,8 +263,7 @@ class Publisher(PublishedFiles):
                 tag["own"] = before["own"]
                 stats = json.dumps({**json.loads(stats or "{}"), "tightBounds": False})
             tags = {**new["tags"], marks.PUBLISHED_TAG: json.dumps(tag)}
-            labels = {"tags": tags, "stats": stats, "dataChange": False}
-            actions.append(committing.action(self.session, "add", old | labels))
+            actions.append(edited(self.session, file, tags=tags, stats=stats, dataChange=False))
         operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
         self._commit(transaction, actions, operations.ComputeStats(self._seq([])), note, is_last)
 

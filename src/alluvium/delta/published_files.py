@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import committing, footers, log, marks, tombstones
 from alluvium.delta.commit_files import commit_id
+from alluvium.delta.committing import edited, fields
 from alluvium.delta.heads import head_of, is_held, written
-from alluvium.delta.layout_commits import fields
 from alluvium.delta.log import TableVersion
 from alluvium.delta.states import (
     FEW,
@@ -138,7 +138,7 @@ class PublishedFiles(jvm.SessionCopy):
 
     def _transaction(self, snapshot: Any) -> Any:
         """A transaction on the published table."""
-        return self._log.startTransaction(self._none, self._jvm.scala.Option.apply(snapshot))
+        return committing.transaction(self.session, snapshot)
 
     # What differs ---------------------------------------------------------------------------
 
@@ -313,7 +313,7 @@ class PublishedFiles(jvm.SessionCopy):
         path, conf = file.absolutePath(self._log), self._log.newDeltaHadoopConf()
         (footer,) = footers.read(self._jvm, conf, [(path, int(file.size()))])
         stats = json.dumps({"numRecords": footer.num_rows, "tightBounds": False})
-        return committing.action(self.session, "add", {**fields(file), "stats": stats})
+        return edited(self.session, file, stats=stats)
 
     def _labelled(self, paths: Sequence[str]) -> list[Any]:
         """AddFile actions of the source's files, with the tag that says what they are of."""

@@ -10,7 +10,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import committing, log
-from alluvium.delta.layout_commits import fields
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 
@@ -42,7 +41,7 @@ class Relocation(jvm.SessionCopy):
         with self.active():
             files = list(self._snapshot.allFiles().collectAsList())
         for file in files:
-            old = fields(file)
+            old = committing.fields(file)
             new = {**old, "dataChange": False}
             new["path"] = self._new_uri(old["path"]) or old["path"]
             vector = old.get("deletionVector") or {}
@@ -75,7 +74,7 @@ class Relocation(jvm.SessionCopy):
             vector = new.get("deletionVector") or {}
             if vector.get("storageType") == "p":
                 path = str(self._path(vector["pathOrInlineDv"]))
-                if not self._store.exists(path):
+                if not self._store.is_there(path):
                     found.append(path)
         return found
 
@@ -84,9 +83,7 @@ class Relocation(jvm.SessionCopy):
         now = int(time.time() * 1000)
         self.set(committing.COMMIT_METADATA, message)
         with self.active():
-            transaction = self._log.startTransaction(
-                self._none, self._jvm.scala.Option.apply(self._snapshot)
-            )
+            transaction = committing.transaction(self.session, self._snapshot)
             transaction.readWholeTable()
             actions = [
                 *(old.removeWithTimestamp(now, False) for old, _ in self._moves),

@@ -21,7 +21,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import committing, footers, key_ranges, marks, zcurve
-from alluvium.delta.layout_commits import LayoutCommits, WrittenFile, fields
+from alluvium.delta.committing import edited, fields
+from alluvium.delta.layout_commits import LayoutCommits, WrittenFile
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine import jvm
 from alluvium.engine.whole_files import WHOLE_FILES
@@ -176,9 +177,9 @@ class Rewriter(LayoutCommits):
             for action in actions:
                 size, rows = int(action.size()), int(action.numPhysicalRecords().get())
                 # Delta makes it from a folder's name, which two hours may share.
-                made_up = _partition(action) not in partitions
-                kept = self._edited(action, partitionValues=partitions[0]) if made_up else action
-                one.files.append(WrittenFile(kept, size, rows, keys[_name(action)]))
+                if _partition(action) not in partitions:
+                    action = edited(self.session, action, partitionValues=partitions[0])
+                one.files.append(WrittenFile(action, size, rows, keys[_name(action)]))
             self._check_rows(one)
         self._index(merged, layout.indexed)
         return merged

@@ -12,12 +12,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import committing, log, marks, pinned
-from alluvium.delta.layout_commits import fields
+from alluvium.delta.committing import edited
 from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
-from alluvium.plan.versions.properties import restored
-
-_MAPPING = "delta.columnMapping.mode"
+from alluvium.plan.versions.properties import MAPPING, restored
 
 
 class SettingBack(jvm.SessionCopy):
@@ -25,15 +23,18 @@ class SettingBack(jvm.SessionCopy):
 
     Delta's RESTORE keeps the progress of merges and streams: they would pass over what they had
     read. Here it goes back in the same commit, so the next run reads it again.
+
+    Raises:
+        ValueError: there is no such version, or the log tells it no more.
     """
 
     def __init__(self, session: SparkSession, table: str, version: int) -> None:
         super().__init__(session)
         self._version = version
         with self.active():
-            self._log = log.delta_log(session, table)
+            self._then = log.snapshot_there(session, table, version)
+            self._log = self._then.deltaLog()
             self._now = log.newest_of(session, self._log)
-            self._then = log.snapshot_at(session, self._log, version)
 
     @property
     def newest(self) -> int:
@@ -61,10 +62,10 @@ class SettingBack(jvm.SessionCopy):
     def mistakes(self) -> list[str]:
         """Why the table cannot go back to that version; empty where it can."""
         now, then = (metadata_action(one)["configuration"] for one in (self._now, self._then))
-        before, after = (one.get(_MAPPING, "none") for one in (then, now))
+        before, after = (one.get(MAPPING, "none") for one in (then, now))
         found = []
         if before != after:
-            found.append(f"its property {_MAPPING} went from {before} to {after} since")
+            found.append(f"its property {MAPPING} went from {before} to {after} since")
         if now.get("delta.appendOnly") == "true":
             found.append("its property delta.appendOnly is true")
         if "true" in (one.get("delta.enableRowTracking") for one in (now, then)):
@@ -87,9 +88,7 @@ class SettingBack(jvm.SessionCopy):
         progress = {**self._progress(), **(marked or {})}
         self.set(committing.COMMIT_METADATA, message)
         with self.active():
-            transaction = self._log.startTransaction(
-                self._none, self._jvm.scala.Option.apply(self._now)
-            )
+            transaction = committing.transaction(self.session, self._now)
             transaction.readWholeTable()
             for app in progress:
                 transaction.txnVersion(app)
@@ -98,10 +97,7 @@ class SettingBack(jvm.SessionCopy):
             actions = [
                 *(committing.set_transaction(self.session, *one) for one in progress.items()),
                 *(file.removeWithTimestamp(now, True) for file in goes),
-                *(
-                    committing.action(self.session, "add", {**fields(file), "dataChange": True})
-                    for file in comes
-                ),
+                *(edited(self.session, file, dataChange=True) for file in comes),
             ]
             version = self._jvm.scala.Option.apply(self._version)
             operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -24,6 +22,7 @@ from alluvium.delta.commit_files import commit_lines
 from alluvium.delta.heads import head_of
 from alluvium.engine import jvm
 from alluvium.names import among, quoted
+from alluvium.plan.versions.properties import LARGEST_ID
 from alluvium.plan.versions.steps import Entry, Move
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -66,24 +65,10 @@ class State:
         self, session: SparkSession, table: str, version: int | None = None, hides: bool = True
     ) -> None:
         self.session, self.table = session, table
-        snapshot = log.snapshot_of(session, table)
+        self.snapshot = snapshot = log.snapshot_there(session, table, version)
         self._log = snapshot.deltaLog()
-        newest = int(snapshot.version())
-        if newest < 0:
-            raise ValueError(f"{table} is not a Delta table; accepted: a Delta table")
-        self.version = newest if version is None else version
-        if not 0 <= self.version <= newest:
-            raise ValueError(f"{table} has no version {self.version}; accepted: 0 to {newest}")
-        if self.version != newest:
-            try:
-                snapshot = log.snapshot_at(session, self._log, self.version)
-            except (Py4JJavaError, PySparkException) as error:
-                raise ValueError(
-                    f"{table}: the log no longer has version {self.version}; accepted: a later one,"
-                    f" up to {newest}"
-                ) from error
-        self.snapshot = snapshot
-        whole = StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
+        self.version = int(snapshot.version())
+        whole = log.schema_of(snapshot)
         self._hides = hides and among(TOMBSTONE, whole.names)
         kept = (one for one in whole if not (self._hides and one.name.lower() == TOMBSTONE))
         self.schema = StructType(list(kept))
@@ -96,7 +81,7 @@ class State:
     def largest_id(self) -> int | None:
         """The largest id that a column ever had; None where columns have none."""
         found = metadata_action(self.snapshot)["configuration"]
-        number = found.get("delta.columnMapping.maxColumnId")
+        number = found.get(LARGEST_ID)
         return None if number is None else int(number)
 
     @cached_property

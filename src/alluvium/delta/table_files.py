@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructField, TimestampType
 
 from alluvium.delta import automata, log, marks
 from alluvium.engine import jvm
@@ -68,10 +68,8 @@ class TableFiles(jvm.SessionCopy):
             self._snapshot = log.newest_of(session, self._log)
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
-        metadata = self._snapshot.metadata()
-        schema = StructType.fromJson(json.loads(metadata.schema().json()))
-        self._fields = {field.name.lower(): field for field in schema.fields}
-        self.partition_by = list(metadata.partitionSchema().fieldNames())
+        self._fields = {field.name.lower(): field for field in log.schema_of(self._snapshot)}
+        self.partition_by = list(self._snapshot.metadata().partitionSchema().fieldNames())
 
     @property
     def version(self) -> int:
@@ -225,7 +223,7 @@ class TableFiles(jvm.SessionCopy):
         fields = [self._fields[name.lower()] for name in columns]
         marks = []
         for field in fields:
-            physical = field.metadata.get("delta.columnMapping.physicalName", field.name)
+            physical = field.metadata.get(log.PHYSICAL, field.name)
             widened = "delta.typeChanges" in field.metadata
             kind = field.dataType.simpleString() if widened else ""
             marks.append([physical if physical != field.name else "", kind])

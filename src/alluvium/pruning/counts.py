@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -85,8 +84,7 @@ def _counts(
 ) -> Counts | None:
     snapshot = log.snapshot_of(session, table)
     version = int(snapshot.version())
-    schema = StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
-    fields = {field.name.lower(): field for field in schema}
+    fields = {field.name.lower(): field for field in log.schema_of(snapshot)}
     picked = None
     asked = {name.lower() for name in by}
     if where is not None:

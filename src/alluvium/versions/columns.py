@@ -24,10 +24,11 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from alluvium.delta.log import PHYSICAL
 from alluvium.engine.row_json import IN_FULL
 from alluvium.names import bare, quoted
 
-_PHYSICAL, _ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
+_ID = "delta.columnMapping.id"
 _INTEGERS = DecimalType(19, 0)
 _MOST_DIGITS = 38
 
@@ -98,8 +99,8 @@ class Columns:
 
     def _paired(self, before: StructType, after: StructType) -> list[Pair]:
         """By the names that files have, which a renamed column keeps; else by name."""
-        physical = {one.metadata[_PHYSICAL]: one for one in before if _PHYSICAL in one.metadata}
-        same = {one.name: physical.get(one.metadata.get(_PHYSICAL, "")) for one in after}
+        physical = {one.metadata[PHYSICAL]: one for one in before if PHYSICAL in one.metadata}
+        same = {one.name: physical.get(one.metadata.get(PHYSICAL, "")) for one in after}
         taken = {one.name for one in same.values() if one is not None}
         named = {one.name.lower(): one for one in before if one.name not in taken}
         pairs = []
@@ -107,8 +108,8 @@ class Columns:
             other = same[field.name]
             if other is None:
                 other = named.get(field.name.lower())
-                mapped = other is not None and _PHYSICAL in other.metadata
-                self.in_shared_files |= mapped and _PHYSICAL in field.metadata
+                mapped = other is not None and PHYSICAL in other.metadata
+                self.in_shared_files |= mapped and PHYSICAL in field.metadata
                 self._note_new(field, other)
             pairs.append(Pair(field, other))
         return pairs

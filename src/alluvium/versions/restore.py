@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import committing, log, marks, pinned
@@ -108,7 +106,7 @@ def restore(
         then, done = _version_before(session, subject, table_log, before_batch)
     else:
         then, done = version, _done(table_log, version + 1, table_log.version)
-    way = _way(session, subject, then)
+    way = SettingBack(session, subject.table, then)
     if before_batch is not None and (came := _merged(subject, way)) >= before_batch:
         raise ValueError(_came_along(subject, before_batch, came))
     named = [one.batches[subject.model] for one in done if subject.model in one.batches]
@@ -181,19 +179,6 @@ def _marked(
         return {}
     is_skipped = batch in skipped.batches(session, subject.table, subject.model)
     return {} if is_skipped == skip else {skipped.app_id(subject.model, batch): int(skip)}
-
-
-def _way(session: SparkSession, subject: Subject, then: int) -> SettingBack:
-    newest = log.version(session, subject.table)
-    if not 0 <= then <= newest:
-        raise ValueError(f"{subject.table} has no version {then}; accepted: 0 to {newest}")
-    try:
-        return SettingBack(session, subject.table, then)
-    except (Py4JJavaError, PySparkException) as error:
-        raise ValueError(
-            f"{subject.table}: the log no longer has version {then}; accepted: a later one, up to"
-            f" {newest}"
-        ) from error
 
 
 def _version_before(

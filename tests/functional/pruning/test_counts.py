@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from support.tagged import rows_and_files, tag
 
 from alluvium.delta import log
-from alluvium.delta.layout_commits import fields
+from alluvium.delta.committing import fields
 from alluvium.pruning.counts import Counts, count_by
 from alluvium.publish.publish import publish
 

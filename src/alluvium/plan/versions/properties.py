@@ -62,8 +62,8 @@ REFUSED = {
     "delta.enableMaterializePartitionColumnsFeature": "partition columns in the files",
     "delta.writePartitionColumnsToParquet": "partition columns in the files",
 }
-_MODE = "delta.columnMapping.mode"
-_LARGEST = "delta.columnMapping.maxColumnId"
+MAPPING = "delta.columnMapping.mode"
+LARGEST_ID = "delta.columnMapping.maxColumnId"
 _VECTORS = "delta.enableDeletionVectors"
 
 
@@ -87,11 +87,11 @@ def mistakes(source: Mapping[str, str], published: Mapping[str, str] | None) -> 
         elif _unknown(name):
             yield f"nothing is known of its property {name}, so it could be lost"
     if published is not None:
-        before, now = (props.get(_MODE, "none") for props in (published, source))
+        before, now = (props.get(MAPPING, "none") for props in (published, source))
         if before != now:
             yield (
-                f"its property {_MODE} went from {before} to {now}, and its new files would be read"
-                " by other names than the old ones"
+                f"its property {MAPPING} went from {before} to {now}, and its new files would be"
+                " read by other names than the old ones"
             )
 
 
@@ -124,9 +124,9 @@ def restored(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
     twice."""
     found = {name: value for name, value in then.items() if name not in OWN}
     found |= {name: value for name, value in now.items() if name in OWN}
-    ids = [int(one[_LARGEST]) for one in (then, now) if _LARGEST in one]
-    if ids and _LARGEST in found:
-        found[_LARGEST] = str(max(ids))
+    ids = [int(one[LARGEST_ID]) for one in (then, now) if LARGEST_ID in one]
+    if ids and LARGEST_ID in found:
+        found[LARGEST_ID] = str(max(ids))
     # Files of then may have vectors.
     if "true" in (one.get(_VECTORS) for one in (then, now)):
         found[_VECTORS] = "true"

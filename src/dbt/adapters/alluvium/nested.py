@@ -11,10 +11,10 @@ from pyspark.sql.types import DataType
 
 from alluvium.engine import jvm
 from alluvium.merge.fields import Change, changes, fitted
+from alluvium.plan.versions.properties import MAPPING
 
 _TYPES = "org.apache.spark.sql.types.DataType"
 _CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
-_MAPPING = "delta.columnMapping.mode"
 _WIDENING = "delta.enableTypeWidening"
 
 
@@ -32,12 +32,12 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
     statements = []
     if on_schema_change == "sync_all_columns" and (lost or others):
         properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
-        if lost and properties.get(_MAPPING) not in ("name", "id"):
+        if lost and properties.get(MAPPING) not in ("name", "id"):
             raise _refused(
                 table,
                 lost,
                 f"Delta drops fields of tables with column mapping only: set `tblproperties: "
-                f"{{{_MAPPING}: name}}` on the node and build it with --full-refresh, or use "
+                f"{{{MAPPING}: name}}` on the node and build it with --full-refresh, or use "
                 "`on_schema_change: append_new_columns`",
             )
         if others and properties.get(_WIDENING) != "true":
