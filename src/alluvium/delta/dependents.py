@@ -272,10 +272,18 @@ def named(found: Sequence[Dependent]) -> str:
 
 def _named(session: SparkSession, actions: Any) -> DataFrame:
     """Absolute paths, as the log writes them, of files and of deletion vectors: `path`."""
-    files = DataFrame(actions.toDF(), session).select("path", "deletionVector")
+    paths = with_vectors(DataFrame(actions.toDF(), session))
+    return paths.where(is_absolute(F.col("path")))
+
+
+def with_vectors(files: DataFrame) -> DataFrame:
+    """The paths, as the log writes them, of files and of their vectors that have absolute ones."""
     vectors = files.where("deletionVector.storageType = 'p'")
-    paths = files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
-    return paths.where(F.rlike("path", F.lit(_ABSOLUTE)))
+    return files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
+
+
+def is_absolute(path: Column) -> Column:
+    return F.rlike(path, F.lit(_ABSOLUTE))
 
 
 def decoded(path: Column) -> Column:

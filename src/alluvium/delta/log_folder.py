@@ -37,7 +37,7 @@ class LogFolder:
         self.place = f"{place.rstrip('/')}/_delta_log"
 
     def exists(self) -> bool:
-        return self._files.exists(self.place)
+        return self._files.is_there(self.place)
 
     def look(self) -> LogHealth:
         """What is there, and what of it can be read; nothing is changed."""
@@ -45,7 +45,7 @@ class LogFolder:
             row.path.rsplit("/", 1)[-1]: int(row.length)
             for row in listed(self._session, self.place).collect()
         }
-        names = [*sizes, *([HINT] if self._files.exists(f"{self.place}/{HINT}") else [])]
+        names = [*sizes, *([HINT] if self._files.is_there(f"{self.place}/{HINT}") else [])]
         return LogHealth(
             tuple(sorted(names)),
             self._commits(sizes),

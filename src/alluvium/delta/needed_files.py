@@ -62,7 +62,7 @@ class NeededFiles(jvm.SessionCopy):
         it), `bytes`, `rows`."""
         return DataFrame(self.snapshot.allFiles().toDF(), self.session).select(
             "path",
-            F.when(F.expr(_IS_ABSOLUTE), F.col("path"))
+            F.when(dependents.is_absolute(F.col("path")), F.col("path"))
             .otherwise(F.concat(F.lit(f"{self._uri}/"), F.col("path")))
             .alias("location"),
             self._of_path("path").alias("plain"),
@@ -159,7 +159,7 @@ class NeededFiles(jvm.SessionCopy):
             try:
                 if vector.isOnDisk():
                     name = str(vector.absolutePath(place))
-                    if not self._store.exists(name):
+                    if not self._store.is_there(name):
                         return path, name, "missing"
                 found = int(bitmaps.create(vector, place).load(store).cardinality())
             except (Py4JJavaError, PySparkException):
@@ -239,12 +239,11 @@ class NeededFiles(jvm.SessionCopy):
     def _of_path(self, column: str) -> Column:
         """The plain URI of a data file's path in the log."""
         decoded = dependents.decoded(F.col(column))
-        is_absolute = F.expr(_IS_ABSOLUTE.replace("path", column))
+        is_absolute = dependents.is_absolute(F.col(column))
         whole = F.when(is_absolute, decoded).otherwise(F.concat(F.lit(f"{self.root}/"), decoded))
         return F.regexp_replace(whole, "^(file:)?/+", "file:/")
 
 
-_IS_ABSOLUTE = "path rlike '^([a-zA-Z][a-zA-Z0-9+.-]*:)?/'"
 # Of column {0}: a value that a reader who trusts the bounds does not find. A NaN is above all
 # numbers, and in no bound.
 _LEAVES_OUT = (
@@ -264,8 +263,7 @@ def _is_plain(field: Any) -> bool:
 
 def _with_vectors(files: DataFrame) -> DataFrame:
     """The plain URIs of files with absolute paths, and of their vectors."""
-    vectors = files.where("deletionVector.storageType = 'p'")
-    paths = files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
+    paths = dependents.with_vectors(files)
     return paths.select(states.plain(dependents.decoded(F.col("path"))).alias("plain"))
 
 

@@ -50,10 +50,7 @@ class Unregistered:
 
 def look(session: SparkSession, location: str) -> Unregistered | None:
     """The Delta table at `location`, a path or URI; None where no commit of one is there."""
-    java: Any = jvm.of(session)
-    path = java.org.apache.hadoop.fs.Path(location)
-    fs = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-    if not fs.exists(java.org.apache.hadoop.fs.Path(path, "_delta_log")):
+    if not Files(session).is_there(f"{location}/{LOG}"):
         return None
     table = relation(location)
     table_id, transactions = log.state(session, table)

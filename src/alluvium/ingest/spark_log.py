@@ -30,7 +30,7 @@ def read_paths(session: SparkSession, files: Files, place: Checkpoint, epoch: in
     """Paths of the files of all epochs before `epoch`."""
     log = f"{place.location}/sources/0"
     text = files.read(f"{place.location}/offsets/{epoch - 1}")
-    if text is None or not files.exists(log):
+    if text is None or not files.is_there(log):
         return set()
     # The log may list more files than the epochs have: those of an epoch that was never planned.
     last = json.loads(text.strip().splitlines()[-1])["logOffset"]

@@ -33,7 +33,7 @@ def starting_place(
     epoch = -1 if place is None else last_epoch(files, place)
     # Of Kafka: where the topics begin for it, though no event came yet.
     started = place is not None and (
-        ledger.exists(files, place.location) or files.exists(f"{place.location}/sources")
+        ledger.exists(files, place.location) or files.is_there(f"{place.location}/sources")
     )
     if place is not None and place.replaces:
         # Its first commit was made and not noted: the table may be any one since, by RESTORE.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from alluvium.delta.dependents import LOG
 from alluvium.engine.files import Files
 
 
@@ -29,6 +30,6 @@ def _same_table(files: Files, homes: Sequence[str], folder: str) -> tuple[str, s
         for last in range(len(parts), first, -1):
             for home in homes:
                 new = "/".join([home, *parts[first:last]])
-                if files.exists(f"{new}/_delta_log"):
+                if files.is_there(f"{new}/{LOG}"):
                     return "/".join(parts[:last]), new
     return folder, None

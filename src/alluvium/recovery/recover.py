@@ -326,7 +326,7 @@ class Recovery:
     def _begin_again(self, table: Table, then: str) -> Iterator[str]:
         """Let the stream begin with what its table holds, and not with what it noted."""
         root = str(table.checkpoint)
-        if not self._files.exists(root):
+        if not self._files.is_there(root):
             return
         aside = f"{root}.recovered-{self._stamp}"
         yield self._told("moves", f"its checkpoint to {aside}: {then}")

@@ -29,7 +29,7 @@ def of_checkpoint(session: SparkSession, table: Table) -> Finding | None:
         return None
     place = checkpoints.load(files, root)
     if place is None:
-        what = "cannot be read" if files.exists(f"{root}/{POINTER}") else "is gone"
+        what = "cannot be read" if files.is_there(f"{root}/{POINTER}") else "is gone"
         return Finding(f"its checkpoint {what}", _COMPARES, files=(root,), is_damage=False)
     table_id, transactions = log.state(session, relation)
     if place.table_id != table_id:

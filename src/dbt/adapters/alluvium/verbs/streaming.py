@@ -74,7 +74,7 @@ class Streaming(SessionAdapter):
                     "Delta. Rename or drop that table, or turn it into Delta with "
                     f"`convert to delta {name}`, and run again"
                 )
-            if not Files(session).exists(f"{found.location}/{LOG}"):
+            if not Files(session).is_there(f"{found.location}/{LOG}"):
                 raise DbtRuntimeError(
                     f"{name} is known, but its folder {found.location} holds no Delta table. Put "
                     f"the folder back, or run `drop table {name}` to build the table from nothing"
