@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from alluvium.delta import committing, log
 from alluvium.delta.needed_files import forget
-from alluvium.delta.states import add_files, metadata_action
+from alluvium.delta.states import absolute_files, add_files, elsewhere, metadata_action
 from alluvium.engine import jvm
 from alluvium.plan.versions.properties import MAPPING
 
@@ -127,15 +124,6 @@ def _kept(of_source: Mapping[str, str]) -> dict[str, str]:
 
 def _files(copy: jvm.SessionCopy, snapshot: Any) -> Any:
     """AddFile actions of a version, paths and vectors absolute: a Java list."""
-    absolute = jvm.scala_object(copy.session, _DELTA + "util.DeltaFileOperations$")
     root = log.qualified(snapshot.deltaLog())
-    files = absolute.makePathsAbsolute(root, snapshot.allFiles()).toDF()
-    changed = DataFrame(files, copy.session).withColumns(
-        {
-            "dataChange": F.lit(True),
-            # Row ids are of the source alone.
-            "baseRowId": F.lit(None).cast("bigint"),
-            "defaultRowCommitVersion": F.lit(None).cast("bigint"),
-        }
-    )
-    return add_files(copy.session, changed, snapshot).collectAsList()
+    files = absolute_files(copy.session, root, snapshot.allFiles()).withColumns(elsewhere())
+    return add_files(copy.session, files, snapshot).collectAsList()

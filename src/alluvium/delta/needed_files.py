@@ -233,8 +233,7 @@ class NeededFiles(jvm.SessionCopy):
     # Paths -------------------------------------------------------------------------------------
 
     def _absolute(self, actions: Any) -> DataFrame:
-        absolute = self._object(_DELTA + "util.DeltaFileOperations$")
-        return DataFrame(absolute.makePathsAbsolute(self.root, actions).toDF(), self.session)
+        return states.absolute_files(self.session, self.root, actions)
 
     def _of_path(self, column: str) -> Column:
         """The plain URI of a data file's path in the log."""

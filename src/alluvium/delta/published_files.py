@@ -22,9 +22,11 @@ from alluvium.delta.log import TableVersion
 from alluvium.delta.states import (
     FEW,
     TOMBSTONE,
+    absolute_files,
     absolute_path,
     absolute_vector,
     add_files,
+    elsewhere,
     id_of,
     only,
     unique_id,
@@ -251,14 +253,12 @@ class PublishedFiles(jvm.SessionCopy):
 
         paths: those that are asked for, where they are few.
         """
-        absolute = self._object(_DELTA + "util.DeltaFileOperations$")
         files = self._source.allFiles()
         changed = self._changed
         if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= FEW:
             written = (changed.written[path] for path in paths)
             files = files.filter(self._functions.col("path").isin(self._seq(written)))
-        files = absolute.makePathsAbsolute(self._root, files).toDF()
-        return DataFrame(files, self.session).select(
+        return absolute_files(self.session, self._root, files).select(
             "*", self._vector().alias("vector"), _label().alias("label")
         )
 
@@ -324,13 +324,7 @@ class PublishedFiles(jvm.SessionCopy):
         tag = F.to_json(F.struct(vector.alias("vector"), "label"))
         mark = F.create_map(F.lit(marks.PUBLISHED_TAG), tag)
         return self._source_files(paths).withColumns(
-            {
-                "dataChange": F.lit(True),
-                "tags": F.map_concat(_other_tags(), mark),
-                # Row ids are of the source alone.
-                "baseRowId": F.lit(None).cast("bigint"),
-                "defaultRowCommitVersion": F.lit(None).cast("bigint"),
-            }
+            {"tags": F.map_concat(_other_tags(), mark), **elsewhere()}
         )
 
     def _published(self, paths: Sequence[str]) -> list[Any]:

@@ -115,9 +115,7 @@ class State:
         )
 
     def _named(self, actions: Any) -> DataFrame:
-        absolute = jvm.scala_object(self.session, _DELTA + "util.DeltaFileOperations$")
-        files = DataFrame(absolute.makePathsAbsolute(self.root, actions).toDF(), self.session)
-        return files.select(
+        return absolute_files(self.session, self.root, actions).select(
             "*",
             plain(F.col("path")).alias("name"),
             _vector_name(F.col("deletionVector")).alias("vector"),
@@ -207,6 +205,22 @@ def add_files(session: SparkSession, files: DataFrame, snapshot: Any) -> Any:
     encoder = jvm.scala_object(session, _DELTA + "implicits.package$")
     whole = files.select(*snapshot.allFiles().toDF().columns())
     return getattr(whole._jdf, "as")(encoder.addFileEncoder())
+
+
+def absolute_files(session: SparkSession, root: str, actions: Any) -> DataFrame:
+    """A Dataset of AddFile actions, paths and vectors absolute; root: `log.qualified`."""
+    helper = jvm.scala_object(session, _DELTA + "util.DeltaFileOperations$")
+    return DataFrame(helper.makePathsAbsolute(root, actions).toDF(), session)
+
+
+def elsewhere() -> dict[str, Column]:
+    """Fields of files, by name, that are others in a table that shows another one's files."""
+    return {
+        "dataChange": F.lit(True),
+        # Row ids are of the source alone.
+        "baseRowId": F.lit(None).cast("bigint"),
+        "defaultRowCommitVersion": F.lit(None).cast("bigint"),
+    }
 
 
 def only(files: DataFrame, column: str, names: Sequence[str]) -> DataFrame:

@@ -62,18 +62,17 @@ def look(session: SparkSession, location: str) -> Unregistered | None:
     return Unregistered(location, table_id, version, written_at, transactions)
 
 
-def default_location(session: SparkSession, schema: str, name: str) -> str:
-    """Where Spark puts a table that names no place."""
+def default_location(session: SparkSession, schema: str, name: str, root: str | None = None) -> str:
+    """Where a table is made; root: its `location_root`, None where it names no place."""
+    if root is not None:
+        return f"{root.rstrip('/')}/{name}"
     catalog = session._jsparkSession.sessionState().catalog()
     return f"{catalog.getDatabaseMetadata(schema).locationUri().getPath()}/{in_catalog(name)}"
 
 
 def default_folder(session: SparkSession, schema: str, name: str) -> str:
     """`default_location` with its file system, as `log.qualified` writes a folder."""
-    java: Any = jvm.of(session)
-    path = java.org.apache.hadoop.fs.Path(default_location(session, schema, name))
-    conf = session._jsparkSession.sessionState().newHadoopConf()
-    return str(path.getFileSystem(conf).makeQualified(path).toString())
+    return Files(session).qualified(default_location(session, schema, name))
 
 
 def is_free(session: SparkSession, location: str) -> bool:

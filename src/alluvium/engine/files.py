@@ -60,6 +60,11 @@ class Files:
         """The path without scheme and authority, as the file system writes it."""
         return str(self._jvm.org.apache.hadoop.fs.Path(path).toUri().getPath())
 
+    def qualified(self, path: str) -> str:
+        """The path with its file system, as paths are written."""
+        fs, where = self._open(path)
+        return str(fs.makeQualified(where).toString())
+
     def uri(self, path: str) -> str:
         """The path with its file system, and with what a URI asks for in place of blanks."""
         fs, where = self._open(path)

@@ -12,6 +12,7 @@ from dbt.adapters.base import BaseRelation
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
+from alluvium.engine.files import Files
 from alluvium.names import in_catalog
 from dbt.adapters.alluvium.column import AlluviumColumn
 
@@ -49,20 +50,19 @@ def table(session: SparkSession, schema: str, name: str) -> Table | None:
     if not catalog.tableExists(identifier):
         return None
     found = catalog.getTableMetadata(identifier)
-    uri = found.storage().locationUri()
-    folder = str(java.org.apache.hadoop.fs.Path(uri.get())) if uri.isDefined() else None
-    return replace(_table(found), location=folder)
+    return replace(_table(found), location=_location(session, found))
 
 
 def delta_tables(session: SparkSession) -> list[Table]:
     """The Delta tables of every schema that the metastore knows, by their whole names."""
     catalog = session._jsparkSession.sessionState().catalog()
-    found = []
+    files, found = Files(session), []
     for schema in map(str, jvm.items(catalog.listDatabases())):
         for entry in _entries(catalog, schema):
             one = _table(entry)
             if one.provider == "delta" and not one.is_view:
-                location = _location(session, entry)
+                place = _location(session, entry)
+                location = None if place is None else files.qualified(place)
                 found.append(replace(one, name=f"{schema}.{one.name}", location=location))
     return found
 
@@ -73,11 +73,8 @@ def _entries(catalog: Any, schema: str) -> list[Any]:
 
 def _location(session: SparkSession, table: Any) -> str | None:
     uri = table.storage().locationUri()
-    if not uri.isDefined():
-        return None
-    path = jvm.of(session).org.apache.hadoop.fs.Path(uri.get())
-    conf = session._jsparkSession.sessionState().newHadoopConf()
-    return str(path.getFileSystem(conf).makeQualified(path).toString())
+    path = jvm.of(session).org.apache.hadoop.fs.Path
+    return str(path(uri.get())) if uri.isDefined() else None
 
 
 def _table(table: Any) -> Table:

@@ -75,9 +75,7 @@ def register_own(
 def there(session: SparkSession, node: Any) -> Unregistered | None:
     """The Delta table that lies where a node's table is going to be; None for none."""
     root = node.config.get("location_root")
-    if root is not None:
-        return unregistered.look(session, f"{root.rstrip('/')}/{node.alias}")
-    place = unregistered.default_location(session, str(node.schema), str(node.alias))
+    place = unregistered.default_location(session, str(node.schema), str(node.alias), root)
     return unregistered.look(session, place)
 
 

@@ -21,7 +21,7 @@ from alluvium.plan.merge.outline import Outline
 from alluvium.plan.merge.profile import BatchProfile
 from alluvium.plan.ranges.errors import UnfitError
 from alluvium.plan.ranges.row import RangeRow
-from dbt.adapters.alluvium import told
+from dbt.adapters.alluvium import named, told
 from dbt.adapters.alluvium.relation import AlluviumRelation
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ class Asked(Protocol):
         """What is wrong with a condition on the rows of a relation."""
 
     def predicate_mistakes(
-        self, predicates: str | list[str] | None, source: str, target: BaseRelation | None
+        self, predicates: list[str], source: str, target: BaseRelation | None
     ) -> list[str]:
         """What is wrong with a merge's own conditions."""
 
@@ -216,8 +216,7 @@ class Planner:
             mistakes += self._adapter.condition_mistakes(
                 "delete_when", settings.delete_when, source
             )
-        given = self._node["config"]
-        predicates = given.get("predicates") or given.get("incremental_predicates")
+        predicates = named.predicates(self._node["config"])
         mistakes += self._adapter.predicate_mistakes(predicates, source, self._relation)
         if mistakes:
             lines = "\n  - ".join(mistakes)

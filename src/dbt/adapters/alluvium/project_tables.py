@@ -123,9 +123,7 @@ def _place(session: SparkSession, schema: str, name: str, root: str | None) -> t
     known = catalog.table(session, schema, name)
     if known is not None and known.location is not None:
         return known.location, True
-    if root is not None:
-        return f"{root.rstrip('/')}/{name}", False
-    if session.catalog.databaseExists(quoted(schema)):
-        return unregistered.default_location(session, schema, name), False
+    if root is not None or session.catalog.databaseExists(quoted(schema)):
+        return unregistered.default_location(session, schema, name, root), False
     warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
     return f"{warehouse}/{in_catalog(schema)}.db/{in_catalog(name)}", False

@@ -66,9 +66,9 @@ def message(error: BaseException, sql: str = "", start: int = 0) -> str:
     return _with_places(cause.text, error, cause, sql, start)
 
 
-def placed(text: str, error: BaseException | None, sql: str = "", start: int = 0) -> str:
+def placed(text: str, error: BaseException | None, sql: str) -> str:
     """What is said of an error, with the places that it names."""
-    return text if error is None else _with_places(text, error, explain(error), sql, start)
+    return text if error is None else _with_places(text, error, explain(error), sql, 0)
 
 
 def _with_places(text: str, error: BaseException, cause: Cause, sql: str, start: int) -> str:

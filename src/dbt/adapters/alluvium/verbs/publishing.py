@@ -174,7 +174,7 @@ class Publishing(SessionAdapter):
         _refuse_others(existing, target)
         settings = audit.settings_of(node)
         tests = audit.tests_of(candidate, self.nodes) if settings.get("audit") != "none" else []
-        with self._working(node.name) as session:
+        with self._working(node.name):
             deferred = self._deferred(candidate, sql)
             if deferred is not None:
                 return self._follow(node, candidate, deferred, target)
@@ -183,21 +183,7 @@ class Publishing(SessionAdapter):
             held = self._held(node, tests, candidate, version)
             if held is not None:
                 return self._not_published(node, candidate, source, target, held)
-            note = {
-                "candidate": candidate.unique_id,
-                "tests": len(tests),
-                "invocation": get_invocation_id(),
-            }
-            done = publish.publish(
-                session,
-                source,
-                target,
-                version.version,
-                note,
-                audit.own_properties(node),
-                hides=keeps_tombstones(candidate),
-                table_id=version.table_id,
-            )
+            done = self._publish(node, candidate, source, target, version, {"tests": len(tests)})
         response = replace(PublishResponse.of(done), tests=len(tests), not_run=0)
         return PublishDone(response, done.line(node.name, candidate.name, len(tests)))
 
@@ -220,19 +206,11 @@ class Publishing(SessionAdapter):
         candidate = audit.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], self.table_of(node)
         _refuse_others(existing, target)
-        note = {"candidate": candidate.unique_id, "invocation": get_invocation_id()}
-        with self._working("alluvium.publish") as session:
+        note = {"tests": 0, "untested": True}
+        with self._working("alluvium.publish"):
             self._version_to_publish(candidate)
-            done = publish.publish(
-                session,
-                source,
-                target,
-                None,
-                {**note, "tests": 0, "untested": True},
-                audit.own_properties(node),
-                hides=keeps_tombstones(candidate),
-                ends_hold=True,
-                dry_run=dry_run,
+            done = self._publish(
+                node, candidate, source, target, None, note, ends_hold=True, dry_run=dry_run
             )
         return done.line(node.name, candidate.name, tests=0)
 
@@ -291,19 +269,33 @@ class Publishing(SessionAdapter):
             shown = publish.head(session, theirs)
             if shown is None:
                 raise ValueError(f"{theirs} shows nothing yet either")
-            done = publish.publish(
-                session,
-                deferred,
-                target,
-                shown.version,
-                {"candidate": candidate.unique_id, "invocation": get_invocation_id()},
-                audit.own_properties(node),
-                hides=keeps_tombstones(candidate),
-                table_id=shown.table_id,
-            )
+            done = self._publish(node, candidate, deferred, target, shown, {})
         shows = f"version {done.source_version:,} of {deferred}, as {theirs} does"
         line = f"{node.name}: shows {shows}; {why}"
         return PublishDone(PublishResponse.of(done), line)
+
+    def _publish(
+        self,
+        node: Any,
+        candidate: Any,
+        source: str,
+        target: str,
+        version: TableVersion | None,
+        note: Mapping[str, Any],
+        **how: bool,
+    ) -> Published:
+        """`publish.publish` of a candidate, as the commit is to note and show it."""
+        return publish.publish(
+            self._handle.session,
+            source,
+            target,
+            None if version is None else version.version,
+            {"candidate": candidate.unique_id, "invocation": get_invocation_id(), **note},
+            audit.own_properties(node),
+            hides=keeps_tombstones(candidate),
+            table_id=None if version is None else version.table_id,
+            **how,
+        )
 
     def _may_publish(self, node: Any, who: str) -> None:
         """Raises DbtRuntimeError where this target moves nothing that readers see."""
