@@ -298,12 +298,15 @@ def _commit(version: int, found: Mapping[str, Any]) -> Commit:
         table_id=found.get("table_id"),
         transactions=found.get("transactions") or {},
         copied=next((int(metrics[name]) for name in _COPIED if metrics.get(name)), 0),
-        restored=_restored(info),
+        restored=restored(info),
     )
 
 
-def _restored(info: Mapping[str, Any]) -> int | None:
-    """None of another commit, and of a restore that was asked for by a time."""
+def restored(info: Mapping[str, Any]) -> int | None:
+    """The version that a RESTORE went back to; info: `commitInfo`.
+
+    None of another commit, and of a restore that was asked for by a time.
+    """
     to = str(dict(info.get("operationParameters") or {}).get("version"))
     return int(to) if info.get("operation") == "RESTORE" and to.isdecimal() else None
 

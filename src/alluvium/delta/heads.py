@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log, marks
+from alluvium.delta.commit_files import restored
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.plan.versions import lineage
@@ -64,7 +65,5 @@ def is_undone(session: SparkSession, newest: Any, version: int) -> bool:
     for number, lines in zip(range(last, version, -1), commits, strict=False):
         info = {} if lines is None else log.commit_info(lines[0])
         if lines is None or info.get("operation") == "RESTORE":
-            # NULL of a restore that was asked for by a time.
-            to = str((info.get("operationParameters") or {}).get("version"))
-            restores[number] = int(to) if to.isdecimal() else None
+            restores[number] = restored(info)
     return lineage.is_undone(version, last, restores)

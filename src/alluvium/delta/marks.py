@@ -63,7 +63,7 @@ COMPACTION_FIGURES = "alluvium_compaction"
 ACTIONS_SEEN = "alluvium_seen"
 # A streaming table's batch. Read by `delta.arrivals` and `ingest.target`.
 STREAM_NOTE = "alluvium_stream"
-# What was published: the candidate, its version, who looked at it. Read by `delta.published` and
+# What was published: the candidate, its version, who looked at it. Read by `delta.heads` and
 # `report.batches`.
 PUBLISH_NOTE = "alluvium_published"
 # Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and its

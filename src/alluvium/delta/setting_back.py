@@ -117,7 +117,11 @@ class SettingBack(jvm.SessionCopy):
         return committing.action(self.session, "metaData", wanted)
 
     def _but(self, one: Any, other: Any) -> list[Any]:
-        """The files of one version that the other has not, or has with another vector."""
+        """The files of one version that the other has not, or has with another vector.
+
+        Whole actions, as the table's own log writes them: to ask `steps`, and for the actions then,
+        would be two more looks at both versions.
+        """
         frames = (DataFrame(state.allFiles().toDF(), self.session) for state in (one, other))
         named, others = (frame.withColumn("__vector", _vector()) for frame in frames)
         left = named.join(others, ["path", "__vector"], "left_anti")

@@ -53,10 +53,11 @@ def look(session: SparkSession, location: str) -> Unregistered | None:
     if not Files(session).is_there(f"{location}/{LOG}"):
         return None
     table = relation(location)
-    table_id, transactions = log.state(session, table)
-    version = log.version(session, table)
+    snapshot = log.snapshot_of(session, table)
+    version = int(snapshot.version())
     if version < 0:
         return None
+    table_id, transactions = log.numbers(snapshot)
     at = log.last_commit(session, table).get("timestamp")
     written_at = None if at is None else dt.datetime.fromtimestamp(at / 1000, dt.UTC)
     return Unregistered(location, table_id, version, written_at, transactions)
