@@ -230,7 +230,7 @@ def _fenced(examples: Iterable[str]) -> str:
 
 def _macros_page(names: list[str], rules: Rule, title: str, about: str, prefix: str = "") -> str:
     known, given = documented(), signatures()
-    page = f"# {title}\n{MADE}\n{about}\n"
+    page = f"# {title}\n{MADE}\n{_wrapped(about)}\n"
     for name in sorted(names):
         doc, rule = known[prefix + name], rules.get(name, {})
         may_be = {key: accepted(one) for key, one in rule.get("properties", {}).items()}
@@ -288,7 +288,8 @@ def pages(rules: Rule) -> dict[str, str]:
             rules["operation"],
             "Operations",
             "What `dbt run-operation alluvium.<name>` does."
-            " `compact`, `index` and `vacuum` are post-hooks too.",
+            " `compact`, `index` and `vacuum` are post-hooks too."
+            " What nothing brings back is a dry run by default.",
         ),
         "macros.md": _macros_page(
             macro_names(rules), {}, "Macros", "Macros for models, snapshots, tests and hooks."

@@ -98,6 +98,13 @@
 {% endmacro %}
 
 
+{#- Says that a batch with events brought none that may be merged. -#}
+{% macro _rejected_warning(rejected, table) %}
+  {{ return('the batch holds no event that may be merged: ' ~ alluvium._counted(rejected, 'event') ~ ' rejected and kept in '
+      ~ table ~ ', whose column reason says why') }}
+{% endmacro %}
+
+
 {#- What SQL can find of ranges: `gaps`, `min_max` or `none`. -#}
 {% macro _range_choice(settings, profile, is_new) %}
   {%- if not settings.ranges or profile.get('lo') is none -%}{{ return('none') }}{%- endif -%}

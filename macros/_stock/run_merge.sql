@@ -13,6 +13,9 @@
     {%- if mistake -%}{%- do exceptions.raise_compiler_error(model.name ~ ': ' ~ mistake) -%}{%- endif -%}
   {%- endif -%}
   {%- set figures = alluvium._merge_figures(model.unique_id, plan) -%}
+  {%- if figures.rejected and not figures.events -%}
+    {%- do exceptions.warn(alluvium._name_of(model) ~ ': ' ~ alluvium._rejected_warning(figures.rejected, plan.rejected_table)) -%}
+  {%- endif -%}
   {%- set affected = alluvium._execute_merge(plan, figures) if plan.pending else 0 -%}
   {%- set done = dict(figures, affected=affected, is_pending=plan.pending, rejected_table=plan.rejected_table,
                       seconds=(modules.datetime.datetime.now() - started).total_seconds()) -%}

@@ -19,9 +19,10 @@
     {%- endif -%}
   {%- endfor -%}
   {%- if not found -%}
+    {%- set accepted = others | select | unique | sort | join(', ') -%}
     {%- do exceptions.raise_compiler_error(who ~ ": '" ~ (name or tier) ~ "' is not a "
         ~ ('model' if name else 'tier of a model') ~ ' with meta.alluvium_layout; accepted: '
-        ~ (others | select | unique | sort | join(', ') or 'the name of one; there is none')) -%}
+        ~ (accepted or ('the name of one' if name else 'model, for no such model has meta.alluvium_tier'))) -%}
   {%- endif -%}
   {{ return(found) }}
 {% endmacro %}

@@ -97,6 +97,10 @@ def test_they_match_again(project: Any) -> None:
     project.dbt("run")
     assert table(project, "rejecting") == [(1, "a", 1)]
     assert project.said("rejecting: nothing new, 2 rejected (kept in rejecting__rejected)")
+    assert project.said(
+        "rejecting: the batch holds no event that may be merged: 2 events rejected and kept in"
+        " rejecting__rejected, whose column reason says why"
+    )
     assert table(project, "matching") == [(1, "a", 1), (1, None, 5), (None, None, 6)]
     assert len(table(project, "inserting")) == 6
 

@@ -19,6 +19,8 @@ BLOCK = re.compile(r"^```([\w ]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 HEADER = re.compile(r"(?:#|--) ([\w/]+\.(?:yml|sql))[^\n]*\n")
 # What differs from run to run: numbers, and the blanks that line up a table around them.
 VARYING = re.compile(r"[\d,.]+|[ -]{2,}")
+# `dbt debug` colours its words on any terminal, and where there is none.
+COLOUR = re.compile(r"\x1b\[\d*m")
 # By hand, from the events on the page.
 ORDERS = [
     (1, 3, "2026-01-05 09:00", "shipped", "12.50"),
@@ -60,7 +62,8 @@ def run(project: Project, script: str, fails: bool) -> list[str]:
         if "<batch>" in line:
             line = line.replace("<batch>", str(batch_of(project, "3.json")))
         result = project.try_dbt(*shlex.split(line)[1:])
-        said += [one for message in project.lines for one in message.splitlines()]
+        told = (COLOUR.sub("", message) for message in project.lines)
+        said += [one for message in told for one in message.splitlines()]
         assert result.success is not fails, "\n".join(said[-30:])
     subprocess.run(["bash", "-euc", shell], cwd=project.root, check=True)
     return said

@@ -296,5 +296,5 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     project.dbt("run", "-s", "orders")
     assert project.figures("orders")["events"] == 1
     assert list(project.sql(new)["t"]) == ["2.00"]
-    run("discard", "{name: fix}")
+    run("discard", "{name: fix, dry_run: false}")
     assert not project.session.catalog.databaseExists(f"{project.schema}__fix")

@@ -307,6 +307,8 @@ def test_a_branch(project: Project) -> None:
     assert seen(project) == {**on_branch, 1: "elk", 3: "cod"}
     # Of schemas that are not there when the branch begins, those that its builds make go with it.
     run(project, "discard", "{name: fix}")
+    assert project.session.catalog.databaseExists(f"{SCHEMA}__fix")
+    run(project, "discard", "{name: fix, dry_run: false}")
     assert project.said(f"`{SCHEMA}__fix_aside`.`aside`: dropped")
     assert project.said(f"{SCHEMA}__fix_other: stays, for it is not known")
     left = project.session.sql(f"show schemas like '{SCHEMA}__fix*'").collect()

@@ -155,6 +155,13 @@ def test_what_the_order_s_type_loses(macros: Macros) -> None:
         assert "at is timestamp in the batch and date in the table" in found
 
 
+@pytest.mark.parametrize("rejected", [1, 2000])
+def test_a_batch_of_rejected_events_alone(macros: Macros, rejected: int) -> None:
+    found = batch.rejected_warning(rejected, "orders__rejected")
+    assert found == macros.rejected_warning(rejected, "orders__rejected")
+    assert f"{rejected:,} event" in found
+
+
 @pytest.mark.parametrize("missed", [0, 1, 2])
 def test_keys_outside_of_their_ranges(macros: Macros, missed: int) -> None:
     stock, settings = settings_of(macros, {"ranges": {"column": "at"}})

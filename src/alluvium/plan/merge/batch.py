@@ -69,6 +69,14 @@ def order_warning(outline: Outline, profile: BatchProfile) -> str | None:
     )
 
 
+def rejected_warning(rejected: int, table: str | None) -> str:
+    """Says that a batch with events brought none that may be merged."""
+    return (
+        f"the batch holds no event that may be merged: {counted(rejected, 'event')} rejected and"
+        f" kept in {table}, whose column reason says why"
+    )
+
+
 def range_choice(
     settings: MergeSettings,
     profile: BatchProfile,

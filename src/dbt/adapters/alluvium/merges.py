@@ -206,6 +206,8 @@ class Planner:
             )
         )
         figures = self._figures(outline, profile, texts, combined)
+        if figures.rejected and not figures.events:
+            _warn(f"{name}: {batch.rejected_warning(figures.rejected, texts.rejected_table)}")
         pending = batch.is_pending(profile, merged)
         return Plan(name, outline, profile, texts, figures, pending, table.id)
 
