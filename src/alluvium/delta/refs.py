@@ -28,6 +28,7 @@ class Ref:
         table: the other one's name then; its id, where the first commit is gone.
         version: of the other one.
         at: when it was made, in UTC.
+        commit: the id of that version's commit. A backup gives its number to another one.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Ref:
     message: str | None
     author: str | None
     at: datetime | None
+    commit: str | None = None
 
 
 def tag_folder(folder: str, name: str) -> str:
@@ -81,6 +83,7 @@ def ref_in(session: SparkSession, location: str) -> Ref | None:
         note.get("message"),
         note.get("author"),
         None if millis is None else datetime.fromtimestamp(millis / 1000, UTC),
+        note.get("commit"),
     )
 
 

@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import committing, log, marks
-from alluvium.delta.refs import base_of
+from alluvium.delta.commit_files import commit_id
+from alluvium.delta.refs import base_of, ref_in
 from alluvium.engine.row_json import IN_FULL
 from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
@@ -216,12 +217,19 @@ when not matched and applied.change <> 'removed'
             return (Point(self._ours, merged),) * 2
         self._check_progress(self._began, "began")
         began = Point(self._ours, 0)
+        return began, Point(self._table, self._base.version) if self._has_base() else began
+
+    def _has_base(self) -> bool:
+        """Whether the table's log has the version that the branch began as."""
+        ours, theirs = (log.delta_log(self.session, one) for one in (self._ours, self._table))
+        ref = ref_in(self.session, log.qualified(ours))
+        version = self._base.version
         try:
-            if log.state(self.session, self._table, self._base.version)[0] == self._base.table_id:
-                return began, Point(self._table, self._base.version)
+            if ref is None or ref.commit != commit_id(self.session, theirs, version):
+                return False
+            return log.state(self.session, self._table, version)[0] == self._base.table_id
         except (PySparkException, Py4JError):  # the log has that version no more
-            pass
-        return began, began
+            return False
 
     def _first_state(self) -> tuple[str, dict[str, int]]:
         """Id and progress with which the branch's table began.

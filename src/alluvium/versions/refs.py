@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import cloning, committing, dependents, log, marks, pinned, refs, unregistered
+from alluvium.delta.commit_files import commit_id
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.refs import Ref
 from alluvium.engine import jvm
@@ -230,7 +231,8 @@ class _Making(jvm.SessionCopy):
         version = int(self._snapshot.version())
         self._point, self._began = replace(point, version=version), began
         self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
-        self._ref = Ref(kind, name, "", point.table, version, message, author, None)
+        commit = commit_id(session, self._snapshot.deltaLog(), version)
+        self._ref = Ref(kind, name, "", point.table, version, message, author, None, commit)
         self.is_committed = self.is_registered = self.has_begun = False
 
     def clone(self, location: str, table: str | None = None) -> int:
@@ -238,7 +240,7 @@ class _Making(jvm.SessionCopy):
 
         table: its name in the catalog, quoted; None for a tag, which has none.
         """
-        said = ("kind", "name", "message", "author", "table", "version")
+        said = ("kind", "name", "message", "author", "table", "version", "commit")
         note = {name: getattr(self._ref, name) for name in said}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
         if cloning.is_plain(self._snapshot):

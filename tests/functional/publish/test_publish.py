@@ -445,6 +445,73 @@ def test_each_kind_of_candidate(project: Project) -> None:
         Rewriter(project.session, f"{SCHEMA}.`plain_shown`")
 
 
+DAILY = {
+    "models/hits.sql": """
+        {{ config(materialized='table', event_time='at') }}
+        select id, timestamp(at) as at from values
+            (1, '2026-01-01 05:00'), (2, '2026-01-02 05:00'), (3, '2026-01-03 05:00')
+            {{ var('hits', '') }} as e(id, at)
+    """,
+    "models/daily_wap.sql": """
+        {{ config(materialized='incremental', incremental_strategy='microbatch', event_time='at',
+                  batch_size='day', begin='2026-01-01', concurrent_batches=true) }}
+        select * from {{ ref('hits') }}
+    """,
+    "models/daily.sql": """
+        {{ config(materialized='published') }}
+        select * from {{ ref('daily_wap') }}
+    """,
+    "models/daily.yml": """
+models:
+  - name: daily_wap
+    columns: [{name: id, data_tests: [unique, not_null]}]
+""",
+}
+
+
+@pytest.mark.slow
+def test_a_candidate_in_batches(project: Project) -> None:
+    """A microbatch model makes a commit a batch; its tests see them all."""
+    project.write(DAILY)
+    days = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04")
+
+    def shown() -> list[int]:
+        return list(project.sql("select id from {s}.daily order by id")["id"])
+
+    project.dbt("build", "-s", "+daily", *days)
+    assert project.said("daily: 2 tests passed → version")
+    assert shown() == [1, 2, 3]
+
+    def more(row: str) -> tuple[str, str]:
+        return "--vars", json.dumps({"hits": f", {row}"})
+
+    # A test that is not selected did not run, whatever became of the batches.
+    four = more("(4, '2026-01-02 06:00')")
+    project.dbt("build", "-s", "+daily", "--exclude", "not_null_daily_wap_id", *days, *four)
+    assert project.said("not_null_daily_wap_id")
+    assert shown() == [1, 2, 3]
+    # One of several batches is bad: readers see none of them.
+    failed = project.try_dbt("build", "-s", "+daily", *days, *more("(3, '2026-01-01 06:00')"))
+    assert not failed.success
+    assert len(project.sql("select id from {s}.daily_wap")) == 4
+    assert shown() == [1, 2, 3]
+    project.dbt("build", "-s", "+daily", *days, *four)
+    assert shown() == [1, 2, 3, 4]
+
+
+@pytest.mark.slow
+def test_only_tests_that_ran_count(project: Project) -> None:
+    """After the one before. By `empty` dbt selects a test only by its own name."""
+    project.write(DAILY)
+    days = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04")
+    whole = ("build", "-s", "+daily", *days)
+    project.dbt(*whole, "--indirect-selection", "empty")
+    assert project.said("of daily_wap: 2 of 2 tests did not run (not_null_daily_wap_id, ")
+    assert list(project.sql("select id from {s}.daily order by id")["id"]) == [1, 2, 3, 4]
+    project.dbt(*whole, "--indirect-selection", "cautious")
+    assert list(project.sql("select id from {s}.daily order by id")["id"]) == [1, 2, 3]
+
+
 def run(project: Project, operation: str, args: str) -> None:
     project.dbt("run-operation", f"alluvium.{operation}", "--args", args)
 

@@ -18,7 +18,7 @@ from functional.delta_rs import by_query
 from functional.runner import new_session
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, tombstones
 from alluvium.delta.layout_commits import LayoutCommits
 from alluvium.delta.needed_files import forget
 from alluvium.delta.published import Publisher
@@ -86,7 +86,19 @@ def files_of(spark: SparkSession, table: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("seed", "turns"), [(2624, 8), pytest.param(7, 14, marks=pytest.mark.slow)]
 )
-def test_a_history(spark: SparkSession, seed: int, turns: int) -> None:
+def test_a_history(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int, turns: int
+) -> None:
+    looked_at: list[tuple[str, str | None]] = []
+    find = tombstones.hidden
+
+    def noted(copy: Any, source: Any, transaction: Any, files: Any) -> Any:
+        for file in files:
+            vector = file.deletionVector()
+            looked_at.append((file.path(), None if vector is None else vector.uniqueId()))
+        return find(copy, source, transaction, files)
+
+    monkeypatch.setattr(tombstones, "hidden", noted)
     made = Candidate(
         spark,
         f"drawn_{seed}",
@@ -116,6 +128,8 @@ def test_a_history(spark: SparkSession, seed: int, turns: int) -> None:
         if turn % 3:
             made.publish()
             assert made.seen() == made.rows, turn
+    # The column is read once of a file, and once more when its candidate hides other rows of it.
+    assert len(looked_at) == len(set(looked_at)) > 0
     # Somebody writes to the published table: the next publish puts it right.
     spark.sql(f"delete from {made.shown} where id % 2 = 0")
     spark.sql(f"insert into {made.shown} (id, name) values (-1, 'mine')")

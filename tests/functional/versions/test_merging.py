@@ -8,12 +8,14 @@ import random
 import shutil
 import time
 from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 import pytest
 from pyspark.sql import SparkSession
 
 from alluvium.delta import cloning, committing, dependents, log, unregistered
 from alluvium.delta.dependents import Dependent
+from alluvium.delta.needed_files import forget
 from alluvium.delta.refs import branch_in
 from alluvium.engine import jvm
 from alluvium.merge import execute, progress
@@ -82,6 +84,27 @@ class Sides:
 
     def check(self) -> None:
         assert {table: self.seen(table) for table in self.rows} == self.rows
+
+
+def test_a_backup_under_a_branch(spark: SparkSession) -> None:
+    """The table comes back from a backup, and what it gets then has the number of the base."""
+    made = Sides(spark, "backed_up", some(range(8), "n"))
+    folder = log.qualified(log.delta_log(spark, made.table))
+    commits = Path(unquote(urlparse(folder).path)) / "_delta_log"
+    made.put(made.table, {1: ("base", False)})
+    made.begin()
+    made.put(made.ours, {1: ("ours", False)})
+    newest = f"{log.version(spark, made.table):020}"
+    for file in commits.glob(f"*{newest}*"):
+        file.unlink()
+    forget(spark, folder)
+    made.rows[made.table] = dict(some(range(8), "n"))
+    made.check()
+    made.put(made.table, {1: ("theirs", False)})
+    with pytest.raises(ValueError, match="changed on the branch"):
+        made.merge()
+    made.check()
+    branches.discard(spark, made.branch, [], dry_run=False)
 
 
 def some(keys: range, name: str) -> Rows:
