@@ -33,6 +33,12 @@
   {#- A `delete` that is neither is told already. -#}
   {%- if given.get('tombstone_time') is not none and not alluvium._keeps_tombstones(block) and ('delete' in given or block.get('delete') is none) -%}
     {%- do mistakes.append(where ~ '.tombstone_time: nothing keeps tombstones; accepted: with delete_when and delete: soft') -%}
+  {%- elif given.get('tombstone_time') is string and ('order_by' in given or 'order_by' not in block) -%}
+    {#- A delete changes no other column of a row that exists: the tombstone would be as old as that row. -#}
+    {%- set order = alluvium._column_names(given.get('order_by')) -%}
+    {%- if not order | map('lower') | select('in', given.tombstone_time | lower) | list -%}
+      {%- do mistakes.append(where ~ '.tombstone_time: a delete sets the columns of order_by alone; accepted: SQL over them (' ~ order | join(', ') ~ ')') -%}
+    {%- endif -%}
   {%- endif -%}
   {%- if given.get('null_keys') == 'insert' and block.get('delete_when') is not none -%}
     {%- do mistakes.append(where ~ '.null_keys: insert adds every event with NULL in the key as a row, and a delete is none; accepted: reject, match') -%}

@@ -87,6 +87,12 @@ def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> 
         ({"verify": "yes"}, {}, 'verify: "yes" is not accepted; accepted: true, false'),
         ({"verify": True}, {}, "without ranges nothing is promised that could be wrong"),
         ({"tombstone_time": "at"}, {}, "nothing keeps tombstones"),
+        (
+            {"tombstone_time": "at", "delete_when": "d", "order_by": ["lsn", "n"]},
+            {},
+            "tombstone_time: a delete sets the columns of order_by alone; accepted: SQL over them"
+            " (lsn, n)",
+        ),
         ({}, {"materialized": "table"}, "materialized as table; accepted: incremental"),
         ({}, {"incremental_strategy": "append"}, "incremental_strategy is append; accepted: merge"),
         ({}, {"unique_key": None}, "the model has no unique_key"),
