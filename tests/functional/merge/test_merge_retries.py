@@ -124,7 +124,8 @@ def lose_statement(monkeypatch: pytest.MonkeyPatch, begins: str) -> list[str]:
 def test_rejected_events_and_purges_are_tried_again(
     feed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = feed("again", {"order_by": ["lsn", "at"], "delete_when": "op = 'd'", "tombstone_time": "at"})
+    dated = {"order_by": ["lsn", "at"], "delete_when": "op = 'd'", "tombstone_time": "at"}
+    made = feed("again", dated)
     made.append_events(0, (None, "c", 1, None, "a"), (2, "d", 2, "2024-01-01", "b"))
     tried = lose_statement(monkeypatch, "merge into again.items__rejected")
     made.dbt("run")
