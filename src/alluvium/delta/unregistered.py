@@ -109,9 +109,8 @@ def manage(session: SparkSession, name: str) -> None:
     name: quoted, with its schema.
     """
     # Spark creates no managed table over files. The entry of the external one says it all but that.
-    state = session._jsparkSession.sessionState()
-    catalog = state.catalog()
-    entry = catalog.getTableMetadata(state.sqlParser().parseTableIdentifier(name))
+    # To alter it is not enough: Hive then goes on to leave its files when it is dropped.
+    entry = _entry(session, name)
     fields = []
     values = entry.productIterator()
     while values.hasNext():
@@ -122,9 +121,21 @@ def manage(session: SparkSession, name: str) -> None:
     for place, value in enumerate(fields):
         array[place] = value
     [constructor] = entry.getClass().getConstructors()
+    catalog = session._jsparkSession.sessionState().catalog()
     unregister(session, name)
     catalog.externalCatalog().createTable(constructor.newInstance(array), False)
     session.catalog.refreshTable(name)
+
+
+def is_managed(session: SparkSession, name: str) -> bool:
+    """Whether the files of a table that the catalog has go with it; name: quoted."""
+    return str(_entry(session, name).tableType().name()) == "MANAGED"
+
+
+def _entry(session: SparkSession, name: str) -> Any:
+    """What the catalog has of a table; name: quoted, with its schema."""
+    state = session._jsparkSession.sessionState()
+    return state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
 
 
 def unregister(session: SparkSession, name: str) -> None:

@@ -20,6 +20,7 @@ from alluvium.delta import cloning, committing, dependents, log, marks, pinned, 
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.refs import Ref
+from alluvium.delta.states import State
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.names import did_you_mean, literal, quoted
@@ -115,7 +116,8 @@ def clone(
 ) -> Made:
     """Make a table that shows a version of another one, and from then on goes its own way.
 
-    An exact copy: of a candidate, rows that are marked `_deleted` too.
+    An exact copy: of a candidate, rows that are marked `_deleted` too. What a kill left behind the
+    commit, the same call enters into the catalog.
 
     Args:
         to: the new table, `name` or `schema.name`.
@@ -136,22 +138,27 @@ def clone(
             f"there is no schema {in_schema}; accepted: {', '.join(found)}, or one that"
             f" `on-run-start: create schema {in_schema}` makes{did_you_mean(in_schema, found)}"
         )
-    if session.catalog.tableExists(table):
-        raise ValueError(f"{table} is there already; accepted: a name that nothing has")
-    made = _Making(session, point, "clone", f"{in_schema}.{table_name}", message)
     location = unregistered.default_folder(session, in_schema, table_name)
-    if not unregistered.is_free(session, location):
-        raise ValueError(
-            f"{location}, where {table} would lie, is not empty; accepted: to move that folder, or"
-            " another name"
-        )
+    there = refs.ref_in(session, location)
+    is_known = session.catalog.tableExists(table)
+    if is_known and (there is None or unregistered.is_managed(session, table)):
+        is_of = "" if there is None else f", {_said(there)}"
+        raise ValueError(f"{table} is there already{is_of}; accepted: a name that nothing has")
+    made = _Making(session, point, "clone", f"{in_schema}.{table_name}", message)
+    is_left = there is not None and made.is_in(there)
+    if not is_left and (is_known or not unregistered.is_free(session, location)):
+        raise ValueError(_in_the_way(table, location, there, made.version, is_known=is_known))
 
     def undo() -> None:
         if made.is_registered:
             session.sql(f"drop table if exists {table}")
+        elif session.catalog.tableExists(table):
+            # The same command beside this one took it for what a kill left, and completed it.
+            return
         Files(session).delete(location)
 
-    return made.make(location, lambda: made.clone(location, table), undo, dry_run)
+    does = made.register if is_left else made.clone
+    return made.make(location, lambda: does(location, table), undo, dry_run)
 
 
 def clone_for(
@@ -206,11 +213,40 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
     dependents.forget(session, Dependent(one.kind, one.name, one.location), [*of, *folders])
 
 
+def _said(there: Ref) -> str:
+    """What a message says of a tag, clone or branch."""
+    return f"a {there.kind} of version {there.version:,} of {there.table}"
+
+
+def _in_the_way(
+    table: str, location: str, there: Ref | None, version: int, *, is_known: bool
+) -> str:
+    """The message of a clone whose folder is not empty, or is another table's.
+
+    version: that was to be cloned.
+    """
+    if there is None or there.kind != "clone":
+        return (
+            f"{location}, where {table} would lie, is not empty; accepted: to move that folder, or"
+            " another name"
+        )
+    helps = ["another name"]
+    if there.version != version:
+        helps.insert(0, f"version: {there.version}, which completes it")
+    if not is_known:
+        helps.append("alluvium.recover with dry_run: false, which enters it as it is")
+    return (
+        f"{location}, where {table} would lie, holds {_said(there)}, as a kill leaves it"
+        f"{'' if is_known else ': the catalog does not know it'}; accepted: {'; '.join(helps)}"
+    )
+
+
 class _Making(jvm.SessionCopy):
     """Makes a shallow clone of a version, which no vacuum breaks.
 
     Attributes:
         folder: of the table that it is of.
+        version: of that table.
         is_committed, is_registered: whether its log and its entry in the catalog are there.
         has_begun: whether its log has the `txn` actions that it begins with.
     """
@@ -228,12 +264,37 @@ class _Making(jvm.SessionCopy):
         self._snapshot = log.snapshot_of(session, point.table, point.version)
         self.folder = log.qualified(self._snapshot.deltaLog())
         author = str(session.sparkContext.sparkUser())
-        version = int(self._snapshot.version())
+        self.version = version = int(self._snapshot.version())
         self._point, self._began = replace(point, version=version), began
         self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
         commit = commit_id(session, self._snapshot.deltaLog(), version)
         self._ref = Ref(kind, name, "", point.table, version, message, author, None, commit)
         self.is_committed = self.is_registered = self.has_begun = False
+
+    def is_in(self, there: Ref) -> bool:
+        """Whether a table is just this one, and nobody has written to it.
+
+        Its files tell that too: a table that was dropped and made again has the old numbers.
+        """
+        mine = replace(self._ref, location=there.location, author=there.author, at=there.at)
+        if mine != there:
+            return False
+        try:
+            made = State(self.session, dependents.relation(there.location), hides=False)
+            of = State(self.session, self._point.table, self.version, hides=False)
+        except ValueError:  # of what a kill left of a log there is no version
+            return False
+        is_same = made.version == 0 and made.schema == of.schema
+        return is_same and not made.entries(of) and not of.entries(made)
+
+    def register(self, location: str, table: str) -> int:
+        """Enter what a kill left into the catalog; the number of its files."""
+        if self.session.catalog.tableExists(table):
+            unregistered.manage(self.session, table)
+        else:
+            unregistered.register(self.session, table, location, managed=True)
+        self.is_registered = True
+        return int(self._snapshot.numOfFiles())
 
     def clone(self, location: str, table: str | None = None) -> int:
         """Make it, with a note of what it is; the number of its files.
