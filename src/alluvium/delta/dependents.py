@@ -200,12 +200,17 @@ def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[st
     files, found = Files(session), [own]
     for folder in sorted({plain_text(one) for one in folders}):
         # A folder with a log inside another table's is one of ours, which holds no data file.
-        if any(f"{folder}/".startswith(f"{root.rstrip('/')}/") for root in found):
+        if any(below(folder).startswith(below(root)) for root in found):
             continue
         root = root_of(files, folder)
         if root is not None:
             found.append(root)
     return found[1:]
+
+
+def below(folder: str) -> str:
+    """What the paths in a folder begin with. That of a whole file system ends with a slash."""
+    return f"{folder.rstrip('/')}/"
 
 
 def root_of(files: Files, folder: str) -> str | None:
@@ -232,7 +237,7 @@ def needed(session: SparkSession, dependent: Dependent, folder: str) -> DataFram
         files = (snapshot.allFiles(), snapshot.tombstones())
         both = _named(session, files[0]).union(_named(session, files[1]))
         path = plain(decoded(F.col("path")))
-        inside = F.startswith(path, plain(F.lit(f"{folder}/")))
+        inside = F.startswith(path, plain(F.lit(below(folder))))
         return both.select(path.alias("path")).where(inside).distinct().localCheckpoint()
     except (PySparkException, Py4JError) as error:
         raise ValueError(

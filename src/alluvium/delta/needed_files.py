@@ -63,7 +63,7 @@ class NeededFiles(jvm.SessionCopy):
         return DataFrame(self.snapshot.allFiles().toDF(), self.session).select(
             "path",
             F.when(dependents.is_absolute(F.col("path")), F.col("path"))
-            .otherwise(F.concat(F.lit(f"{self._uri}/"), F.col("path")))
+            .otherwise(F.concat(F.lit(dependents.below(self._uri)), F.col("path")))
             .alias("location"),
             self._of_path("path").alias("plain"),
             F.col("size").alias("bytes"),
@@ -239,7 +239,8 @@ class NeededFiles(jvm.SessionCopy):
         """The plain URI of a data file's path in the log."""
         decoded = dependents.decoded(F.col(column))
         is_absolute = dependents.is_absolute(F.col(column))
-        whole = F.when(is_absolute, decoded).otherwise(F.concat(F.lit(f"{self.root}/"), decoded))
+        inside = F.concat(F.lit(dependents.below(self.root)), decoded)
+        whole = F.when(is_absolute, decoded).otherwise(inside)
         return F.regexp_replace(whole, "^(file:)?/+", "file:/")
 
 

@@ -256,8 +256,8 @@ class PublishedFiles(jvm.SessionCopy):
         files = self._source.allFiles()
         changed = self._changed
         if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= FEW:
-            written = (changed.written[path] for path in paths)
-            files = files.filter(self._functions.col("path").isin(self._seq(written)))
+            names = (changed.written[path] for path in paths)
+            files = files.filter(self._functions.col("path").isin(self._seq(names)))
         return absolute_files(self.session, self._root, files).select(
             "*", self._vector().alias("vector"), _label().alias("label")
         )

@@ -19,8 +19,8 @@ class Files:
         where = self._jvm.org.apache.hadoop.fs.Path(path)
         return where.getFileSystem(self._conf), where
 
-    def exists(self, path: str) -> bool:
-        """Whether the path, or for a glob any match, exists."""
+    def matches(self, path: str) -> bool:
+        """Whether the path is there, or for a glob anything that it means."""
         fs, where = self._open(path)
         if fs.exists(where):
             return True

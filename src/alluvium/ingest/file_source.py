@@ -61,7 +61,7 @@ class FileSource:
 
     def exists(self, session: SparkSession) -> bool:
         """Whether there is anything to open: an absent folder is an ordinary case."""
-        return Files(session).exists(self.path)
+        return Files(session).matches(self.path)
 
     def landed(self, session: SparkSession) -> list[Landed]:
         """The files with content that lie there; the source must exist."""

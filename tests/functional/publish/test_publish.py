@@ -445,6 +445,7 @@ def test_each_kind_of_candidate(project: Project) -> None:
         Rewriter(project.session, f"{SCHEMA}.`plain_shown`")
 
 
+DAYS = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04")
 DAILY = {
     "models/hits.sql": """
         {{ config(materialized='table', event_time='at') }}
@@ -473,12 +474,11 @@ models:
 def test_a_candidate_in_batches(project: Project) -> None:
     """A microbatch model makes a commit a batch; its tests see them all."""
     project.write(DAILY)
-    days = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04")
 
     def shown() -> list[int]:
         return list(project.sql("select id from {s}.daily order by id")["id"])
 
-    project.dbt("build", "-s", "+daily", *days)
+    project.dbt("build", "-s", "+daily", *DAYS)
     assert project.said("daily: 2 tests passed → version")
     assert shown() == [1, 2, 3]
 
@@ -487,15 +487,15 @@ def test_a_candidate_in_batches(project: Project) -> None:
 
     # A test that is not selected did not run, whatever became of the batches.
     four = more("(4, '2026-01-02 06:00')")
-    project.dbt("build", "-s", "+daily", "--exclude", "not_null_daily_wap_id", *days, *four)
+    project.dbt("build", "-s", "+daily", "--exclude", "not_null_daily_wap_id", *DAYS, *four)
     assert project.said("not_null_daily_wap_id")
     assert shown() == [1, 2, 3]
     # One of several batches is bad: readers see none of them.
-    failed = project.try_dbt("build", "-s", "+daily", *days, *more("(3, '2026-01-01 06:00')"))
+    failed = project.try_dbt("build", "-s", "+daily", *DAYS, *more("(3, '2026-01-01 06:00')"))
     assert not failed.success
     assert len(project.sql("select id from {s}.daily_wap")) == 4
     assert shown() == [1, 2, 3]
-    project.dbt("build", "-s", "+daily", *days, *four)
+    project.dbt("build", "-s", "+daily", *DAYS, *four)
     assert shown() == [1, 2, 3, 4]
 
 
@@ -503,8 +503,7 @@ def test_a_candidate_in_batches(project: Project) -> None:
 def test_only_tests_that_ran_count(project: Project) -> None:
     """After the one before. By `empty` dbt selects a test only by its own name."""
     project.write(DAILY)
-    days = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04")
-    whole = ("build", "-s", "+daily", *days)
+    whole = ("build", "-s", "+daily", *DAYS)
     project.dbt(*whole, "--indirect-selection", "empty")
     assert project.said("of daily_wap: 2 of 2 tests did not run (not_null_daily_wap_id, ")
     assert list(project.sql("select id from {s}.daily order by id")["id"]) == [1, 2, 3, 4]

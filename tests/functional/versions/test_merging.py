@@ -8,7 +8,6 @@ import random
 import shutil
 import time
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pytest
 from pyspark.sql import SparkSession
@@ -90,7 +89,7 @@ def test_a_backup_under_a_branch(spark: SparkSession) -> None:
     """The table comes back from a backup, and what it gets then has the number of the base."""
     made = Sides(spark, "backed_up", some(range(8), "n"))
     folder = log.qualified(log.delta_log(spark, made.table))
-    commits = Path(unquote(urlparse(folder).path)) / "_delta_log"
+    commits = Path(folder.removeprefix("file:")) / "_delta_log"
     made.put(made.table, {1: ("base", False)})
     made.begin()
     made.put(made.ours, {1: ("ours", False)})

@@ -26,7 +26,7 @@ def test_the_same_table_in_this_home() -> None:
         "file:/old/lake/gone",
         f"{home}/lake/other/day=1",
     ]
-    assert new_places(files, [home], folders) == {  # type: ignore[arg-type]
+    assert new_places(files, [home], folders) == {
         "file:/old/lake/flights": f"{home}/lake/flights",
         "file:/old/lake/a/b": f"{home}/lake/a/b",
         "file:/old/lake/gone": None,

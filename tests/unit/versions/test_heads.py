@@ -34,7 +34,7 @@ def test_who_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
         None,
     ]
     monkeypatch.setattr(log, "commits_of", lambda *_: iter(commits))
-    found = list(heads.written(None, None))  # type: ignore[arg-type]
+    found = list(heads.written(None, None))
     assert found == [
         *((note, False) for note in (last, step, step)),
         *[({}, True)] * 3,

@@ -52,7 +52,13 @@ class Store:
     ],
 )
 def test_the_table_that_a_folder_belongs_to(folder: str, root: str | None) -> None:
-    assert dependents.root_of(Store(), folder) == root  # type: ignore[arg-type]
+    assert dependents.root_of(Store(), folder) == root
+
+
+@pytest.mark.parametrize("folder", ["s3://bucket", "s3://bucket/"])
+def test_what_lies_in_the_root_of_a_file_system(folder: str) -> None:
+    assert "s3://bucket/part-0.parquet".startswith(dependents.below(folder))
+    assert not "s3://bucket-2/part-0.parquet".startswith(dependents.below(folder))
 
 
 def test_each_table_once_and_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +66,6 @@ def test_each_table_once_and_not_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(dependents, "Files", lambda _: store)
     days = [f"file:/lake/other/day={day}" for day in range(100)]
     folders = [*days, "s3://bucket/a", "s3://bucket-2/t", "file:///lake/my table[1]/b", "file:/x"]
-    found = dependents.roots_of(None, folders, "s3://bucket/")  # type: ignore[arg-type]
+    found = dependents.roots_of(None, folders, "s3://bucket/")
     assert found == ["file:/lake/my table[1]", "file:/lake/other", "s3://bucket-2/t"]
     assert store.asked < len(days)
