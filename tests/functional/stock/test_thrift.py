@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -436,6 +437,7 @@ def test_a_published_view_shows_what_passed(stock: Stock) -> None:
         " union all values (1, 2, 'd'), (2, 2, 'u'), (10, 4, 'c'), (1, 5, 'c')"
         " union all select explode(sequence(3, 9)), 3, 'd'"
         " union all select explode(sequence(3, 9)), 4, 'c'"
+        " union all select explode(sequence(3, 9)), 6, 'd'"
     )
 
     def build(batch: int, meanwhile: str = "", fails: bool = False) -> list[int]:
@@ -457,4 +459,36 @@ def test_a_published_view_shows_what_passed(stock: Stock) -> None:
     assert build(4, "insert into wap select 11, 4, 'c', false") == [*range(2, 10)]
     assert stock.said(f"version {stock.version('items_wap')} of items_wap (WRITE) came while its")
     assert build(5, "optimize wap") == [*range(1, 12)]
-    assert stock.said(f"→ version {stock.version('items_wap')} of items_wap published")
+    shown = stock.version("items_wap")
+    assert stock.said(f"→ version {shown} of items_wap published")
+    # What passed before a retry does not count here.
+    assert build(6, fails=True) == [*range(1, 12)]
+    wap = f"{stock.schema}.items_wap"
+    stock.query_none(f"insert into {wap} select explode(sequence(20, 26)), 6, 'c', false")
+    given = ("--vars", '{"batch": 7}')
+    for args, why in {
+        ("retry",): "1 of 2 tests did not run (not_null_items_wap_id)",
+        ("build", "--select", "items", *given): "2 of 2 tests did not run (alluvium_rows_kept_",
+        ("run", *given): "`dbt run` publishes nothing, `dbt build` does",
+    }.items():
+        stock.dbt(*args)
+        assert stock.said(f"items: still shows version {shown} of items_wap: {why}")
+    public = stock.project / "models/items.sql"
+    asking = "materialized='published', meta={'alluvium_publish': {'require': true}}"
+    public.write_text(public.read_text().replace("materialized='published'", asking))
+    stock.dbt("build", "--select", "items", *given, fails=True)
+    assert stock.said(
+        "and meta.alluvium_publish says require: true; accepted: `dbt build -s items_"
+    )
+    assert build(7) == [1, 2, 10, 11, *range(20, 27)]
+    # Of another target's candidate nothing is published, also where none is here.
+    state = shutil.copytree(stock.root / "target", stock.root / "state")
+    whose = stock.schema
+    stock.schema += "_empty"
+    defer = ("--defer", "--state", str(state))
+    stock.dbt("build", "--select", "items", *defer, *given, fails=True)
+    assert stock.said(f"items: there is no Delta table {stock.schema}.items_wap to publish")
+    stock.query_none(f"create table {stock.schema}.items_wap using delta as select * from {wap}")
+    stock.dbt("build", "--select", "items", *defer, "--favor-state", *given, fails=True)
+    assert stock.said("--defer reads a table of another target, which is not published here")
+    stock.schema = whose
