@@ -35,7 +35,8 @@ class MergedBranch:
     Attributes:
         added, changed, removed: rows of the table that it changes.
         same: rows that changed on both sides alike.
-        moved_on: whether the table has changed since the branch began.
+        moved_on: whether the table has changed since.
+        since: since when the branch's changes are looked at: it "began", or "was merged last".
         version: of the table, as it was read.
     """
 
@@ -44,6 +45,7 @@ class MergedBranch:
     removed: int
     same: int
     moved_on: bool
+    since: str
     version: int
 
     @property
@@ -58,12 +60,8 @@ class MergedBranch:
         if not self.rows:
             shown = f"nothing of {branch} to take over"
         same = f"; {counted(self.same, 'row')} changed on both sides alike" if self.same else ""
-        since = (
-            f"{name} has changed since {branch} began"
-            if self.moved_on
-            else f"{name} is as {branch} began"
-        )
-        return f"{name}: {shown}{same}; {since}"
+        has = "has" if self.moved_on else "has not"
+        return f"{name}: {shown}{same}; {name} {has} changed since {branch} {self.since}"
 
 
 def merge(
@@ -155,7 +153,7 @@ class _Merging:
         self._let_go()
         now = log.version(self.session, self._table)
         self._check_columns()
-        ours, theirs = self._both_had(now)
+        ours, theirs, since = self._both_had(now)
         self._view(_OURS, ours, Point(self._ours, self._until.version))
         self._view(_THEIRS, theirs, Point(self._table, now))
         self._check_keys()
@@ -179,6 +177,7 @@ class _Merging:
             removed,
             same=sum(n for (verdict, _), n in numbers.items() if verdict == three_ways.SAME),
             moved_on=not self.session.table(_THEIRS).isEmpty(),
+            since=since,
             version=now,
         )
 
@@ -204,8 +203,9 @@ when not matched and applied.change <> 'removed'
         """
         return f"{marks.BRANCH_MERGED}{self._began[0]}", self._until.version
 
-    def _both_had(self, now: int) -> tuple[Point, Point]:
-        """The newest state that branch and table have had: for what each of them changed since.
+    def _both_had(self, now: int) -> tuple[Point, Point, str]:
+        """The newest state that branch and table have had, for what each of them changed since; and
+        when that was.
 
         That is what was merged last, or where the branch began. For the table it is in its own log
         if it is still there: that tells what a compaction only moved.
@@ -213,11 +213,14 @@ when not matched and applied.change <> 'removed'
         app, _ = self.noted
         merged = log.state(self.session, self._table, now)[1].get(app, -1)
         if merged >= 0:
-            self._check_progress(log.state(self.session, self._ours, merged), "was merged last")
-            return (Point(self._ours, merged),) * 2
-        self._check_progress(self._began, "began")
-        began = Point(self._ours, 0)
-        return began, Point(self._table, self._base.version) if self._has_base() else began
+            since = "was merged last"
+            self._check_progress(log.state(self.session, self._ours, merged), since)
+            return Point(self._ours, merged), Point(self._ours, merged), since
+        since = "began"
+        self._check_progress(self._began, since)
+        ours = Point(self._ours, 0)
+        theirs = Point(self._table, self._base.version) if self._has_base() else ours
+        return ours, theirs, since
 
     def _has_base(self) -> bool:
         """Whether the table's log has the version that the branch began as."""

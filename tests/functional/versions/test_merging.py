@@ -125,6 +125,7 @@ def test_three_ways(spark: SparkSession) -> None:
     planned = made.merge(dry_run=True)
     assert (planned.added, planned.changed, planned.removed, planned.same) == (2, 2, 2, 0)
     assert not planned.moved_on
+    assert planned.line("ways", "fix", True).endswith("; ways has not changed since fix began")
     made.check()
     # And the table moves on: other keys, the same change, the same deletion, and a compaction.
     made.put(made.table, {5: ("theirs", False), 31: (None, False), 40: ("more", False)})
@@ -152,6 +153,7 @@ def test_three_ways(spark: SparkSession) -> None:
     made.put(made.ours, {7: ("ours later", False)})
     later = made.merge()
     assert (later.rows, later.changed, later.moved_on) == (1, 1, True)
+    assert later.line("ways", "fix", False).endswith("; ways has changed since fix was merged last")
     made.rows[made.table] |= {7: ("ours later", False)}
     made.check()
     folder = log.qualified(log.delta_log(spark, made.ours)).removeprefix("file:")
