@@ -213,9 +213,9 @@ when not matched and applied.change <> 'removed'
         app, _ = self.noted
         merged = log.state(self.session, self._table, now)[1].get(app, -1)
         if merged >= 0:
-            since = "was merged last"
+            since, both = "was merged last", Point(self._ours, merged)
             self._check_progress(log.state(self.session, self._ours, merged), since)
-            return Point(self._ours, merged), Point(self._ours, merged), since
+            return both, both, since
         since = "began"
         self._check_progress(self._began, since)
         ours = Point(self._ours, 0)
