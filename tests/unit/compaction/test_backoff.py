@@ -37,10 +37,10 @@ def fragment(
 ) -> dict[str, Any]:
     """A row of FRAGMENTS; without a level one that no compaction has written."""
     key = path.encode().hex()
-    tag = Tag(layout.sort_key, level or 0, key, key, arrived, 10**12, 0).text()
+    tag = level is not None and Tag(layout.sort_key, level, key, key, arrived, 10**12, 0).text()
     return {
         "path": path, "bucket": bucket, "ends": ends, "bytes": rows * 100, "rows": rows,
-        "deleted": deleted, "written": arrived, "tag": None if level is None else tag,
+        "deleted": deleted, "written": arrived, "tag": tag or None,
         "lo": None, "hi": None,
     }  # fmt: skip
 
@@ -145,9 +145,23 @@ def test_room_is_used_up_by_the_next_file(
     assert plan(landed(old + [next_one] * (most + 1)), layout, NOW)
 
 
+def test_there_is_no_less_than_no_room() -> None:
+    """Merged files enough for a merge, of which a new one is among the first."""
+    layout = Layout(("a",), target_rows=ROWS, target_bytes=10**9, fan_in=8)
+    files = table(
+        [
+            fragment(f"{place}", 10, layout, None if place == 7 else 0, arrived=NOW)
+            for place in range(9)
+        ]
+    )
+    assert not plan(files, layout, NOW)
+    assert [room(one, layout) for one in buckets(files, layout)] == [0]
+
+
 BUCKETS = {"old": NOW - 3 * DAY, "late": NOW - HOUR, "open": NOW + HOUR, "none": None}
 PLACES = st.sampled_from(["none", "none", "open", "late", "old"])
 OLD = st.tuples(SMALL | st.just(ROWS), LEVEL, PLACES, st.floats(60, 7 * HOUR))
+WHEN = st.just(1 - 1e-9) | st.floats(0, 1)
 NEW = st.tuples(SMALL, PLACES | st.just("another"), st.floats(0, 1))
 
 
@@ -167,7 +181,7 @@ def test_nothing_but_order_is_due_before_it_is_over(
     assume(found is not None)
     assert found is not None
     # Mostly at its very end.
-    later = NOW + (found.until - NOW) * data.draw(st.just(1 - 1e-9) | st.floats(0, 1))
+    later = NOW + (found.until - NOW) * data.draw(WHEN)
     landed = [
         fragment(
             f"new-{place:03}", rows, layout, None, bucket, BUCKETS.get(bucket),

@@ -95,7 +95,9 @@ def compaction_backoff(fragments: pa.Table, layout: Layout, now: float) -> Backo
 def room(bucket: Bucket, layout: Layout) -> int:
     """Small files that may land in a hot bucket, of whatever sizes, before any can be merged."""
     mixed, new, merged = _alike(bucket, layout)
-    return min(layout.fan_in_of_mixed - mixed, layout.fan_in - new, layout.fan_in - merged) - 1
+    left = min(layout.fan_in_of_mixed - mixed, layout.fan_in - new, layout.fan_in - merged) - 1
+    # Enough merged ones for a merge are not due where a new one lies among the first of them.
+    return max(0, left)
 
 
 def _cool(bucket: Bucket, layout: Layout, more: int) -> float:
