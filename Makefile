@@ -10,9 +10,9 @@ ENGINE := .alluvium
 DAYS ?= 7
 HOURS ?= 6
 ROUNDS ?= 3
-# Two processes: each starts a Spark of up to 3 GB, and on two cores three take as long. Files in the order of testpaths, so that the long
-# ones come first and the short ones fill what is left.
-PYTEST ?= $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+# As many processes as cores and memory allow (tests/conftest.py); a test by its name runs alone. Files
+# in the order of testpaths, so that the long ones come first and the short ones fill what is left.
+PYTEST ?= $(BIN)/pytest $(if $(findstring ::,$(ARGS)),,-n auto --dist loadfile --no-loadscope-reorder)
 export DBT_PROFILES_DIR := $(CURDIR)/profiles
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -32,16 +32,20 @@ run-runways: machine $(VENV)/.run jars ## land the days of runways one by one; a
 	$(BIN)/python scripts/replay-runways $(ENGINE)/landing
 
 .PHONY: test
-test: machine $(VENV)/.dev jars databricks ## the tests that guard behaviour: unit and functional
-	$(PYTEST) -m "not slow" --durations 25
+test: machine $(VENV)/.dev jars databricks ## the tests that guard behaviour: unit and functional; ARGS='tests/functional/merge -k tombstone'
+	$(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-unit
-test-unit: machine $(VENV)/.dev ## the tests that start no Spark: seconds
-	$(PYTEST) tests/unit -m "not slow"
+test-unit: machine $(VENV)/.dev ## the tests that start no Spark: two minutes of a core; ARGS='tests/unit/ranges -k cover'
+	$(PYTEST) -m "not slow" $(if $(filter tests/%,$(ARGS)),,tests/unit) $(ARGS)
 
 .PHONY: test-full
-test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too; properties on new examples
-	TEST_JVM=plain $(PYTEST) --hypothesis-profile=search
+test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too; properties on new examples; SHARD=2/4 is a quarter of the long ones
+	TEST_JVM=plain $(PYTEST) --hypothesis-profile=search $(if $(SHARD),--shard $(SHARD)) $(ARGS)
+
+.PHONY: test-cost
+test-cost: machine $(VENV)/.dev jars databricks ## make test, and its CPU seconds by file into tests/cost.json; ARGS=tests/unit/ranges renews a part
+	$(PYTEST) -m "not slow" --write-costs $(ARGS)
 
 .PHONY: lint
 lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamllint, and the prose of the pages

@@ -1,11 +1,12 @@
-"""Hypothesis profiles; the default run takes Hypothesis' own `ci`, the same examples every time."""
+"""Hypothesis profiles, what a run costs, shards; the default run takes Hypothesis' own `ci`."""
+
+from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from support import cpu
+from support import cost, cpu
 
 # For the full run: new examples each time, and the line that reproduces a failure.
 settings.register_profile(
@@ -15,9 +16,44 @@ settings.register_profile(
     print_blob=True,
     database=settings.get_profile("default").database,
 )
+# A worker has a Spark of up to 3 GB, and as much again for what its tests start.
+_WORKER_BYTES = 4 << 30
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shard", help="2/4: of the slow tests' files the second quarter")
+    parser.addoption("--write-costs", action="store_true", help="renew tests/cost.json")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    is_controller = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
-    if (path := os.environ.get("TEST_CPU")) and not is_controller:
-        config.pluginmanager.register(cpu.Seconds(Path(path).absolute()))
+    if not cpu.CAN_BE_NOTED:
+        return
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(cpu.notes)
+    if not is_worker:
+        config.pluginmanager.register(cost.Costs(config.getoption("write_costs")))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (text := config.getoption("shard")) is None:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    try:
+        files = cost.shard_of(text, {_file_of(item) for item in slow})
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    kept = [item for item in slow if _file_of(item) in files]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """As many workers as cores and memory allow."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(os.cpu_count() or 1, memory // _WORKER_BYTES))
+
+
+def _file_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 from dbt_common.tests import enable_test_caching
 from functional import quick_java, quick_json
 from functional.runner import add_jars, new_session
+from functional.warm_up import warm_up
 from pyspark.sql import SparkSession
+from support import cpu
 
 from alluvium.engine import session as engine
 
@@ -25,7 +28,12 @@ def _quick_java() -> None:
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    yield add_jars(tmp_path_factory.mktemp("home"))
+    made = add_jars(tmp_path_factory.mktemp("home"))
+    # Who runs a test by itself does not want to wait for what it may not need.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        with cpu.notes.as_start():
+            warm_up(tmp_path_factory.mktemp("warm_up"), made)
+    yield made
     engine.stop()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 from dbt.cli.main import dbtRunner, dbtRunnerResult
+from functional import delta_rs
 from pyspark.sql import SparkSession
 
 from alluvium.engine import session as engine
@@ -80,8 +81,12 @@ class Project:
         """The rows of a query in which `{s}` stands for the schema."""
         return self.session.sql(query.replace("{s}", self.schema)).toPandas()
 
+    def read(self, query: str) -> pd.DataFrame:
+        """The same by delta-rs and DuckDB, in DuckDB's SQL: a hundredth of the time of `sql`."""
+        return delta_rs.read(self.home, query.replace("{s}", self.schema))
+
     def versions(self, table: str) -> int:
-        return len(self.sql(f"describe history {{s}}.{table}"))
+        return delta_rs.versions(self.home, self.schema, table)
 
     def run_sql(self, model: str) -> str:
         """The statement that the last run sent for a model."""

@@ -17,6 +17,8 @@ from alluvium.engine import jvm
 from alluvium.plan.automata import summarize
 from alluvium.plan.automata.tags import to_text
 
+# More than a query here has of its own.
+_NEWEST = 100
 # Columns of Delta's checkpoints.
 _OF_THE_LOG = re.compile(r"\b(add|remove|txn|protocol|metaData|commitInfo)#")
 
@@ -86,5 +88,7 @@ def rows_and_files(session: SparkSession, query: str | DataFrame) -> tuple[list[
 
 
 def _executions(session: SparkSession) -> set[int]:
+    """The newest ones: each id is a call to the JVM, and Spark keeps a thousand."""
     store = session._jsparkSession.sharedState().statusStore()
-    return {one.executionId() for one in jvm.items(store.executionsList())}
+    first = max(0, store.executionsCount() - _NEWEST)
+    return {one.executionId() for one in jvm.items(store.executionsList(first, _NEWEST))}
