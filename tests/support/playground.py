@@ -55,6 +55,10 @@ class Playground:
     fragments: dict[str, Fragment] = field(default_factory=dict)
     rewritten: Counter[str] = field(default_factory=Counter)
     written: int = 0
+    # The fragments whose tag has been written, with its text: a plan reads all of them again.
+    _tagged: dict[str, tuple[Fragment, str | None]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def add(self, fragment: Fragment) -> str:
         path = f"{self.name}/{self.written:06}"
@@ -88,43 +92,53 @@ class Playground:
     def bucket(self) -> Bucket:
         every = list(self.fragments.values())
 
-        def whole(values: Iterable[int]) -> Keys:
-            return np.array(list(values), dtype=np.int64)
+        def whole(values: list[int]) -> Keys:
+            return np.array(values, dtype=np.int64)
 
+        bounds = np.array([one.bounds for one in every], dtype=np.int64).reshape(-1, 2)
         return Bucket(
             name=self.name,
             paths=list(self.fragments),
-            rows=whole(len(one.keys) for one in every),
-            bytes=whole(one.bytes for one in every),
-            deleted=whole(0 for _ in every),
-            level=whole(one.level for one in every),
-            lo=whole(one.bounds[0] for one in every),
-            hi=whole(one.bounds[1] for one in every),
+            rows=whole([len(one.keys) for one in every]),
+            bytes=whole([one.bytes for one in every]),
+            deleted=np.zeros(len(every), dtype=np.int64),
+            level=whole([one.level for one in every]),
+            lo=bounds[:, 0].copy(),
+            hi=bounds[:, 1].copy(),
             arrived=np.array([one.arrived for one in every], dtype=float),
-            tier_bytes=whole(one.tier_bytes for one in every),
-            locality_bytes=whole(one.locality_bytes for one in every),
+            tier_bytes=whole([one.tier_bytes for one in every]),
+            locality_bytes=whole([one.locality_bytes for one in every]),
             stuck=np.zeros(len(every), dtype=bool),
             ends=self.ends,
         )
 
     def table(self) -> pa.Table:
         """The fragments as the log gives them."""
-        rows = [
-            {
-                "path": path,
-                "bucket": self.name,
-                "ends": self.ends,
-                "bytes": one.bytes,
-                "rows": len(one.keys),
-                "deleted": 0,
-                "written": one.arrived,
-                "tag": None if one.level == UNSORTED else self._tag(one).text(),
-            }
-            for path, one in self.fragments.items()
-        ]
-        return pa.Table.from_pylist(rows, schema=FRAGMENT_SCHEMA)
+        every, count = self.fragments.values(), len(self.fragments)
+        columns = {
+            "path": list(self.fragments),
+            "bucket": [self.name] * count,
+            "ends": [self.ends] * count,
+            "bytes": [one.bytes for one in every],
+            "rows": [len(one.keys) for one in every],
+            "deleted": [0] * count,
+            "written": [one.arrived for one in every],
+            "tag": [self._tag(path, one) for path, one in self.fragments.items()],
+        }
+        none = [None] * count
+        return pa.table(
+            [pa.array(columns.get(one.name, none), one.type) for one in FRAGMENT_SCHEMA],
+            schema=FRAGMENT_SCHEMA,
+        )
 
-    def _tag(self, one: Fragment) -> Tag:
+    def _tag(self, path: str, one: Fragment) -> str | None:
+        known, text = self._tagged.get(path, (None, None))
+        if known is not one:
+            text = None if one.level == UNSORTED else self._tag_of(one).text()
+            self._tagged[path] = one, text
+        return text
+
+    def _tag_of(self, one: Fragment) -> Tag:
         lo, hi = (f"{key:016x}" for key in one.bounds)
         cost = one.tier_bytes, one.locality_bytes
         return Tag(self.layout.sort_key, one.level, lo, hi, one.arrived, *cost)
@@ -173,9 +187,12 @@ def clashes(fragments: Iterable[Fragment]) -> int:
     """Pairs of fragments that overlap, each pair looked at."""
     bounds = np.array([one.bounds for one in fragments], dtype=np.int64).reshape(-1, 2)
     lo, hi = bounds[:, 0], bounds[:, 1]
-    return sum(
-        int(((lo[n] < hi[n + 1 :]) & (lo[n + 1 :] < hi[n])).sum()) for n in range(len(bounds))
+    # Both ways, and each with itself, in parts that need little memory.
+    found = sum(
+        int(((lo[part, None] < hi) & (lo < hi[part, None])).sum())
+        for part in (slice(start, start + 256) for start in range(0, len(bounds), 256))
     )
+    return (found - int((lo < hi).sum())) // 2
 
 
 def huffman(sizes: Iterable[int], fan_in: int, left: int = 1) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     """What each module of src imports of the others, wherever in it, for types too."""
     files = {module_of(path): path for path in (REPO / "src").rglob("*.py")}
@@ -59,6 +61,7 @@ def test_no_circle_of_packages() -> None:
     TopologicalSorter(packages).prepare()
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """The first parts of all modules that a file imports, wherever in it."""
     found = set()

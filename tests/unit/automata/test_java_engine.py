@@ -28,7 +28,10 @@ def columns() -> Iterator[list[str]]:
     yield from (
         ["".join(draw.choices(SIGNS, k=draw.randrange(6))) for _ in range(n)] for n in range(60)
     )
-    yield from (make(400) for make in (pods, uuids, hosts, names))
+    pools = [make(5000) for make in (pods, uuids, hosts, names)]
+    yield from (pool[:400] for pool in pools)
+    # Of files as small as tests/unit/automata/test_trials.py draws them.
+    yield from (draw.choices(pool, k=round(2 ** draw.uniform(0, 9))) for pool in pools)
     # Longer than a recursive engine's stack.
     yield [sign * 75 * 1024 for sign in "ab"] + ["ab" * 500, "b"]
     yield []

@@ -19,6 +19,7 @@ from alluvium.plan.automata import Index, budget, summarize
 from alluvium.plan.automata.tags import to_text
 
 VALUES = 200
+FEW = 20_000
 POOLS: list[list[str]] = [make(5000) for make in (pods, uuids, hosts, names)]
 SERVICES = [f"{one}-{two}" for one in ("api", "auth", "cart") for two in ("reader", "writer", "db")]
 DAY = dt.date(2024, 1, 1)
@@ -57,7 +58,7 @@ def file(draw: random.Random) -> tuple[list[Any], Callable[[], Any], Index | Non
 
 
 @pytest.mark.parametrize(
-    "trials", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)], ids="{:,}".format
+    "trials", [FEW, pytest.param(1_000_000, marks=pytest.mark.slow)], ids="{:,}".format
 )
 def test_no_value_is_missed(trials: int) -> None:
     draw = random.Random(trials)
@@ -84,6 +85,8 @@ def test_no_value_is_missed(trials: int) -> None:
             tried += VALUES
     # What machines write of few values is exact; long random names do not fit.
     assert exact > 0.8 * few > 0
+    if trials == FEW:
+        return  # Java's answers are asked for in test_java_says_the_same: one start of it is enough
     ran = subprocess.run(
         [java.check(dict(os.environ)).path, "-XX:TieredStopAtLevel=1", "-Xshare:auto", ENGINE],
         input="\n".join(lines),

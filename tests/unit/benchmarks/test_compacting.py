@@ -199,5 +199,5 @@ def test_each_part_of_a_table_is_a_merge(state: str, inputs: int) -> None:
 
 def test_hourly_fragments_are_in_a_bucket_for_every_hour_of_a_year() -> None:
     table = planning.fragments(2 * 8760, "hourly")
-    hours = Counter((row["bucket"], row["ends"]) for row in table.to_pylist())
+    hours = Counter(zip(table["bucket"].to_pylist(), table["ends"].to_pylist(), strict=True))
     assert (len(hours), set(hours.values())) == (8760, {2})

@@ -81,34 +81,43 @@ def arrays(kinds: list[pa.DataType], rows: Rows) -> list[pa.Array]:
     ]
 
 
+# Made once: to make strategies anew in each example costs more than to draw from them.
+POOLS = {
+    name: st.lists(st.none() | one, min_size=1, max_size=4) for name, (_, one) in TYPES.items()
+}
+COLUMNS = {name: st.lists(st.none() | one, max_size=8) for name, (_, one) in TYPES.items()}
+NAMES = st.lists(st.sampled_from(sorted(TYPES)), min_size=1, max_size=3)
+# Which value of its pool each column of a row has, counted around.
+PLACES = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=6)
+
+
 @st.composite
-def tables(draw: st.DrawFn, names: list[str], most: int) -> tuple[list[pa.DataType], Rows]:
+def tables(draw: st.DrawFn) -> tuple[list[pa.DataType], Rows]:
     """Rows of one to three columns that have values in common."""
-    chosen = draw(st.lists(st.sampled_from(names), min_size=1, max_size=most))
-    kinds = [TYPES[name][0] for name in chosen]
-    pools = [draw(st.lists(st.none() | TYPES[name][1], min_size=1, max_size=4)) for name in chosen]
-    row = st.tuples(*(st.sampled_from(pool) for pool in pools))
-    return kinds, draw(st.lists(row, min_size=1, max_size=6))
+    chosen = draw(NAMES)
+    pools = [draw(POOLS[name]) for name in chosen]
+    rows = [
+        tuple(pool[place % len(pool)] for pool, place in zip(pools, places, strict=False))
+        for places in draw(PLACES)
+    ]
+    return [TYPES[name][0] for name in chosen], rows
 
 
 def check(kinds: list[pa.DataType], rows: Rows) -> None:
     keys = sort_key.encode(arrays(kinds, rows))
-    for (a, left), (b, right) in itertools.product(zip(rows, keys, strict=True), repeat=2):
-        assert (left < right, left == right) == (order(a) < order(b), order(a) == order(b)), (a, b)
+    known = [(order(row), row, key) for row, key in zip(rows, keys, strict=True)]
+    for (one, a, left), (other, b, right) in itertools.product(known, repeat=2):
+        assert (left < right, left == right) == (one < other, one == other), (a, b)
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
 @given(data=st.data())
 @settings(max_examples=60)
 def test_keys_are_in_the_order_of_the_values(name: str, data: st.DataObject) -> None:
-    kind, one = TYPES[name]
-    check(
-        [kind],
-        [(value,) for value in data.draw(st.lists(st.none() | one, max_size=8))] or [(None,)],
-    )
+    check([TYPES[name][0]], [(value,) for value in data.draw(COLUMNS[name])] or [(None,)])
 
 
-@given(table=tables(sorted(TYPES), most=3))
+@given(table=tables())
 @settings(max_examples=150)
 def test_keys_of_several_columns_are_in_the_order_of_the_rows(
     table: tuple[list[pa.DataType], Rows],
@@ -158,12 +167,19 @@ LONG = {
 }  # fmt: skip
 
 
+LONG_ROWS = {
+    (name, behind): st.lists(
+        st.tuples(LONG[name] | TYPES[name][1], st.none() | TYPES[behind][1]), min_size=2, max_size=5
+    )
+    for name, behind in itertools.product(sorted(LONG), sorted(TYPES))
+}
+KINDS = st.tuples(st.sampled_from(sorted(LONG)), st.sampled_from(sorted(TYPES)))
+
+
 @st.composite
 def long_tables(draw: st.DrawFn) -> tuple[list[pa.DataType], Rows]:
-    name, behind = draw(st.sampled_from(sorted(LONG))), draw(st.sampled_from(sorted(TYPES)))
-    row = st.tuples(LONG[name] | TYPES[name][1], st.none() | TYPES[behind][1])
-    kinds = [TYPES[name][0], TYPES[behind][0]]
-    return kinds, draw(st.lists(row, min_size=2, max_size=5))
+    names = draw(KINDS)
+    return [TYPES[name][0] for name in names], draw(LONG_ROWS[names])
 
 
 def whole(columns: list[pa.Array]) -> list[str]:
@@ -287,10 +303,14 @@ READ: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], Any]] = {
 }
 
 
+READ_NAMES = st.lists(st.sampled_from(sorted(READ)), min_size=1, max_size=3)
+READ_VALUES = {name: st.none() | one for name, (_, one, _) in READ.items()}
+
+
 @st.composite
 def readable(draw: st.DrawFn) -> tuple[list[str], tuple[Any, ...]]:
-    names = draw(st.lists(st.sampled_from(sorted(READ)), min_size=1, max_size=3))
-    return names, tuple(draw(st.none() | READ[name][1]) for name in names)
+    names = draw(READ_NAMES)
+    return names, tuple(draw(READ_VALUES[name]) for name in names)
 
 
 @given(case=readable())

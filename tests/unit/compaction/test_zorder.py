@@ -7,6 +7,7 @@ import itertools
 import math
 import zlib
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import pytest
@@ -23,7 +24,10 @@ NUMBERS = st.one_of(
     st.sampled_from([0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324, 1.7e308]),
 )
 BYTES = st.binary(max_size=3)
-SAMPLES = {"number": NUMBERS, "timestamp": NUMBERS, "bytes": BYTES}
+SAMPLES = {
+    kind: (st.lists(st.none() | one, max_size=40), st.lists(st.none() | one, max_size=8))
+    for kind, one in {"number": NUMBERS, "timestamp": NUMBERS, "bytes": BYTES}.items()
+}
 
 
 def rank(axis: Axis, value: Any) -> int:
@@ -43,12 +47,12 @@ def order(value: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("kind", SAMPLES)
 @given(data=st.data())
 def test_a_larger_value_never_has_a_lower_rank(kind: str, data: st.DataObject) -> None:
-    one = st.none() | SAMPLES[kind]
-    axis = Axis.of("a", kind, data.draw(st.lists(one, max_size=40)))
+    sample, others = SAMPLES[kind]
+    axis = Axis.of("a", kind, data.draw(sample))
     assert len(axis.ranks) == len(axis.cuts) + 1
     assert all(low < high for low, high in itertools.pairwise(axis.cuts))
     assert all(low < high for low, high in itertools.pairwise(axis.ranks))
-    values = sorted(data.draw(st.lists(one, max_size=8)), key=order)
+    values = sorted(data.draw(others), key=order)
     ranks = [rank(axis, value) for value in values]
     assert ranks == sorted(ranks)
     assert all(0 <= one < 1024 for one in [*ranks, *axis.ranks])
@@ -146,13 +150,20 @@ def test_one_value_leaves_room_above_too() -> None:
     assert Axis.of("a", "number", [0.0]).cuts == [0.0]
 
 
+@cache
+def places(columns: int) -> list[list[int]]:
+    """Of so many columns, what each rank of each adds to the place."""
+    sample = [float(value) for value in range(10_000)]
+    cuts = Cuts(tuple(Axis.of(str(number), "number", sample) for number in range(columns)))
+    return [cuts.places(number) for number in range(columns)]
+
+
 @given(ranks=st.lists(st.integers(0, 1023), min_size=2, max_size=5))
 def test_the_place_on_the_curve_takes_bits_in_turns(ranks: list[int]) -> None:
-    sample = [float(value) for value in range(10_000)]
-    cuts = Cuts(tuple(Axis.of(str(number), "number", sample) for number in range(len(ranks))))
     bits = [f"{one:010b}" for one in ranks]
     by_hand = int("".join(itertools.chain(*zip(*bits, strict=True))), 2)
-    assert sum(cuts.places(number)[one] for number, one in enumerate(ranks)) == by_hand
+    found = zip(places(len(ranks)), ranks, strict=True)
+    assert sum(of_axis[one] for of_axis, one in found) == by_hand
 
 
 def test_sort_keys_of_other_cuts_cannot_be_compared() -> None:

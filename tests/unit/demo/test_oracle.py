@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from oracle import flights as oracle
 from oracle import runways
 from oracle.flights import (
     COLUMNS,
     REASONS,
     Delete,
+    Merged,
     RejectedError,
     assert_same,
     parse,
@@ -19,6 +23,7 @@ from oracle.flights import (
     replay_duckdb,
     replay_pandas,
 )
+from unit.demo.conftest import of_january
 
 from alluvium.demo.flights import Delivery, replay_flights
 
@@ -38,17 +43,46 @@ def event(op: str, lsn: int, ts_ms: int = 1000, **changes: object) -> str:
     return json.dumps(value)
 
 
-@pytest.fixture(scope="module")
-def batches(tmp_path_factory: pytest.TempPathFactory) -> list[list[Path]]:
+@pytest.fixture(scope="module", autouse=True)
+def _parse_once() -> Iterator[None]:
+    """The replays read the same files again and again."""
+    parsed = lru_cache(oracle.parse)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(oracle, "parse", lambda files: parsed(tuple(files)))
+        yield
+
+
+# Days, and landed files of a batch: the batches are as many.
+LENGTHS = [pytest.param((5, 8), marks=pytest.mark.slow), (3, 6)]
+
+
+@pytest.fixture(scope="module", params=LENGTHS, ids="{0[0]} days".format)
+def batches(
+    request: pytest.FixtureRequest,
+    month: pd.DataFrame,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[list[Path]]:
+    days, count = request.param
     landing = tmp_path_factory.mktemp("landing")
-    replay_flights(landing, 5, None, Delivery(late_rate=0.05, duplicate_rate=0.05))
+    with pytest.MonkeyPatch.context() as patch:
+        of_january(month, patch)
+        replay_flights(landing, days, None, Delivery(late_rate=0.05, duplicate_rate=0.05))
     files = sorted(landing.rglob("*.jsonl"))
-    return [files[start : start + 8] for start in range(0, len(files), 8)]
+    return [files[start : start + count] for start in range(0, len(files), count)]
+
+
+@pytest.fixture(scope="module")
+def by_duckdb(batches: list[list[Path]]) -> list[Merged]:
+    """After every batch, with soft deletes."""
+    return list(replay_duckdb(batches))
 
 
 @pytest.mark.parametrize("delete", ["soft", "hard"])
-def test_duckdb_equals_pandas_after_every_batch(batches: list[list[Path]], delete: Delete) -> None:
-    results = list(zip(replay_duckdb(batches, delete), replay_pandas(batches, delete), strict=True))
+def test_duckdb_equals_pandas_after_every_batch(
+    batches: list[list[Path]], by_duckdb: list[Merged], delete: Delete
+) -> None:
+    found = by_duckdb if delete == "soft" else replay_duckdb(batches, delete)
+    results = list(zip(found, replay_pandas(batches, delete), strict=True))
     assert len(results) == len(batches) > 10
     for one, other in results:
         pd.testing.assert_frame_equal(one.live, other.live)
@@ -57,8 +91,10 @@ def test_duckdb_equals_pandas_after_every_batch(batches: list[list[Path]], delet
     assert (len(results[-1][0].tombstones) > 0) == (delete == "soft")
 
 
-def test_the_table_does_not_depend_on_the_batches(batches: list[list[Path]]) -> None:
-    *_, many = replay_duckdb(batches)
+def test_the_table_does_not_depend_on_the_batches(
+    batches: list[list[Path]], by_duckdb: list[Merged]
+) -> None:
+    many = by_duckdb[-1]
     *_, one = replay_duckdb([[file for batch in batches for file in batch]])
     pd.testing.assert_frame_equal(many.live, one.live)
     pd.testing.assert_frame_equal(many.tombstones, one.tombstones)
@@ -149,17 +185,28 @@ def test_assert_same_takes_what_engines_return(batches: list[list[Path]]) -> Non
         assert_same(table.live, other)
 
 
-@pytest.mark.parametrize("number", [1, 12])
-def test_runways_groups_lead_to_the_final_table(number: int) -> None:
-    state = pd.DataFrame()
-    groups = runways.groups(number)
-    for group in groups:
-        rows = group.to_pandas(types_mapper=pd.ArrowDtype)
-        newest = rows.sort_values("version").drop_duplicates("id", keep="last").set_index("id")
-        state = pd.concat([state[~state.index.isin(newest.index)], newest[newest["op"] != "d"]])
-    final = runways.final()
-    assert sum(group.num_rows for group in groups) == 170_675
-    assert final.num_rows == 48_184
-    expected = final.to_pandas(types_mapper=pd.ArrowDtype)
-    actual = state.sort_index().reset_index()[final.column_names]
-    pd.testing.assert_frame_equal(actual, expected)
+def test_runways_groups_lead_to_the_final_table(amount: str) -> None:
+    groups = runways.groups(12)
+    assert len(groups) == 12
+    expected = runways.final().to_pandas(types_mapper=pd.ArrowDtype)
+    # All in one as well.
+    for batches in (groups, [pa.concat_tables(groups)]):
+        state = pd.DataFrame()
+        for group in batches:
+            rows = group.to_pandas(types_mapper=pd.ArrowDtype)
+            newest = rows.sort_values("version").drop_duplicates("id", keep="last").set_index("id")
+            state = pd.concat([state[~state.index.isin(newest.index)], newest[newest["op"] != "d"]])
+        actual = state.sort_index().reset_index()[expected.columns]
+        pd.testing.assert_frame_equal(actual, expected)
+    assert sum(group.num_rows for group in groups) == len(runways.changes()) > 4000
+    assert [group.num_rows for group in runways.groups(1)] == [len(runways.changes())]
+    if amount == "all":
+        assert len(runways.changes()) == 170_675
+        assert len(expected) == 48_184
+
+
+def test_the_runways_are_all_there() -> None:
+    changes = runways.changes()
+    assert len(changes) == 170_675
+    last = changes.drop_duplicates("id", keep="last")
+    assert (last["op"] != "d").sum() == 48_184

@@ -32,7 +32,7 @@ def test_all_edits_land_and_some_twice(tmp_path: Path) -> None:
 
 
 def test_an_edit_lands_in_the_file_of_its_hour(tmp_path: Path) -> None:
-    replay_edits(tmp_path, duplicate_rate=0)
+    assert replay_edits(tmp_path, hours=6, duplicate_rate=0).files == 6
     for path in tmp_path.rglob("*.jsonl"):
         hour = f"{path.parent.name}T{path.stem}:"
         assert all(json.loads(line)["time"].startswith(hour) for line in path.open())

@@ -14,7 +14,7 @@ from oracle import runways
 
 from alluvium.demo.cli import main
 from alluvium.demo.landing import ReplayError
-from alluvium.demo.runways import replay_runways
+from alluvium.demo.runways import read_publishes, replay_runways
 
 # Landing file and version of each publish.
 PUBLISHES = {
@@ -34,13 +34,25 @@ def contents(landing: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.fixture(scope="module")
-def landed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+@pytest.fixture
+def landed(amount: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("runways")
     result = replay_runways(folder, 9)
     assert (result.files, result.ended) == (5, True)
-    assert result.events == 46_604 + 1 + 46_604 + 46_604 + 15
+    whole = 46_604 if amount == "all" else runways.as_of(1006).num_rows
+    assert result.events == whole + 1 + whole + whole + 15
+    assert whole > 1000
     return contents(folder)
+
+
+def test_of_all_runways_all_land() -> None:
+    """Their numbers, without a line of them."""
+    publishes = read_publishes()
+    assert [one.version for one in publishes] == list(PUBLISHES.values())
+    assert [len(one.changes) for one in publishes] == [46_604, 1, 46_604, 46_604, 15]
+    assert [one.changes["op"].unique().tolist() for one in publishes[:4]] == [
+        ["r"], ["u"], ["d"], ["c"],
+    ]  # fmt: skip
 
 
 def test_each_file_leads_to_the_table_that_was_published(landed: dict[str, bytes]) -> None:
@@ -86,6 +98,7 @@ def test_continuing_lands_the_bytes_of_one_go(tmp_path: Path, landed: dict[str, 
     assert replay_runways(tmp_path, 1).files == 0
 
 
+@pytest.mark.usefixtures("amount")
 def test_what_has_landed_is_never_edited(tmp_path: Path) -> None:
     replay_runways(tmp_path, 1)
     file = tmp_path / "runways/2025-01-30/0853.jsonl"

@@ -8,6 +8,9 @@ from unit.engine.maven import DELTA, Repository
 
 from alluvium.engine import ivy, jars
 
+# Ivy runs for a second: compiling it well costs more than it saves.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+
 
 def publish_delta(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     made = Repository(folder / "repository")
@@ -18,6 +21,7 @@ def publish_delta(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
         "</resolvers></ivysettings>"
     )
     monkeypatch.setenv(ivy.IVY_SETTINGS_ENV, str(settings))
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", QUICK_JAVA)
     pins = {artifact: made.publish("io.delta", artifact, "4.4.0") for artifact in DELTA}
     monkeypatch.setattr(jars, "DELTA_SHA256", {"4.4.0": pins})
     return made

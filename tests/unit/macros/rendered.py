@@ -8,11 +8,13 @@ import re
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions import MacroReturn
+from jinja2 import Environment
 
 MACROS = Path(__file__).parents[3] / "macros"
 PREFIX = "dbt_macro__"
@@ -20,6 +22,14 @@ PREFIX = "dbt_macro__"
 
 class StopError(Exception):
     """`exceptions.raise_compiler_error`."""
+
+
+@cache
+def compiled_macros() -> tuple[Environment, list[types.CodeType]]:
+    """The files of the package's macros; reading them takes a second or two."""
+    environment = get_environment(None)
+    texts = [path.read_text() for path in sorted(MACROS.rglob("*.sql"))]
+    return environment, [environment.compile(text) for text in texts if "{% test" not in text]
 
 
 class Macros:
@@ -54,11 +64,11 @@ class Macros:
                 is_retry=lambda: False,
             ),
         }
-        environment = get_environment(None)
-        for path in sorted(MACROS.rglob("*.sql")):
-            if "{% test" in (text := path.read_text()):
-                continue
-            module = environment.from_string(text, globals=self.context).make_module(self.context)
+        environment, compiled = compiled_macros()
+        for code in compiled:
+            known = environment.make_globals(self.context)
+            template = environment.template_class.from_code(environment, code, known)
+            module = template.make_module(self.context)
             for name in dir(module):
                 if name.startswith(PREFIX):
                     macro = self._caught(getattr(module, name))

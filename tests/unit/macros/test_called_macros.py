@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from dbt_common.clients.jinja import get_environment
@@ -13,6 +14,7 @@ CALL = re.compile(r'(?:execute_macro|texts)\(\s*"(\w+)"')
 OF_THE_NODE = {"model", "this", "config"}
 
 
+@cache
 def macros() -> dict[str, nodes.Macro]:
     """Every macro of the package under its name."""
     found = {}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
-from unit.ranges.columns import key
+from unit.ranges.columns import TYPES, key
 
 from alluvium.ranges import Fragments
 
@@ -36,21 +36,51 @@ class File:
         return not self.known or None in self.values
 
 
+@dataclass(frozen=True)
+class Same:
+    """Stands for a value that is there already: which one, counted around."""
+
+    place: int
+
+
+# Strategies are made once: to make them anew in each example costs more than to draw from them.
+SIZE, ONE_IN_TEN = st.integers(1, 9), st.integers(0, 9)
+SAME = st.integers(0, 6).map(Same)
+VALUES = {name: st.lists(st.none() | one, max_size=9) for name, (_, one) in TYPES.items()}
+NEAR = {name: st.lists(st.none() | one | SAME, max_size=3) for name, (_, one) in TYPES.items()}
+WIDER = {name: st.lists(one | SAME, max_size=2) for name, (_, one) in TYPES.items()}
+
+
 @st.composite
-def files(draw: st.DrawFn, kind: pa.DataType, one: st.SearchStrategy[Any]) -> File:
-    """A file of a few rows; its bounds are right, wider, or missing."""
+def files(draw: st.DrawFn, name: str, batch: list[Any]) -> File:
+    """A file of a few rows, some with values of the batch; its bounds are right, wider, or missing.
 
-    def stored(value: Any) -> Any:  # a float32 is not the double that was drawn
-        return pa.array([value], kind, from_pandas=False)[0].as_py()
+    name: of the type.
+    """
+    kind = TYPES[name][0]
 
-    values = [stored(value) for value in draw(st.lists(st.none() | one, max_size=3))]
+    def stored(drawn: list[Any]) -> list[Any]:  # a float32 is not the double that was drawn
+        found = [
+            batch[one.place % len(batch)] if isinstance(one, Same) else one
+            for one in drawn
+            if batch or not isinstance(one, Same)
+        ]
+        return list(pa.array(found, kind, from_pandas=False).to_pylist())
+
+    values = stored(draw(NEAR[name]))
     present = [value for value in values if value is not None]
-    wider = [stored(value) for value in draw(st.lists(one, max_size=2))]
+    wider = stored(draw(WIDER[name]))
     lo, hi = None, None
     if present:
         lo, hi = min([*present, *wider], key=key), max([*present, *wider], key=key)
-        lo, hi = (None if draw(st.integers(0, 9)) == 0 else bound for bound in (lo, hi))
-    return File(tuple(values), draw(st.integers(1, 9)), lo, hi, draw(st.integers(0, 9)) > 0)
+        lo, hi = (None if draw(ONE_IN_TEN) == 0 else bound for bound in (lo, hi))
+    return File(tuple(values), draw(SIZE), lo, hi, draw(ONE_IN_TEN) > 0)
+
+
+def table(draw: st.DrawFn, name: str, batch: list[Any], most: int) -> list[File]:
+    """At most so many files, of which some have values of the batch."""
+    present = [value for value in batch if value is not None]
+    return draw(st.lists(files(name, present), max_size=most))
 
 
 def fragments(kind: pa.DataType, table: list[File]) -> Fragments:

@@ -7,19 +7,22 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.ranges.columns import TYPES, key
-from unit.ranges.files import File, files, fragments
+from unit.ranges.files import VALUES, File, fragments
+from unit.ranges.files import table as files_near
 
 from alluvium.plan.ranges.cells import Cells
 from alluvium.ranges import Ranges, Request, cover_runs, plan
 
+NAMES = st.sampled_from(sorted(TYPES))
+PARTS = {name: st.lists(values, min_size=1, max_size=3) for name, values in VALUES.items()}
+
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[pa.DataType, list[list[Any]], list[File]]:
-    kind, one = TYPES[draw(st.sampled_from(sorted(TYPES)))]
-    parts = draw(st.lists(st.lists(st.none() | one, max_size=9), min_size=1, max_size=3))
-    present = [value for part in parts for value in part if value is not None]
-    near = one | st.sampled_from(present) if present else one
-    return kind, parts, draw(st.lists(files(kind, near), max_size=6))
+    name = draw(NAMES)
+    parts = draw(PARTS[name])
+    every = [value for part in parts for value in part]
+    return TYPES[name][0], parts, files_near(draw, name, every, 6)
 
 
 def together(kind: pa.DataType, tables: list[pa.Table]) -> Ranges:

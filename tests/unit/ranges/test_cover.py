@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.ranges.columns import TYPES, key
-from unit.ranges.files import File, files, fragments, plain
+from unit.ranges.files import File, fragments, plain
+from unit.ranges.files import table as files_near
 
 from alluvium.plan.ranges.cover import cover_cuts
 from alluvium.plan.ranges.intervals import one_each
@@ -39,14 +40,16 @@ COSTS = st.builds(
 )
 
 
+NAMES = st.sampled_from(sorted(TYPES))
+BATCHES = {name: st.lists(st.none() | one, max_size=7) for name, (_, one) in TYPES.items()}
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[pa.DataType, list[Any], list[File]]:
     """A type, a batch's values, and a table's files, with some values of the batch in them."""
-    kind, one = TYPES[draw(st.sampled_from(sorted(TYPES)))]
-    values = draw(st.lists(st.none() | one, max_size=7))
-    present = [value for value in values if value is not None]
-    near = one | st.sampled_from(present) if present else one
-    return kind, values, draw(st.lists(files(kind, near), max_size=9))
+    name = draw(NAMES)
+    values = draw(BATCHES[name])
+    return TYPES[name][0], values, files_near(draw, name, values, 9)
 
 
 def column(kind: pa.DataType, values: list[Any]) -> pa.Array:
@@ -72,29 +75,32 @@ def counted(table: list[File], mask: list[bool]) -> Kept:
     return Kept(len(chosen), len(sizes), sum(chosen), sum(sizes))
 
 
-@pytest.mark.parametrize("method", METHODS)
 @given(case=cases(), k=st.integers(1, 5), or_null=st.booleans(), cost=COSTS)
 @settings(max_examples=100)
-def test_no_match_is_lost(method: str, case: Any, k: int, or_null: bool, cost: CostModel) -> None:
-    kind, values, table = case
-    files_of = fragments(kind, table)
-    request = Request(method, k, fragments=files_of, max_ranges=k, or_null=or_null, cost=cost)
-    found = plan(column(kind, values), request)
-    present = {key(v) for v in column(kind, values).to_pylist() if v is not None}
-    ranges = bounds(found)
-    if found.method == "none":
-        assert not ranges
-        mask = [bool(present) or method == "none"] * len(table)
-    else:
-        assert len(ranges) <= k
-        mask = kept(table, ranges, or_null)
-        for one in present:
-            assert any(key(lo) <= one <= key(hi) for lo, hi in ranges)
-    assert found.kept == counted(table, mask)
-    for file, keep in zip(table, mask, strict=True):
-        if not keep:  # the rows themselves, whatever the log says of them
-            assert not present & {key(v) for v in file.values if v is not None}
-            assert not (or_null and present and None in file.values)
+def test_no_match_is_lost(case: Any, k: int, or_null: bool, cost: CostModel) -> None:
+    kind, values, files = case
+    batch, files_of = column(kind, values), fragments(kind, files)
+    present = {key(v) for v in batch.to_pylist() if v is not None}
+    # Each method on the same case: drawing one is what costs most.
+    for method in METHODS:
+        found = plan(
+            batch,
+            Request(method, k, fragments=files_of, max_ranges=k, or_null=or_null, cost=cost),
+        )
+        ranges = bounds(found)
+        if found.method == "none":
+            assert not ranges
+            mask = [bool(present) or method == "none"] * len(files)
+        else:
+            assert len(ranges) <= k
+            mask = kept(files, ranges, or_null)
+            for one in present:
+                assert any(key(lo) <= one <= key(hi) for lo, hi in ranges)
+        assert found.kept == counted(files, mask)
+        for file, keep in zip(files, mask, strict=True):
+            if not keep:  # the rows themselves, whatever the log says of them
+                assert not present & {key(v) for v in file.values if v is not None}
+                assert not (or_null and present and None in file.values)
 
 
 def every_choice(kind: pa.DataType, values: list[Any], most: int) -> list[list[tuple[Any, Any]]]:
@@ -111,52 +117,46 @@ def every_choice(kind: pa.DataType, values: list[Any], most: int) -> list[list[t
     return choices
 
 
-@given(case=cases(), k=st.integers(1, 5), or_null=st.booleans())
-@settings(max_examples=200)
-def test_no_ranges_keep_fewer_bytes_than_cover(case: Any, k: int, or_null: bool) -> None:
-    kind, values, table = case
-    found = plan(
-        column(kind, values), Request("cover", k, fragments=fragments(kind, table), or_null=or_null)
-    )
-    all_bytes = [
-        counted(table, kept(table, ranges, or_null)).bytes
-        for ranges in every_choice(kind, values, k)
-    ]
-    assert found.kept is not None
-    assert found.kept.bytes == min(all_bytes, default=0)
-
-
 @given(case=cases(), most=st.integers(1, 5), or_null=st.booleans(), cost=COSTS)
 @settings(max_examples=200)
-def test_nothing_is_cheaper_than_auto(case: Any, most: int, or_null: bool, cost: CostModel) -> None:
-    kind, values, table = case
-    batch, files_of = column(kind, values), fragments(kind, table)
+def test_no_ranges_keep_fewer_bytes_than_cover_or_are_cheaper_than_auto(
+    case: Any, most: int, or_null: bool, cost: CostModel
+) -> None:
+    kind, values, files = case
+    batch, files_of = column(kind, values), fragments(kind, files)
+    choices = [
+        (counted(files, kept(files, ranges, or_null)), len(ranges))
+        for ranges in every_choice(kind, values, most)
+    ]
+    cover = plan(batch, Request("cover", most, fragments=files_of, or_null=or_null))
+    assert cover.kept is not None
+    assert cover.kept.bytes == min((one.bytes for one, _ in choices), default=0)
     found = plan(
         batch, Request("auto", fragments=files_of, max_ranges=most, or_null=or_null, cost=cost)
     )
     if not batch.drop_null():
-        assert found.kept == counted(table, [False] * len(table))
+        assert found.kept == counted(files, [False] * len(files))
         return
-    prices = [(cost.price(counted(table, [True] * len(table)), 0), 0)] + [
-        (cost.price(counted(table, kept(table, ranges, or_null)), len(ranges)), len(ranges))
-        for ranges in every_choice(kind, values, most)
-    ]
+    everything = counted(files, [True] * len(files))
+    prices = [(cost.price(one, count), count) for one, count in [(everything, 0), *choices]]
     assert found.kept is not None
     # The cheapest, and of those the one with the fewest ranges: costs here are exact in binary.
     assert (cost.price(found.kept, len(found.ranges)), len(found.ranges)) == min(prices)
 
 
-@given(case=cases(), k=st.integers(1, 5), method=st.sampled_from(["min_max", "gaps", "kmeans"]))
-@settings(max_examples=200)
-def test_cover_keeps_no_more_than_the_other_methods(case: Any, k: int, method: str) -> None:
-    kind, values, table = case
-    batch, files_of = column(kind, values), fragments(kind, table)
-    other, best = (
-        plan(batch, Request(one, k, fragments=files_of)).kept for one in (method, "cover")
+@given(case=cases(), k=st.integers(1, 5))
+@settings(max_examples=100)
+def test_cover_keeps_no_more_than_the_other_methods(case: Any, k: int) -> None:
+    kind, values, files = case
+    batch, files_of = column(kind, values), fragments(kind, files)
+    best, *others = (
+        plan(batch, Request(one, k, fragments=files_of)).kept
+        for one in ("cover", "min_max", "gaps", "kmeans")
     )
-    assert other is not None
     assert best is not None
-    assert best.bytes <= other.bytes
+    for other in others:
+        assert other is not None
+        assert best.bytes <= other.bytes
 
 
 @given(case=cases(), k=st.integers(1, 4), more=st.integers(0, 4), or_null=st.booleans())
@@ -224,7 +224,7 @@ def test_a_table_of_another_type() -> None:
 
 
 @given(st.text(max_size=400), st.integers(-3, 3), st.text("a\x00\x7f😀", max_size=3))
-@settings(max_examples=300)
+@settings(max_examples=100)  # of seven lengths near the width, and few tails
 def test_bounds_of_any_length(text: str, by: int, tail: str) -> None:
     """Beyond the width that is compared a file may be kept in vain, but never lost."""
     stem = "p" * (256 + by) + text

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -173,7 +172,10 @@ def test_commits_tell_what_was_there_before_them() -> None:
 Drawn = list[list[tuple[str, str]]]
 
 
-@pytest.mark.parametrize("cut", [0, 1, 2, 5])
+SIZE = {path: (10 * n, 1000 * n) for n, path in enumerate("abcd", 1)}
+CUTS = (0, 1, 2, 5)
+
+
 @given(
     drawn=st.lists(
         st.lists(
@@ -185,15 +187,14 @@ Drawn = list[list[tuple[str, str]]]
         max_size=8,
     )
 )
-def test_totals_are_those_of_the_live_blocks(cut: int, drawn: Drawn) -> None:
+def test_totals_are_those_of_the_live_blocks(drawn: Drawn) -> None:
     """Whether one run sees all commits, or one goes on from where another ended."""
-    size = {path: (10 * n, 1000 * n) for n, path in enumerate("abcd", 1)}
     live: dict[str, dict[str, int]] = {}
     actions, expected = [], []
     states = [dict(live)]
     for version, commit in enumerate(drawn):
         for path, what in commit:
-            rows = {"rows": size[path][0], "bytes": size[path][0] * 7}
+            rows = {"rows": SIZE[path][0], "bytes": SIZE[path][0] * 7}
             if what == "come" and path not in live:
                 live[path] = {"segment": version, "deleted": 0}
                 actions.append(action(version, path, True, **rows))
@@ -207,37 +208,44 @@ def test_totals_are_those_of_the_live_blocks(cut: int, drawn: Drawn) -> None:
                     action(version, path, False, deleted=live.pop(path)["deleted"], **rows)
                 )
         states.append({path: dict(one) for path, one in live.items()})
-        expected.append(totals_of(states[-1], size))
-    versions = list(range(len(drawn)))
-    at = min(cut, len(drawn))
-    first = run([one for one in actions if one["version"] < at], versions[:at], size)
+        expected.append(totals_of(states[-1], SIZE))
+    # After the last commit there is nothing to go on with: that is one run.
+    for at in sorted({min(cut, len(drawn)) for cut in CUTS}):
+        changes, found = in_two_runs(actions, len(drawn), at, states[at])
+        names = asdict(Totals()).keys()
+        assert [{name: one[name] for name in names} for one in found] == list(map(asdict, expected))
+        # Sums of what is kept of each block are what is live.
+        sums: dict[str, int] = {}
+        for one in changes:
+            sums[one["path"]] = sums.get(one["path"], 0) + one["row_count"]
+        alive = {path: SIZE[path][0] - one["deleted"] for path, one in live.items()}
+        assert {path: n for path, n in sums.items() if path in live} == alive
+        assert not any(n for path, n in sums.items() if path not in live)
+
+
+def in_two_runs(
+    actions: list[dict[str, Any]], versions: int, at: int, state: dict[str, dict[str, int]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Changes and totals, where the second run begins at a version, with what is live then."""
+    first = run([one for one in actions if one["version"] < at], list(range(at)), SIZE)
     later = [one for one in actions if one["version"] >= at]
     touched = {one["path"] for one in later}
     known = [
-        {"path": path, "rows": size[path][0], "bytes": size[path][0] * 7}
-        | {"bytes_uncompressed": size[path][1]}
+        {"path": path, "rows": SIZE[path][0], "bytes": SIZE[path][0] * 7}
+        | {"bytes_uncompressed": SIZE[path][1]}
         | one
-        for path, one in states[at].items()
+        for path, one in state.items()
         if path in touched
     ]
-    segments = [one["segment"] for one in states[at].values()]
+    segments = [one["segment"] for one in state.values()]
     before = State(
-        totals_of(states[at], size),
+        totals_of(state, SIZE),
         pa.Table.from_pylist(known, BLOCKS),
         {one["segment"]: segments.count(one["segment"]) for one in known},
     )
-    new = {path: one for path, one in size.items() if path not in {one["path"] for one in known}}
-    then = run(later, versions[at:], new, before)
-    found = first[1] + then[1]
-    names = asdict(Totals()).keys()
-    assert [{name: one[name] for name in names} for one in found] == list(map(asdict, expected))
-    # Sums of what is kept of each block are what is live.
-    sums: dict[str, int] = {}
-    for one in first[0] + then[0]:
-        sums[one["path"]] = sums.get(one["path"], 0) + one["row_count"]
-    alive = {path: size[path][0] - one["deleted"] for path, one in live.items()}
-    assert {path: n for path, n in sums.items() if path in live} == alive
-    assert not any(n for path, n in sums.items() if path not in live)
+    new = {path: one for path, one in SIZE.items() if path not in {one["path"] for one in known}}
+    then = run(later, list(range(at, versions)), new, before)
+    return first[0] + then[0], first[1] + then[1]
 
 
 def totals_of(live: dict[str, dict[str, int]], size: dict[str, tuple[int, int]]) -> Totals:

@@ -43,7 +43,10 @@ def fill(duck: duckdb.DuckDBPyConnection, table: str, rows: list[tuple[object, .
     duck.sql(f"delete from {table}")
     if rows:
         marks = ", ".join("?" for _ in rows[0])
-        duck.executemany(f"insert into {table} values ({marks})", rows)
+        every = ", ".join(f"({marks})" for _ in rows)
+        duck.execute(
+            f"insert into {table} values {every}", [value for row in rows for value in row]
+        )
 
 
 def merged(base: Rows, branch: Rows, table: Rows) -> tuple[dict[int, str | None], set[int]]:
