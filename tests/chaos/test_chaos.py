@@ -1,4 +1,8 @@
-"""Rounds of `make chaos-merge` and of `make chaos-compaction`, one of them with a kill."""
+"""Rounds of `make chaos-merge` and of `make chaos-compaction`, one of each with a kill.
+
+Such a round has a JVM for the worker that is killed, one for whoever writes and reads meanwhile,
+and for a merge the next worker's: it must begin without what the killed one knew.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,12 @@ def rounds_of(script: str, seeds: list[int], tmp_path: Path) -> list[dict[str, A
     rounds = json.loads(results.read_text())["rounds"]
     assert [one["seed"] for one in rounds] == seeds
     assert rounds[0]["kills"] == 1
-    assert sum(one["others"] for one in rounds) > 0
+    # A round of merges with a kill has no other writers.
+    assert all(one["others"] > 0 for one in rounds[script == "chaos_merge.py" :])
     return rounds
 
 
-# As many as have a kill and another writer; the third disturbs in another way.
-@pytest.mark.parametrize("number", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_merges(tmp_path: Path, number: int) -> None:
     rounds = rounds_of("chaos_merge.py", [0, 1, 2][:number], tmp_path)
     assert [one["kind"] for one in rounds] == ["kill", "merge", "optimize"][:number]

@@ -12,15 +12,28 @@ from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's own test fixtures
 
 SUITE = Path(__file__).parent / "suite"
 
-# What stays in the default run: each kind of node. The rest is `slow`.
-QUICK = {"test_suite_basic.py", "test_suite_python_model.py"}
+# What stays in the default run: for each kind of node or flag a class that is cheap. The rest is
+# `slow`. Python models have a file of their own beside this one.
+QUICK = {
+    "basic.TestSingularTestsEphemeral",
+    "constraints.TestConstraintQuotedColumn",
+    "empty.TestEmptyInlineSourceRef",
+    "functions.TestUDFsBasic",
+    "hooks.TestHookRefs",
+    "incremental.TestMergeExcludeColumns",
+    "relations.TestChangeRelationTypeValidator",  # tables, views, and one made of the other
+    "simple_seed.TestEmptySeed",
+    "simple_snapshot.TestSnapshotMultiUniqueKey",
+    "unit_testing.TestUnitTestCaseInsensivity",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if SUITE in item.path.parents:
+        if SUITE in item.path.parents and isinstance(item, pytest.Function):
             item.add_marker(pytest.mark.spark)
-            if item.path.name not in QUICK:
+            name = f"{item.path.stem.removeprefix('test_suite_')}.{item.cls.__name__}"
+            if name not in QUICK:
                 item.add_marker(pytest.mark.slow)
 
 

@@ -73,9 +73,13 @@ def wait_for(path: Path, text: str, seconds: float = 300) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 class TestProcess:
-    def test_everything_stays_under_home(self, folder):
+    def test_one_home_from_its_first_process_on(self, folder):
+        """What is under it, what `debug` shows, and what an interrupt ends: a process each."""
+        # As a process leaves it that was killed while it made the metastore: it is made anew.
+        (folder / ".alluvium" / "metastore" / "db" / "seg0").mkdir(parents=True)
         out = dbt(folder, "run", "--no-use-colors", TZ="Asia/Tokyo")
         assert "1 of 1 OK created sql table model s.one" in out
+        assert "PASS=1" in out
         assert "WARN" not in out.replace("WARN=0", "")  # the JVM's chatter is in its log
         found = {path.name for path in folder.iterdir()}
         assert found - {"target", "logs", ".user.yml"} == {
@@ -83,13 +87,26 @@ class TestProcess:
         }
         assert (folder / ".alluvium" / "warehouse" / "s.db" / "one" / "_delta_log").is_dir()
 
-    def test_debug_shows_the_engine(self, folder):
         out = dbt(folder, "debug", "--no-use-colors")
         assert "spark: 4.2.0" in out
         assert "delta: 4.4.0" in out
         assert "java: " in out
         assert "warehouse: .alluvium/warehouse" in out
         assert "All checks passed!" in out
+
+        # The new metastore serves later processes, too.
+        (folder / "models" / "slow.py").write_text(SLOW_MODEL)
+        select = ["--select", "one", "slow", "--threads", "1"]
+        process = start(folder, "run", "--no-use-colors", *select)
+        try:
+            wait_for(folder / "logs" / "dbt.log", "slow: running for 1")
+            os.kill(process.pid, signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            with_children_gone(process)
+        assert "OK created sql table model s.one" in out
+        assert "CANCEL query model.p.slow" in out
+        assert process.returncode != 0
 
     def test_second_process_is_told_and_a_crash_leaves_no_lock(self, folder):
         (folder / "models" / "slow.py").write_text(SLOW_MODEL)
@@ -106,23 +123,6 @@ class TestProcess:
             os.killpg(first.pid, signal.SIGKILL)
             first.wait()
         assert "PASS=1" in dbt(folder, "run", "--no-use-colors", "--select", "one")
-
-    def test_a_metastore_that_was_killed_while_it_was_made_is_made_anew(self, folder):
-        (folder / ".alluvium" / "metastore" / "db" / "seg0").mkdir(parents=True)
-        assert "PASS=1" in dbt(folder, "run", "--no-use-colors")
-        assert "PASS=1" in dbt(folder, "run", "--no-use-colors")
-
-    def test_interrupt_cancels_the_query(self, folder):
-        (folder / "models" / "slow.py").write_text(SLOW_MODEL)
-        process = start(folder, "run", "--no-use-colors", "--select", "slow")
-        try:
-            wait_for(folder / "logs" / "dbt.log", "slow: running for 1")
-            os.kill(process.pid, signal.SIGINT)
-            out, _ = process.communicate(timeout=60)
-        finally:
-            with_children_gone(process)
-        assert "CANCEL query model.p.slow" in out
-        assert process.returncode != 0
 
 
 def with_children_gone(process: subprocess.Popen[str]) -> None:

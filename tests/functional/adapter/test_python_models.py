@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from dbt.tests.util import run_dbt, write_file
+from dbt.tests.util import run_dbt
+from functional import delta_rs
 
 SCHEMA = """
 models:
@@ -69,61 +70,11 @@ def model(dbt, session):
 """
 
 
-@pytest.mark.spark
-class TestPythonModels:
-    @pytest.fixture(scope="class")
-    def models(self):
-        return {
-            "schema.yml": SCHEMA,
-            "numbers.sql": NUMBERS,
-            "uses_dbt.py": USES_DBT,
-            "grows.py": INCREMENTAL,
-            "laid_out.py": LAID_OUT,
-            "plain_parquet.py": PARQUET,
-        }
-
-    def detail(self, project, table):
-        rows = project.run_sql(f"describe formatted {{schema}}.{table}", fetch="all")
-        return {row[0]: row[1] for row in rows}
-
-    def test_dbt_object_and_layout(self, project):
-        run_dbt(["run", "--select", "numbers"])
-        run_dbt(["run", "--exclude", "numbers"])
-
-        row = project.run_sql("select * from {schema}.uses_dbt", fetch="one")
-        schema = project.test_schema
-        assert row[:4] == (6, 6, f"{schema}.uses_dbt", "uses_dbt")
-        assert row[4:] == (False, "hello", "default", "me")
-
-        laid_out = self.detail(project, "laid_out")
-        assert laid_out["Provider"] == "delta"
-        assert "delta.appendOnly=true" in laid_out["Table Properties"]
-        assert laid_out["# Partition Information"] == ""
-        plain = self.detail(project, "plain_parquet")
-        assert plain["Provider"] == "parquet"
-        assert "# Partition Information" in plain
-
-        count = "select count(*), count(distinct id) from {schema}.grows"
-        assert project.run_sql(count, fetch="one") == (6, 6)
-        run_dbt(["run", "--select", "grows"])
-        assert project.run_sql(count, fetch="one") == (8, 8)
-        run_dbt(["run", "--select", "grows", "--full-refresh"])
-        assert project.run_sql(count, fetch="one") == (6, 6)
-
-    def test_location_root(self, project, tmp_path):
-        text = f"""
+ELSEWHERE = """
 def model(dbt, session):
-    dbt.config(materialized="table", location_root="{tmp_path}")
+    dbt.config(materialized="table", location_root="%s")
     return session.range(3)
 """
-        write_file(text, project.project_root, "models", "elsewhere.py")
-        try:
-            run_dbt(["run", "--select", "elsewhere"])
-        finally:
-            (project.project_root / "models" / "elsewhere.py").remove()
-        assert (tmp_path / "elsewhere" / "_delta_log").is_dir()
-        project.run_sql("drop table {schema}.elsewhere")
-
 
 EAGER = """
 
@@ -149,23 +100,75 @@ def model(dbt, session):
 
 
 @pytest.mark.spark
-class TestFailingModels:
+class TestPythonModels:
+    """Those that fail run beside those that do not."""
+
     @pytest.fixture(scope="class")
-    def models(self):
-        return {"eager.py": EAGER, "lazy.py": LAZY, "no_frame.py": NO_FRAME}
+    def root(self, tmp_path_factory):
+        return tmp_path_factory.mktemp("elsewhere")
 
-    def test_messages_name_file_and_line(self, project):
+    @pytest.fixture(scope="class")
+    def models(self, root):
+        return {
+            "schema.yml": SCHEMA,
+            "numbers.sql": NUMBERS,
+            "uses_dbt.py": USES_DBT,
+            "grows.py": INCREMENTAL,
+            "laid_out.py": LAID_OUT,
+            "plain_parquet.py": PARQUET,
+            "elsewhere.py": ELSEWHERE % root,
+            "eager.py": EAGER,
+            "lazy.py": LAZY,
+            "no_frame.py": NO_FRAME,
+        }
+
+    @pytest.fixture(scope="class")
+    def messages(self, project):
+        """Of the nodes that failed in a run of all."""
         results = run_dbt(["run"], expect_pass=False)
-        message = {r.node.name: r.message for r in results}
+        return {one.node.name: one.message for one in results if one.status != "success"}
+
+    def detail(self, project, table):
+        rows = project.run_sql(f"describe formatted {{schema}}.{table}", fetch="all")
+        return {row[0]: row[1] for row in rows}
+
+    def test_dbt_object_and_layout(self, project, home, root, messages):
+        assert messages.keys() == {"eager", "lazy", "no_frame"}
+        schema = project.test_schema
+        row = project.run_sql("select * from {schema}.uses_dbt", fetch="one")
+        assert row[:4] == (6, 6, f"{schema}.uses_dbt", "uses_dbt")
+        assert row[4:] == (False, "hello", "default", "me")
+
+        laid_out = self.detail(project, "laid_out")
+        assert laid_out["Provider"] == "delta"
+        assert "delta.appendOnly=true" in laid_out["Table Properties"]
+        assert laid_out["# Partition Information"] == ""
+        plain = self.detail(project, "plain_parquet")
+        assert plain["Provider"] == "parquet"
+        assert "# Partition Information" in plain
+        assert (root / "elsewhere" / "_delta_log").is_dir()
+        project.run_sql("drop table {schema}.elsewhere")
+
+        def count():
+            query = f"select count(*) as rows, count(distinct id) as ids from {schema}.grows"
+            return tuple(delta_rs.read(home, query).iloc[0])
+
+        assert count() == (6, 6)
+        run_dbt(["run", "--select", "grows"])
+        assert count() == (8, 8)
+        run_dbt(["run", "--select", "grows", "--full-refresh"])
+        assert count() == (6, 6)
+
+    def test_messages_name_file_and_line(self, messages):
         line = EAGER.splitlines().index('    return rows.select("no_such_column")') + 1
-        assert f"eager.py:{line} in model" in message["eager"]
-        assert 'return rows.select("no_such_column")' in message["eager"]
-        assert "UNRESOLVED_COLUMN" in message["eager"]
+        assert f"eager.py:{line} in model" in messages["eager"]
+        assert 'return rows.select("no_such_column")' in messages["eager"]
+        assert "UNRESOLVED_COLUMN" in messages["eager"]
 
-        assert "ZeroDivisionError" in message["lazy"]
+        assert "ZeroDivisionError" in messages["lazy"]
         line = LAZY.splitlines().index('    divide = F.udf(lambda value: 1 / value, "double")') + 1
-        assert "lazy.py" in message["lazy"]
-        assert f"line {line}" in message["lazy"] or f":{line}" in message["lazy"]
+        assert "lazy.py" in messages["lazy"]
+        assert f"line {line}" in messages["lazy"] or f":{line}" in messages["lazy"]
 
-        assert "model() returned list" in message["no_frame"]
-        assert "pandas" in message["no_frame"]
+        assert "model() returned list" in messages["no_frame"]
+        assert "pandas" in messages["no_frame"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from functional.compaction import tables
-from functional.compaction.test_compaction import QUIET, live_files
+from functional.compaction.catalogued import QUIET, live_files
 from pyspark.sql import SparkSession
 
 from alluvium.compact.run import compact

@@ -17,22 +17,30 @@ from alluvium.plan.layout.settings import Layout
 pytestmark = pytest.mark.spark
 
 
+# Files of a megabyte would be split, among as many tasks as there are cores.
+SPLITTING = {
+    "spark.sql.files.minPartitionNum": "64",
+    "spark.sql.files.openCostInBytes": "1024",
+    "spark.sql.files.maxPartitionBytes": "65536",
+}
+
+
 def test_large_ones_too_however_many_cores_there_are(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark would split them, among as many tasks as there are cores."""
     path = tmp_path / "table"
-    table = tables.make(spark, path, 2, rows=200_000)
+    table = tables.make(spark, path, 2, rows=30_000)
     inputs = {file.name for file in tables.files_of(path)}
     layout = Layout(tables.SORT_BY, fan_in=2)
-    many = settings(spark, {"spark.sql.files.minPartitionNum": "64"})
-    with many, counting(spark) as opens:
-        done = compact(spark, table, layout, "logs")
-        counts = opens()
+    with settings(spark, SPLITTING):
+        assert spark.table(table).rdd.getNumPartitions() >= 16
+        with counting(spark) as opens:
+            done = compact(spark, table, layout, "logs")
+            counts = opens()
     assert (done.inputs, done.outputs) == (2, 1)
     # For its footer, because the merge is large, and for its rows.
     assert {counts[name] for name in inputs} == {2}
 
 
-@pytest.mark.parametrize("files", [8, 64])
+@pytest.mark.parametrize("files", [8, pytest.param(64, marks=pytest.mark.slow)])
 def test_each_input_is_opened_once(spark: SparkSession, tmp_path: Path, files: int) -> None:
     path = tmp_path / "table"
     table = tables.make(spark, path, files)

@@ -106,9 +106,9 @@ def compacted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     """A table of two merged files, and fewer new ones than another merge takes."""
     path = tmp_path_factory.mktemp("compacted") / "table"
     table = tables.make(spark, path, 8, setTransactionRetentionDuration="interval 1 hour")
-    tables.append(spark, path, 8)
+    tables.land(path, 8)
     assert compact(spark, table, LAYOUT, "logs").merges == 2
-    tables.append(spark, path, 5)
+    tables.land(path, 5)
     return path
 
 
@@ -162,15 +162,15 @@ def test_a_log_that_is_cleaned_up_meanwhile_is_planned_anew(
     def clean(line: str) -> None:
         said.append(line)
         if len(said) == 1:
-            tables.append(spark.newSession(), folder, 1)
+            tables.land(folder, 1)
             checkpoint_and_clean_up(spark, table, folder / "_delta_log")
 
-    before = tables.rows_of(spark, table)
+    before = tables.read(folder)
     layout = Layout(tables.SORT_BY, target_rows=10_000, fan_in=8)
     done = compact(spark, table, layout, "logs", say=clean)
     assert not (folder / "_delta_log" / f"{0:020}.json").exists()
     assert (done.merges, done.inputs, done.conflicts) == (1, 8, 1)
     assert done.bytes_given_up > 0
-    after = tables.rows_of(spark, table)
+    after = tables.read(folder)
     assert len(after) == len(before) + 50
     assert set(before) <= set(after)

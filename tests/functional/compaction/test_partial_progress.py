@@ -28,7 +28,7 @@ DELETED = [1330, 1340]
 def two_merges(session: SparkSession, path: Path) -> str:
     """A table that needs two merges: one makes a file, the other several, in a job of its own."""
     table = tables.make(session, path, 8, 50)
-    tables.append(session, path, 8, 190)
+    tables.land(path, 8, 190)
     return table
 
 
@@ -56,14 +56,14 @@ def test_one_commit_holds_all_merges_and_the_figures_of_each(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = two_merges(spark, tmp_path / "table")
-    before, version = tables.rows_of(spark, table), DeltaTable(tmp_path / "table").version()
+    before, version = tables.read(tmp_path / "table"), DeltaTable(tmp_path / "table").version()
     inputs = set(tables.files_of(tmp_path / "table"))
 
     done = compact(spark, table, TOGETHER, "logs")
 
     assert (done.merges, done.inputs, done.outputs, done.conflicts) == (2, 16, 5, 0)
     assert DeltaTable(tmp_path / "table").version() == version + 1
-    assert tables.rows_of(spark, table) == before
+    assert tables.read(tmp_path / "table") == before
     live = set(tables.files_of(tmp_path / "table"))
     assert len(live) == 5
     assert not live & inputs
@@ -98,10 +98,10 @@ def test_another_writer_takes_an_input(
         if len(said) == 2:
             other.sql(f"delete from {table} where id in ({DELETED[0]}, {DELETED[1]})")
 
-    kept = [row for row in tables.rows_of(spark, table) if json.loads(row)["id"] not in DELETED]
+    kept = [row for row in tables.read(tmp_path / "table") if json.loads(row)["id"] not in DELETED]
     done = compact(spark, table, layout, "logs", say=change)
 
-    assert tables.rows_of(spark, table) == kept
+    assert tables.read(tmp_path / "table") == kept
     assert (done.merges, done.conflicts) == (2, given_up)
     deletes = 1
     assert DeltaTable(tmp_path / "table").version() == version + deletes + commits

@@ -52,9 +52,9 @@ def test_a_stream_gets_each_row_once(spark: SparkSession, tmp_path: Path) -> Non
         writer = rows.writeStream.format("delta").trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start(str(sink))
         query.awaitTermination()
-        return tables.rows_of(spark, f"delta.`{sink}`")
+        return tables.read(sink)
 
-    assert drain() == tables.rows_of(spark, table)
+    assert drain() == tables.read(path)
     assert compact(spark, table, LAYOUT, "logs").merges == 1
-    tables.append(spark, path, 1, first=400)
-    assert drain() == tables.rows_of(spark, table)
+    tables.land(path, 1, first=400)
+    assert drain() == tables.read(path)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from functional.compaction import tables
 from pyspark.sql import SparkSession
 from support.opens import counting
@@ -24,18 +28,20 @@ pytestmark = pytest.mark.spark
 AGAIN = "written again"
 
 
-def make(session: SparkSession, path: Path, files: int, rows: int, message: str) -> str:
-    """A table with so many files of so many rows, with a text by SQL of `id` and `file`."""
-    table = f"delta.`{path}`"
-    session.sql(f"create table {table} (service string, id bigint, message string) using delta")
-    values = session.range(files * rows).selectExpr(
-        f"id div {rows} as file", "concat('s', id % 7) as service", "id"
-    )
-    made = values.selectExpr("file", "service", "id", f"{message} as message")
-    made.repartitionById(files, made["file"].cast("int")).drop("file").write.format("delta").mode(
-        "append"
-    ).save(str(path))
-    return table
+def make(path: Path, files: int, rows: int, message: Callable[[int, int], str]) -> None:
+    """A table with so many files of so many rows, with a text of file and id."""
+    for file in range(files):
+        ids = range(file * rows, (file + 1) * rows)
+        columns = {
+            "service": [f"s{one % 7}" for one in ids],
+            "id": list(ids),
+            "message": [message(file, one) for one in ids],
+        }
+        write_deltalake(path, pa.table(columns), mode="append")
+
+
+def sha512(*of: int) -> str:
+    return hashlib.sha512("/".join(map(str, of)).encode()).hexdigest()
 
 
 def compacted(session: SparkSession, path: Path, files: int, max_memory: int) -> Compacted:
@@ -44,7 +50,7 @@ def compacted(session: SparkSession, path: Path, files: int, max_memory: int) ->
     What the log says of the files that it opened and wrote is what the file system has seen.
     """
     table = f"delta.`{path}`"
-    before = tables.rows_of(session, table)
+    before = tables.read(path)
     data = set(path.glob("*.parquet"))
     layout = Layout(tables.SORT_BY, fan_in=files, target_rows=10**6, max_memory=max_memory)
     with counting(session) as opens:
@@ -54,7 +60,7 @@ def compacted(session: SparkSession, path: Path, files: int, max_memory: int) ->
     assert figures["files_opened"] == sum(opened.values())
     assert figures["files_written"] == len(opened.keys() - {file.name for file in data})
     assert (done.inputs, done.outputs) == (files, 1)
-    assert tables.rows_of(session, table) == before
+    assert tables.read(path) == before
     assert set(path.glob("*.parquet")) == data | set(tables.files_of(path))
     return done
 
@@ -77,7 +83,7 @@ def test_sized_by_the_heaviest_column_of_the_inputs(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "table"
-    make(spark, path, files=8, rows=200, message="repeat(sha2(string(id), 512), 8)")
+    make(path, files=8, rows=200, message=lambda _, one: sha512(one) * 8)
     max_memory = 200_000
     with caplog.at_level(logging.INFO):
         compacted(spark, path, 8, max_memory)
@@ -91,7 +97,7 @@ def test_sized_by_the_heaviest_column_of_the_inputs(
 @pytest.mark.slow
 def test_by_default_as_large_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "table"
-    make(spark, path, files=8, rows=200, message="repeat(sha2(string(id), 512), 8)")
+    make(path, files=8, rows=200, message=lambda _, one: sha512(one) * 8)
     compacted(spark, path, 8, Layout.max_memory)
     assert len(chunks(path)) == 1
 
@@ -101,11 +107,11 @@ def test_written_again_where_the_estimate_was_wrong(
 ) -> None:
     """Each input repeats one long text, which Parquet keeps once; together they are too many."""
     path = tmp_path / "table"
-    long = "transform(sequence(1, 256), n -> sha2(concat(file, '/', n), 512))"
-    make(spark, path, files=64, rows=8, message=f"concat_ws('', {long})")
-    max_memory = 512 * 1024
+    longs = ["".join(sha512(file, n) for n in range(256)) for file in range(16)]
+    make(path, files=16, rows=8, message=lambda file, _: longs[file])
+    max_memory = 128 * 1024
     with caplog.at_level(logging.INFO):
-        compacted(spark, path, 64, max_memory)
+        compacted(spark, path, 16, max_memory)
     assert AGAIN in caplog.text
     [figures] = history.compactions(spark, f"delta.`{path}`").to_pylist()
     assert figures["files_written"] > figures["outputs"] == 1
@@ -186,7 +192,7 @@ def test_a_row_that_is_too_large_has_a_row_group_of_its_own(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "table"
-    make(spark, path, files=8, rows=3, message="repeat(sha2(string(id), 512), 800)")
+    make(path, files=8, rows=3, message=lambda _, one: sha512(one) * 800)
     compacted(spark, path, 8, max_memory=10_000)
     assert [rows for rows, _ in chunks(path)] == [1] * 24
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 import math
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from delta.exceptions import ConcurrentTransactionException
-from functional.compaction.test_compaction import QUIET, live_files, log_of, rows_of
+from deltalake import DeltaTable
+from functional.compaction.catalogued import QUIET, folder_of, live_files, log_of, rows_of
+from functional.delta_rs import by_query
 from pyspark.sql import SparkSession
 from support.curve import axes_of, measured, place
+from support.settings import settings
 
 from alluvium.compact.outcome import MergeError
 from alluvium.compact.run import compact, preview
@@ -29,6 +35,8 @@ from alluvium.plan.layout.settings import Layout
 pytestmark = pytest.mark.spark
 
 NUMBER = itertools.count()
+# Wall clocks there skip an hour and repeat another.
+ZONE = ZoneInfo("Europe/Berlin")
 STRANGE = {
     "number": (
         "double",
@@ -48,8 +56,7 @@ STRANGE = {
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> SparkSession:
     spark.sql("create schema if not exists curving")
-    # Wall clocks there skip an hour and repeat another.
-    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    spark.conf.set("spark.sql.session.timeZone", ZONE.key)
     return spark
 
 
@@ -68,10 +75,6 @@ def more(session: SparkSession, name: str, rows: int, files: int, begins: str) -
         "sha1(string(id)) as rest",
     )
     values.repartition(files).writeTo(name).append()
-
-
-def folder(session: SparkSession, table: str) -> Path:
-    return Path(session.sql(f"describe detail {table}").first()["location"].removeprefix("file:"))
 
 
 def cuts_of(session: SparkSession, table: str) -> list[list[dict[str, Any]]]:
@@ -122,7 +125,7 @@ def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str
     ends = []
     for path, add in live_files(session, table).items():
         tag = json.loads(add["tags"][LAYOUT_TAG])
-        file = pq.read_table(folder(session, table) / path).select(list(types))
+        file = pq.read_table(folder_of(session, table) / path).select(list(types))
         values = [
             measured(column, kind)
             for column, kind in zip(file.columns, types.values(), strict=True)
@@ -143,20 +146,21 @@ def test_strange_rows_lie_on_the_curve(session: SparkSession, columns: tuple[str
     assert all(one[1] <= two[0] for one, two in itertools.pairwise(sorted(ends)))
 
 
-def test_both_columns_prune(session: SparkSession) -> None:
+def test_both_columns_prune(session: SparkSession, tmp_path: Path) -> None:
     """Of 64 files a value of either column is in few, as after Delta's own Z-order."""
-    rows, files = 25_600, 64
+    rows, files = 12_800, 64
     plain = uniform(session, rows, 16)
-    tables = {one: f"{plain}_{one}" for one in ("zorder", "lexical", "optimize")}
-    for table in tables.values():
-        session.sql(f"create table {table} using delta as select * from {plain}")
+    tables = {one: f"delta.`{tmp_path / one}`" for one in ("zorder", "lexical", "optimize")}
+    for name in tables:
+        shutil.copytree(folder_of(session, plain), tmp_path / name)
     for curve in ("zorder", "lexical"):
         layout = Layout(("a", "at"), curve=curve, target_rows=rows // files, quiet_after=1.0)
         compact(session, tables[curve], layout, curve, clock=lambda: QUIET)
     size = sum(add["size"] for add in live_files(session, tables["zorder"]).values())
-    session.conf.set("spark.databricks.delta.optimize.maxFileSize", size // files)
-    session.sql(f"optimize {tables['optimize']} zorder by (a, at)")
-    kept = {name: share_kept(session, table) for name, table in tables.items()}
+    with settings(session, {"spark.databricks.delta.optimize.maxFileSize": str(size // files)}):
+        session.sql(f"optimize {tables['optimize']} zorder by (a, at)")
+    some = by_query(DeltaTable(tmp_path / "zorder"), "select a, at from t where a % 97 = 0")
+    kept = {name: share_kept(session, table, some) for name, table in tables.items()}
 
     assert len(live_files(session, tables["zorder"])) == files
     assert max(kept["zorder"]) <= 16 / files, kept
@@ -165,20 +169,33 @@ def test_both_columns_prune(session: SparkSession) -> None:
     assert max(kept["zorder"]) <= 1.1 * max(kept["optimize"]), kept
 
 
-def share_kept(session: SparkSession, table: str) -> tuple[float, float]:
+def share_kept(session: SparkSession, table: str, some: pa.Table) -> tuple[float, float]:
     """Of the files, those whose bounds hold a value of `a`, and of `at`; the mean of its values."""
-    stats = [json.loads(add["stats"]) for add in live_files(session, table).values()]
     shares = []
     for column in ("a", "at"):
-        values = session.sql(f"select {column} as v from {table} where a % 97 = 0").toArrow()["v"]
-        texts = values.to_pylist() if column == "a" else [
-            one.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] for one in values.to_pylist()
-        ]  # fmt: skip
-        ends = [(one["minValues"][column], one["maxValues"][column][:23] if column == "at" else
-                 one["maxValues"][column]) for one in stats]  # fmt: skip
-        hits = [sum(lo <= value <= hi for lo, hi in ends) for value in texts]
-        shares.append(sum(hits) / len(hits) / len(stats))
+        ends = [ends_of(add, column) for add in live_files(session, table).values()]
+        values = [whole(value) for value in some[column].to_pylist()]
+        hits = [sum(lo <= value <= hi for lo, hi in ends) for value in values]
+        shares.append(sum(hits) / len(hits) / len(ends))
     return shares[0], shares[1]
+
+
+def ends_of(add: dict[str, Any], column: str) -> tuple[Any, Any]:
+    """What the log says of the lowest and the highest value of a file."""
+    said = json.loads(add["stats"])
+    low, high = (said[end][column] for end in ("minValues", "maxValues"))
+    return (low, high) if column == "a" else (whole(_at(low)), whole(_at(high)))
+
+
+def _at(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text)
+
+
+def whole(value: Any) -> Any:
+    """A time without its microseconds, as the log has times."""
+    if isinstance(value, dt.datetime):
+        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    return value
 
 
 def test_cuts_are_made_once_and_hold_what_comes_later(session: SparkSession) -> None:
@@ -206,9 +223,10 @@ def test_cuts_are_made_once_and_hold_what_comes_later(session: SparkSession) -> 
     }
     assert len(set(keys.values())) == 1
     # Long after the sample its months are still told apart: each has 8 files' rows.
-    ends = session.sql(f"select min(at) lo, max(at) hi from {table} group by _metadata.file_name")
+    ends = [ends_of(add, "at") for add in live_files(session, table).values()]
     for begins, over in (("2024-04-01", "2024-05-01"), ("2025-01-01", "2025-02-01")):
-        assert ends.where(f"lo < '{over}' and hi >= '{begins}'").count() <= 11
+        begin, end = (dt.datetime.fromisoformat(day).replace(tzinfo=ZONE) for day in (begins, over))
+        assert 8 <= sum(low < end and high >= begin for low, high in ends) <= 11
     assert not compact(session, table, layout, "t", clock=lambda: QUIET).merges
 
 
@@ -242,7 +260,7 @@ def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSe
 @pytest.mark.slow
 def test_a_file_that_is_gone_stops_no_cuts(session: SparkSession) -> None:
     table = uniform(session, 1_000, files=4)
-    root = folder(session, table)
+    root = folder_of(session, table)
     layout = Layout(("a", "at"), curve="zorder", target_rows=250, fan_in=2, quiet_after=1.0)
     files = {root / path: (root / path).read_bytes() for path in live_files(session, table)}
     gone = next(iter(files))
@@ -254,7 +272,7 @@ def test_a_file_that_is_gone_stops_no_cuts(session: SparkSession) -> None:
     assert compact(session, table, layout, "t", clock=lambda: QUIET).inputs == 4
     # Cuts of nothing would be kept, and divide nothing.
     table = uniform(session, 1_000, files=4)
-    root = folder(session, table)
+    root = folder_of(session, table)
     for path in live_files(session, table):
         (root / path).unlink()
     with pytest.raises(Exception, match="FAILED_READ_FILE"):

@@ -50,7 +50,6 @@ def single_relation(project, owner, name, kind):
     )
 
 
-@pytest.mark.slow
 class TestAdapterMethod(test_adapter_methods.BaseAdapterMethod):
     pass
 
@@ -67,7 +66,6 @@ class TestDocsGenerate(test_docs_generate.BaseDocsGenerate):
         return expected(project, profile_user, expected_catalog.base_expected_catalog)
 
 
-@pytest.mark.slow
 class TestDocsGenReferences(test_docs_generate.BaseDocsGenReferences):
     """The expected catalog names the database, PostgreSQL's types and its views' type."""
 
@@ -81,22 +79,18 @@ class TestDocsGenReferences(test_docs_generate.BaseDocsGenReferences):
         )
 
 
-@pytest.mark.slow
 class TestEmpty(test_empty.BaseEmpty):
     pass
 
 
-@pytest.mark.slow
 class TestEphemeral(test_ephemeral.BaseEphemeral):
     pass
 
 
-@pytest.mark.slow
 class TestGenericTests(test_generic_tests.BaseGenericTests):
     pass
 
 
-@pytest.mark.slow
 class TestGetCatalogForSingleRelation(
     test_get_catalog_for_single_relation.BaseGetCatalogForSingleRelation
 ):
@@ -115,27 +109,22 @@ class TestIncremental(test_incremental.BaseIncremental):
     pass
 
 
-@pytest.mark.slow
 class TestIncrementalNotSchemaChange(test_incremental.BaseIncrementalNotSchemaChange):
     pass
 
 
-@pytest.mark.slow
 class TestIncrementalBadStrategy(test_incremental.BaseIncrementalBadStrategy):
     pass
 
 
-@pytest.mark.slow
 class TestSingularTests(test_singular_tests.BaseSingularTests):
     pass
 
 
-@pytest.mark.slow
 class TestSingularTestsEphemeral(test_singular_tests_ephemeral.BaseSingularTestsEphemeral):
     pass
 
 
-@pytest.mark.slow
 class TestSnapshotCheckCols(test_snapshot_check_cols.BaseSnapshotCheckCols):
     pass
 
@@ -144,11 +133,9 @@ class TestSnapshotTimestamp(test_snapshot_timestamp.BaseSnapshotTimestamp):
     pass
 
 
-@pytest.mark.slow
 class TestTableMaterialization(test_table_materialization.BaseTableMaterialization):
     pass
 
 
-@pytest.mark.slow
 class TestValidateConnection(test_validate_connection.BaseValidateConnection):
     pass

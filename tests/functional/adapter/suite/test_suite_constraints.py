@@ -28,7 +28,7 @@ EXPECTED = f"""
 create or replace table <model_identifier>
 using delta
 as
-select id, color, date_day from (
+select `id`, `color`, `date_day` from (
     -- depends_on: <foreign_key_model_identifier>
     select 'blue' as color, 1 as id, '2019-01-01' as date_day
 ) as model_subq
@@ -41,7 +41,7 @@ EXPECTED_QUOTED = f"""
 create or replace table <model_identifier>
 using delta
 as
-select id, `from`, date_day from (
+select `id`, `from`, `date_day` from (
     select 'blue' as `from`, 1 as id, '2019-01-01' as date_day
 ) as model_subq
 where {QUOTED_CHECKS}

@@ -4,7 +4,6 @@ import pytest
 from dbt.tests.adapter.python_model import test_python_model, test_spark
 
 
-@pytest.mark.slow
 class TestPythonModelTests(test_python_model.BasePythonModelTests):
     pass
 
@@ -13,22 +12,18 @@ class TestPythonIncrementalTests(test_python_model.BasePythonIncrementalTests):
     pass
 
 
-@pytest.mark.slow
 class TestPythonMetaGetTests(test_python_model.BasePythonMetaGetTests):
     pass
 
 
-@pytest.mark.slow
 class TestPythonEmptyTests(test_python_model.BasePythonEmptyTests):
     pass
 
 
-@pytest.mark.slow
 class TestPythonSampleTests(test_python_model.BasePythonSampleTests):
     pass
 
 
-@pytest.mark.slow
 class TestPySparkTests(test_spark.BasePySparkTests):
     """Koalas became pandas-on-Spark in Spark 3.2: its model is built with that."""
 

@@ -1,0 +1,11 @@
+"""The JVMs of rounds start as those of the other tests do."""
+
+from __future__ import annotations
+
+import pytest
+from functional import quick_java
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_java() -> None:
+    quick_java.use()
