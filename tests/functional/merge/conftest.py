@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 import yaml
 from delta.exceptions import ConcurrentAppendException
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
+from functional.delta_rs import folder_of
 from functional.runner import REPO, Project
 
 from alluvium.merge import execute
@@ -35,6 +36,14 @@ EVENTS = pa.schema(
 @dataclass
 class MergeProject(Project):
     """A project whose bronze the tests write."""
+
+    def table(self, name: str, schema: str | None = None) -> DeltaTable:
+        """The newest version of a table, without Spark."""
+        return DeltaTable(folder_of(self.home, schema or self.schema, name))
+
+    def commits(self, name: str, schema: str | None = None) -> list[dict[str, Any]]:
+        """What the commits of a table say of themselves, the newest first."""
+        return self.table(name, schema).history()
 
     def append_events(self, batch_id: int, *rows: tuple[Any, ...]) -> None:
         """Add bronze rows (id, op, lsn, at, v) under one `_batch_id`.

@@ -69,7 +69,7 @@ def test_a_table_is_adopted(
     assert not adopt(dry_run="false")
     assert project.said("read its files by their paths, which a rename changes")
     project.session.sql(f"drop table {clone}")
-    assert project.sql("select count(*) from {s}.items").iloc[0, 0] == 2
+    assert project.read("select count(*) from {s}.items").iloc[0, 0] == 2
 
     # Killed after the first rename: the same command does the rest.
     rename = adopting._rename
@@ -109,5 +109,5 @@ def test_a_table_is_adopted(
     assert project.said("items: 1 test passed → version")
     rows = project.sql("select id, v from {s}.items order by id")
     assert rows.values.tolist() == [[1, "one"], [2, "deux"]]
-    assert project.sql("select count(*) from {s}.items_wap__rejected").iloc[0, 0] == 2
+    assert project.read("select count(*) from {s}.items_wap__rejected").iloc[0, 0] == 2
     assert log.table_id(project.session, f"{schema}.items_wap") == before.table_id

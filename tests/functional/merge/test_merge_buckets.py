@@ -53,7 +53,7 @@ def event(key: int, lsn: int, day: int, op: str = "c") -> tuple[Any, ...]:
 
 def check(project: Any, table: str, window: str = "D") -> pd.DataFrame:
     """Each row's bucket is that of its timestamp, by pandas."""
-    rows = project.sql(f"select * from {{s}}.{table}")
+    rows = project.read(f"select * from {{s}}.{table}")
     name = {"D": "at_day", "M": "at_month"}[window]
     expected = rows["at"].dt.to_period(window).dt.start_time
     found = pd.to_datetime(rows[name])
@@ -63,7 +63,7 @@ def check(project: Any, table: str, window: str = "D") -> pd.DataFrame:
 
 
 def partitions(project: Any, table: str) -> list[str]:
-    return list(project.sql(f"describe detail {{s}}.{table}")["partitionColumns"].iloc[0])
+    return list(project.table(table).metadata().partition_columns)
 
 
 def test_a_merged_model_is_created_merged_and_widened(project: Any) -> None:
@@ -73,26 +73,25 @@ def test_a_merged_model_is_created_merged_and_widened(project: Any) -> None:
     first = files_of(project.session, table)
     assert len(first) == 4  # three days, and NULL
     assert all(is_sorted(path, ("v", "at")) for path in first)
-    # Rows that change their day, one without a time that gets one, a delete, new ones.
+    # Rows that change their day, one without a time that gets one, a delete, new ones; and the
+    # batch gets a column: it is added, and that of the buckets stays.
     changes = [event(i, 1000 + i, day=5) for i in range(0, 30, 2)]
     project.append_events(
         1, *changes, event(900, 1000, day=6), event(1, 1000, day=2, op="d"), event(77, 1, day=5)
     )
+    project.append_events(2, *(event(i, 2000 + i, day=1 + i % 9) for i in range(40, 90)))
+    project.write(
+        {"models/items.sql": laid("select *, concat('x', id) as x from {{ ref('batch') }}")}
+    )
+    before = files_of(project.session, table)
     project.dbt("run")
     assert project.figures("items")["engine"] == "one_commit"
     rows = check(project, "items").set_index("id")
     assert (pd.to_datetime(rows.loc[[0, 2, 28], "at_day"]).dt.day == 5).all()
     assert pd.to_datetime(rows.loc[900, "at_day"]).day == 6
-    # The batch gets a column: it is added, and that of the buckets stays.
-    project.write(
-        {"models/items.sql": laid("select *, concat('x', id) as x from {{ ref('batch') }}")}
-    )
-    before = files_of(project.session, table)
-    project.append_events(2, *(event(i, 2000 + i, day=1 + i % 9) for i in range(40, 90)))
-    project.dbt("run")
-    rows = check(project, "items").set_index("id")
+    assert rows.loc[1, "_deleted"]
     assert rows.loc[45, "x"] == "x45"
-    assert rows["x"].notna().sum() == 50
+    assert rows["x"].notna().sum() == len(changes) + 1 + 50
     assert partitions(project, "items") == ["at_day"]
     new = files_of(project.session, table) - before
     assert len(new) == 9
@@ -139,7 +138,7 @@ def test_tables_appends_and_overwrites(project: Any) -> None:
     select = ("run", "--select", "built", "added", "overwritten", "upserted")
     project.dbt(*select)
     tables = {"built": "M", "added": "D", "overwritten": "D", "upserted": "D"}
-    count = len(project.sql("select * from {s}.events"))
+    count = len(project.read("select * from {s}.events"))
     for table, window in tables.items():
         assert len(check(project, table, window)) == count
         assert partitions(project, table) == ["at_month" if window == "M" else "at_day"]
@@ -204,7 +203,7 @@ def test_buckets_that_are_taken_away_stay_until_a_full_refresh(project: Any) -> 
     built = {f"models/{name}.sql": plain("incremental", **of) for name, of in settings.items()}
     project.write(built)
     project.dbt(*select)
-    count = len(project.sql("select * from {s}.events"))
+    count = len(project.read("select * from {s}.events"))
     project.write(
         {
             f"models/{name}.sql": plain("incremental", less.get(name, {}), **of)
@@ -285,37 +284,51 @@ def test_what_no_bucket_can_be_made_of(project: Any, column: str, said: str) -> 
 NO_COLUMN = {"alluvium_layout": LAYOUT | {"sort_by": ["nope", "v"]}}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"materialized": "table"},
-        {"materialized": "incremental", "incremental_strategy": "append"},
-        {"materialized": "incremental", "incremental_strategy": "merge", "unique_key": ["id"]},
-    ],
-    ids=["table", "append", "merge"],
-)
-def test_what_no_table_can_be_sorted_by_is_refused_before_anything_is_written(
-    project: Any, settings: dict[str, Any]
-) -> None:
-    project.write({"models/early.sql": plain(meta=NO_COLUMN, **settings)})
-    assert not project.try_dbt("run", "--select", "early").success
-    assert project.said("early: meta.alluvium_layout does not fit the table")
-    assert project.said("sort_by: nope: no such column; accepted: id, op, lsn, at, v")
-    assert "early" not in project.session.sql("show tables in bucketed").toPandas()["tableName"]
-    project.write({"models/early.sql": plain(**settings)})
-    project.dbt("run", "--select", "early")
-    versions = project.versions("early")
-    if settings["materialized"] == "incremental":
-        project.sql("alter table {s}.early set tblproperties ('delta.enableRowTracking' = 'true')")
-        versions = project.versions("early")
-    project.write({"models/early.sql": plain(meta=NO_COLUMN, **settings)})
-    assert not project.try_dbt("run", "--select", "early").success
-    assert project.said("sort_by: nope: no such column; accepted: id, op, lsn, at, v")
-    if settings["materialized"] == "incremental":
-        assert project.said("the table tracks rows (delta.enableRowTracking)")
-    assert project.versions("early") == versions
-    project.sql("drop table {s}.early")
-    project.remove("models/early.sql")
+EARLY: dict[str, dict[str, Any]] = {
+    "early_table": {"materialized": "table"},
+    "early_append": {"materialized": "incremental", "incremental_strategy": "append"},
+    "early_merge": {
+        "materialized": "incremental",
+        "incremental_strategy": "merge",
+        "unique_key": ["id"],
+    },
+}
+
+
+def test_what_no_table_can_be_sorted_by_is_refused_before_anything_is_written(project: Any) -> None:
+    unfit = {f"models/{name}.sql": plain(meta=NO_COLUMN, **of) for name, of in EARLY.items()}
+    select = ("run", "--select", *EARLY)
+
+    def errors() -> dict[str, str]:
+        result = project.try_dbt(*select).result
+        return {one.node.name: one.message for one in result if one.status == "error"}
+
+    project.write(unfit)
+    said = errors()
+    assert said.keys() == EARLY.keys()
+    for name, message in said.items():
+        assert f"{name}: meta.alluvium_layout does not fit the table" in message
+        assert "sort_by: nope: no such column; accepted: id, op, lsn, at, v" in message
+        assert not project.session.catalog.tableExists(f"bucketed.{name}")
+    project.write({f"models/{name}.sql": plain(**of) for name, of in EARLY.items()})
+    project.dbt(*select)
+    grown = [name for name in EARLY if name != "early_table"]
+    for name in grown:
+        project.session.sql(
+            f"alter table bucketed.{name} set tblproperties ('delta.enableRowTracking' = 'true')"
+        )
+    versions = {name: project.versions(name) for name in EARLY}
+    project.write(unfit)
+    said = errors()
+    assert said.keys() == EARLY.keys()
+    for name, message in said.items():
+        assert "sort_by: nope: no such column; accepted: id, op, lsn, at, v" in message
+        tracks = "the table tracks rows (delta.enableRowTracking)" in message
+        assert tracks or name not in grown
+    assert {name: project.versions(name) for name in EARLY} == versions
+    for name in EARLY:
+        project.session.sql(f"drop table bucketed.{name}")
+    project.remove(*unfit)
 
 
 @pytest.mark.slow

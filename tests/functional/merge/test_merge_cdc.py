@@ -27,7 +27,7 @@ def project(feed: Callable[..., Any]) -> Any:
 
 def rows(project: Any, live: bool = True) -> list[tuple[Any, ...]]:
     where = "where not coalesce(_deleted, false)" if live else ""
-    frame = project.sql(f"select id, lsn, v from {{s}}.items {where} order by id")
+    frame = project.read(f"select id, lsn, v from {{s}}.items {where} order by id")
     return [tuple(row) for row in frame.astype(object).itertuples(index=False)]
 
 
@@ -40,10 +40,13 @@ def test_first_run_merges_like_any_other(project: Any) -> None:
         (3, "d", 4, None, None),
         (2, "d", 5, None, None),
         (2, "d", 5, None, None),
+        (5, "c", 6, DAY.format(1), "a"),
+        (6, "c", 7, DAY.format(2), "x"),
+        (6, "d", 8, None, None),
     )
     project.dbt("run")
-    assert rows(project) == [(1, 2, "b")]
-    assert project.sql("select * from {s}.items").columns.tolist() == [
+    assert rows(project) == [(1, 2, "b"), (5, 6, "a")]
+    assert project.read("select * from {s}.items").columns.tolist() == [
         "id",
         "op",
         "lsn",
@@ -51,9 +54,9 @@ def test_first_run_merges_like_any_other(project: Any) -> None:
         "v",
         "_deleted",
     ]
-    assert project.said("items: 6 events → 1 range (min_max) →")
+    assert project.said("items: 9 events → 1 range (min_max) →")
     figures = project.figures("items")
-    assert figures["deletes"] == 2
+    assert figures["deletes"] == 3
     assert figures["files"] == 1
     assert figures["engine"] == "one_commit"
     assert figures["bytes"] > 0
@@ -84,12 +87,16 @@ def crossings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return found
 
 
-def test_older_events_change_nothing(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_events_change_nothing_and_newer_ones_revive_tombstones(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.append_events(
         1,
         (2, "u", 4, DAY.format(2), "late"),
         (1, "u", 1, DAY.format(1), "late"),
-        (4, "c", 6, DAY.format(4), "new"),
+        (4, "c", 9, DAY.format(4), "new"),
+        (6, "u", 10, DAY.format(2), "back"),
+        (5, "d", 11, None, None),
     )
     crossed = crossings(monkeypatch)
     project.dbt("run")
@@ -100,18 +107,12 @@ def test_older_events_change_nothing(project: Any, monkeypatch: pytest.MonkeyPat
     after = [name for name, _ in crossed[staged[0] + 1 :]]
     assert [name for name in after if name != "execute_macro"] == ["merge"]
     assert 1 <= after.count("execute_macro") <= 4
-    assert rows(project) == [(1, 2, "b"), (4, 6, "new")]
-    assert project.figures("items")["rows_affected"] == 1
-
-
-def test_newer_event_revives_a_tombstone(project: Any) -> None:
-    project.append_events(2, (2, "u", 7, DAY.format(2), "back"), (1, "d", 8, None, None))
-    project.dbt("run")
-    assert rows(project) == [(2, 7, "back"), (4, 6, "new")]
+    assert rows(project) == [(1, 2, "b"), (4, 9, "new"), (6, 10, "back")]
+    assert project.figures("items")["rows_affected"] == 3
     # The tombstone keeps the immutable column: later ranges must find it.
-    frame = project.sql("select at, lsn from {s}.items where id = 1")
+    frame = project.read('select "at", lsn from {s}.items where id = 5')
     assert frame["at"].notna().all()
-    assert frame["lsn"].tolist() == [8]
+    assert frame["lsn"].tolist() == [11]
 
 
 def test_nothing_new_is_no_commit(project: Any) -> None:
@@ -152,9 +153,9 @@ def test_ref_is_a_name_where_sql_asks_for_one(project: Any) -> None:
     project.dbt("run", "--select", "lineage", "as_it_was", "then")
     assert project.sql("select came_from from {s}.lineage")["came_from"].tolist() == ["cdc.items"]
     for model in ("as_it_was", "then"):
-        assert project.sql(f"select * from {{s}}.{model}").values.tolist() == [[1, "b"]]
+        assert project.sql(f"select * from {{s}}.{model}").values.tolist() == [[2, "b"]]
     project.dbt("run-operation", "about", "--args", "{sql: 'select * from '}")
-    columns = len(project.sql("select * from {s}.items").columns)
+    columns = len(project.read("select * from {s}.items").columns)
     assert project.said(f"columns {columns}")
     assert project.said(f"versions {project.versions('items')}")
     assert project.said("properties ")
@@ -162,4 +163,4 @@ def test_ref_is_a_name_where_sql_asks_for_one(project: Any) -> None:
     assert project.said("cdc.items keeps deleted rows")
     assert project.said("write `ref(…).render()`")
     project.dbt("run", "--empty", "--select", "as_it_was")
-    assert project.sql("select n from {s}.as_it_was")["n"].tolist() == [0]
+    assert project.read("select n from {s}.as_it_was")["n"].tolist() == [0]

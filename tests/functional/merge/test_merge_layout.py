@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from functional.delta_rs import folder_of
 from functional.merge.conftest import BATCH, SOURCES, merged
 from support.tagged import tag
 
@@ -36,32 +37,40 @@ def project(make_project: Callable[..., Any]) -> Any:
 
 
 def files(project: Any) -> int:
-    return int(project.sql("describe detail {s}.items")["numFiles"].iloc[0])
+    return len(project.table("items").file_uris())
+
+
+def add_fragments(project: Any, *ids: int) -> None:
+    """Let another writer put a row into `items` for each id, a file each."""
+    for number in ids:
+        project.session.sql(
+            f"insert into {project.schema}.items"
+            f" select {number}, 'c', 100, timestamp'2024-01-01', 'new'"
+        )
 
 
 def test_the_hook_waits_until_a_merge_is_worth_it(project: Any) -> None:
-    for batch in (1, 2):
-        project.append_events(batch, (100 + batch, "c", 100, "2024-01-01", "new"))
-        project.dbt("run")
+    add_fragments(project, 101)
+    project.append_events(2, (102, "c", 100, "2024-01-01", "new"))
+    project.dbt("run")
     assert files(project) == 3
     assert not project.said("compacted")
     project.append_events(3, (103, "c", 100, "2024-01-01", "new"))
     project.dbt("run")
     assert project.said("items: compacted 4 fragments → 1")
     assert files(project) == 1
-    rows = project.sql("select id, v from {s}.items order by id")
+    rows = project.read("select id, v from {s}.items order by id")
     assert rows["id"].tolist() == [*range(10), 101, 102, 103]
-    # The merge after it finds its rows.
-    project.append_events(4, (3, "u", 200, "2024-01-01", "changed"))
-    project.dbt("run")
-    assert project.sql("select v from {s}.items where id = 3")["v"].tolist() == ["changed"]
 
 
 def test_a_dry_run_prints_the_plan_and_changes_nothing(project: Any) -> None:
-    for batch in range(5, 9):
-        project.append_events(batch, (100 + batch, "c", 100, "2024-01-01", "new"))
-        project.dbt("run", "--vars", "{alluvium_maintenance: false}")
+    add_fragments(project, 105, 106, 107, 108)
+    # The merge after a compaction finds its rows; the hook is off.
+    project.append_events(4, (3, "u", 200, "2024-01-01", "changed"))
+    project.dbt("run", "--vars", "{alluvium_maintenance: false}")
+    assert project.read("select v from {s}.items where id = 3")["v"].tolist() == ["changed"]
     before = files(project)
+    assert before >= 6
     project.dbt("run-operation", "alluvium.compact", "--args", "{model: items, dry_run: true}")
     assert project.said("items: would compact (dry run)")
     assert project.said("count")
@@ -78,27 +87,26 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(project: Any) -> None:
 
 
 def test_the_log_says_what_was_done(project: Any) -> None:
-    history = project.sql("describe history {s}.items")
     said = [
         one
-        for text in history["userMetadata"].dropna()
-        if "alluvium_compaction" in text
-        for one in json.loads(text)["alluvium_compaction"]
+        for commit in project.commits("items")
+        if "alluvium_compaction" in (commit.get("userMetadata") or "")
+        for one in json.loads(commit["userMetadata"])["alluvium_compaction"]
     ]
     assert {one["reason"] for one in said} == {"count"}
     assert all(one["model"] == "items" for one in said)
-    location = project.sql("describe detail {s}.items")["location"].iloc[0]
-    commits = Path(location.removeprefix("file:"), "_delta_log").glob("*.json")
-    assert any(LAYOUT_TAG in commit.read_text() for commit in commits)
+    assert any(LAYOUT_TAG in commit.read_text() for commit in log_of(project))
+
+
+def log_of(project: Any) -> list[Path]:
+    return sorted((folder_of(project.home, project.schema, "items") / "_delta_log").glob("*.json"))
 
 
 def test_files_without_an_index_get_one(project: Any) -> None:
     project.append_events(9, (109, "c", 100, "2024-01-01", "new"))
     project.dbt("run", "--vars", "{alluvium_maintenance: false}")
-    location = project.sql("describe detail {s}.items")["location"].iloc[0]
-    commits = Path(location.removeprefix("file:"), "_delta_log").glob("*.json")
     tags: dict[str, dict[str, str]] = {}
-    for commit in sorted(commits):
+    for commit in log_of(project):
         for action in map(json.loads, commit.read_text().splitlines()):
             if "remove" in action:
                 tags.pop(action["remove"]["path"], None)
@@ -140,9 +148,9 @@ def test_a_merge_asks_the_automata_of_its_key(
     assert f"1 of {before} files" in explained
     assert f", {found['files_skipped']} files fewer by automata" in explained
     assert project.said(f"%, {found['files_skipped']} fewer by automata) → 2 upserts")
-    metadata = json.loads(project.sql("describe history {s}.items limit 1")["userMetadata"][0])
+    metadata = json.loads(project.commits("items")[0]["userMetadata"])
     assert metadata["alluvium_merge"]["files_skipped"] == found["files_skipped"]
-    rows = project.sql("select id, v from {s}.items where id in (5, 115) order by id")
+    rows = project.read("select id, v from {s}.items where id in (5, 115) order by id")
     assert rows.to_numpy().tolist() == [[5, "again"], [115, "new"]]
 
 

@@ -53,6 +53,11 @@ def test_progress_is_read_back_and_not_merged_twice(session: SparkSession, table
     assert merged(session, table, MERGE, "m", 7) == 0
     assert merged(session, table, MERGE, "m", 8) == 1
     assert left(session) == []
+    # A table that is made again starts from nothing.
+    session.sql("create or replace table lib.t using delta as select id from range(0)")
+    assert progress.read(session, table, "m") is None
+    assert merged(session, table, MERGE, "m", 1) == 1
+    assert progress.read(session, table, "m") == 1
 
 
 def test_failed_statement_leaves_no_setting(session: SparkSession, table: str) -> None:
@@ -65,38 +70,22 @@ def test_failed_statement_leaves_no_setting(session: SparkSession, table: str) -
     assert session.table(table).count() == 1
 
 
-def test_recreated_table_starts_from_nothing(session: SparkSession, table: str) -> None:
-    merged(session, table, MERGE, "m", 7)
-    session.sql("create or replace table lib.t using delta as select id from range(0)")
-    assert progress.read(session, table, "m") is None
-    assert merged(session, table, MERGE, "m", 1) == 1
-    assert progress.read(session, table, "m") == 1
-
-
 def clone(session: SparkSession) -> None:
     session.sql("drop table if exists lib.c")
     session.sql("create table lib.c shallow clone lib.t")
 
 
-def test_clone_gets_the_progress(session: SparkSession, table: str) -> None:
-    merged(session, table, MERGE, "m", 7)
-    clone(session)
-    assert progress.read(session, "lib.c", "m") is None
-    assert progress.copy(session, table, "lib.c") == 1
-    assert progress.read(session, "lib.c", "m") == 7
-    assert session.table("lib.c").count() == 1
-    into_clone = MERGE.replace("lib.t", "lib.c").replace("= t.", "= c.")
-    assert merged(session, "lib.c", into_clone, "m", 8) == 0
-    assert progress.read(session, table, "m") == 7
-
-
-def test_clone_gets_no_progress_that_its_rows_lack(session: SparkSession, table: str) -> None:
+def test_clone_gets_the_progress_of_its_rows_and_no_more(session: SparkSession, table: str) -> None:
     merged(session, table, MERGE, "m", 1)
     clone(session)
+    assert progress.read(session, "lib.c", "m") is None
     merged(session, table, MERGE.replace("1L", "2L"), "m", 2)  # while `dbt clone` goes on
     assert progress.copy(session, table, "lib.c") == 1
     assert session.table("lib.c").count() == 1
     assert progress.read(session, "lib.c", "m") == 1
+    into_clone = MERGE.replace("lib.t", "lib.c").replace("= t.", "= c.")
+    assert merged(session, "lib.c", into_clone, "m", 3) == 0
+    assert progress.read(session, table, "m") == 2
 
 
 @pytest.mark.slow

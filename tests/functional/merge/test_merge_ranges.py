@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
 from functional.merge.conftest import BATCH, SOURCES, disturb, merged
 from functional.sorted_files import files_of
 from support.opens import counting
@@ -31,10 +30,14 @@ def project(feed: Callable[..., Any]) -> Any:
     """`items` in files of ten ids each; `at` is a day an id."""
     ranges = {"column": "at", "method": "cover", "k": 2}
     made = feed("covered", {"order_by": "lsn", "ranges": ranges})
-    for batch in range(6):
-        ids = range(10 * batch, 10 * batch + 10)
-        made.append_events(batch, *((i, "c", i, day(i), "old") for i in ids))
-        made.dbt("run")
+    made.append_events(0, *((i, "c", i, day(i), "old") for i in range(10)))
+    made.dbt("run")
+    # By another writer, a file each.
+    rows = ", ".join(
+        f"({i}L, 'c', {i}L, timestamp'{day(i)}', 'old', {i // 10 - 1})" for i in range(10, 60)
+    )
+    others = made.session.sql(f"select * from values {rows} as t(id, op, lsn, at, v, file)")
+    others.repartitionById(5, "file").drop("file").writeTo(f"{made.schema}.items").append()
     return made
 
 
@@ -52,7 +55,7 @@ def figures(project: Any) -> tuple[Any, ...]:
 
 
 def updated(project: Any, batch: int) -> list[int]:
-    frame = project.sql(f"select id from {{s}}.items where v = '{batch}' order by id")
+    frame = project.read(f"select id from {{s}}.items where v = '{batch}' order by id")
     return list(frame["id"])
 
 
@@ -61,8 +64,7 @@ def test_planned_by_the_merge(project: Any) -> None:
     project.dbt("run", "--select", "batch")
     before = project.versions("items")
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
-    location = project.sql("describe detail {s}.items")["location"][0]
-    files = DeltaTable(location).get_add_actions(flatten=True)
+    files = project.table("items").get_add_actions(flatten=True)
     sizes = dict(zip(files["min.id"].to_pylist(), files["size_bytes"].to_pylist(), strict=True))
     assert sorted(sizes) == [0, 10, 20, 30, 40, 50]
     where = next(i for i, line in enumerate(project.lines) if line.startswith("items: 3 events"))
@@ -88,7 +90,7 @@ def test_planned_by_a_python_model(project: Any) -> None:
     # The file with 5 to 55 that the last merge wrote is one of them.
     assert figures(project) == ("cover", 2, 3, 7)
     assert updated(project, 7) == [15, 45]
-    plan = project.sql("select * from {s}.plans")
+    plan = project.read("select * from {s}.plans")
     assert plan["requested"].tolist() == ["cover"] * 2
     assert plan["files_kept"].tolist() == [3] * 2
 
@@ -111,7 +113,7 @@ def test_a_conflict_plans_anew(project: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert project.said(", after 1 conflict")
     assert figures(project)[2:] == (2, 3)
     # The row that was not there when the merge was planned first.
-    rows = project.sql("select v from {s}.items where id = 59")["v"].tolist()
+    rows = project.read("select v from {s}.items where id = 59")["v"].tolist()
     assert rows == ["10", "10"]
 
 
@@ -180,14 +182,24 @@ def test_the_batch_is_computed_once(project: Any) -> None:
     assert updated(project, 12) == [12, 42]
 
 
+RANGED = {"order_by": "lsn", "ranges": {"column": "at", "method": "gaps"}}
+MONTHS = """
+select id, 'u' as op, id + 100 as lsn, at, 'new' as v from values
+    (1L, timestamp'2024-02-05'), (3L, timestamp'2024-04-05'), (4L, timestamp'2024-05-05')
+    as t(id, at)
+"""
+
+
 @pytest.fixture(scope="module")
 def two(feed: Callable[..., Any]) -> Any:
-    """`items` in 64 files of ten ids each, by `at` and, for events without it, by the key."""
+    """`items` in 64 files of ten ids each, by `at` and, for events without it, by the key; a
+    second model whose table has a file in each of four months."""
     ranges = {"column": ["at", "id"], "method": "auto"}
     meta = {"order_by": "lsn", "delete_when": "op = 'd'", "ranges": ranges}
     made = feed("two", meta)
+    made.write({"models/monthly.sql": merged(RANGED, MONTHS)})
     made.append_events(0, (0, "c", 0, "2024-01-01", "old"))
-    made.dbt("run")
+    made.dbt("run", "--select", "batch", "items")
     rows = made.session.range(1, 640).selectExpr(
         "id",
         "'c' as op",
@@ -197,6 +209,21 @@ def two(feed: Callable[..., Any]) -> Any:
         "false as _deleted",
     )
     rows.repartitionByRange(63, "id").writeTo(f"{made.schema}.items").append()
+    made.session.sql(
+        f"create table {made.schema}.monthly (id bigint, op string, lsn bigint, at timestamp,"
+        " v string, month int generated always as (month(at))) using delta partitioned by (month)"
+        " tblproperties ('delta.enableDeletionVectors'='true')"
+    )
+    made.session.sql(
+        f"insert into {made.schema}.monthly (id, op, lsn, at, v) select /*+ coalesce(1) */ id, 'c',"
+        " id, timestamp'2024-01-05' + make_ym_interval(0, cast(id as int)), 'old' from range(4)"
+    )
+    made.append_events(
+        1,
+        *((number, "u", 5000, after(number), "new") for number in (35, 36, 37)),
+        *((number, "d", 5000, None, None) for number in (405, 615)),
+    )
+    made.dbt("run")
     return made
 
 
@@ -205,18 +232,12 @@ def after(days: int) -> str:
 
 
 def test_several_columns(two: Any) -> None:
-    two.append_events(
-        1,
-        *((number, "u", 5000, after(number), "new") for number in (35, 36, 37)),
-        *((number, "d", 5000, None, None) for number in (405, 615)),
-    )
-    two.dbt("run")
     method, _, kept, total = figures(two)
     # The file of 35 to 37 by its time; those of the deletes by their keys, and none between.
     assert (method, kept, total) == ("auto", 3, 64)
     # The commit says what the run says.
-    said, [commit, *_] = two.figures("items"), two.sql("describe history {s}.items")["userMetadata"]
-    metadata = json.loads(commit)["alluvium_merge"]
+    said, [commit, *_] = two.figures("items"), two.commits("items")
+    metadata = json.loads(commit["userMetadata"])["alluvium_merge"]
     both = {"events", "deletes", "method", "ranges", "rejected", "files_kept", "files_total"}
     both |= {"files_skipped"}
     assert metadata.keys() & said.keys() == both
@@ -224,7 +245,7 @@ def test_several_columns(two: Any) -> None:
     assert (said["events"], said["upserts"], said["deletes"]) == (5, 3, 2)
     assert metadata["key_count"] == said["upserts"] + said["deletes"]
     assert "`id`" in two.run_sql("items").split("using (")[1].split("when matched")[0]
-    rows = two.sql("select id, v, _deleted, at is null as bare from {s}.items where lsn = 5000")
+    rows = two.read('select id, v, _deleted, "at" is null from {s}.items where lsn = 5000')
     assert sorted(rows.itertuples(index=False, name=None)) == [
         (35, "new", False, False),
         (36, "new", False, False),
@@ -232,7 +253,7 @@ def test_several_columns(two: Any) -> None:
         (405, "old", True, False),
         (615, "old", True, False),
     ]
-    assert len(two.sql("select * from {s}.items")) == 640
+    assert len(two.read("select id from {s}.items")) == 640
 
 
 @pytest.mark.slow
@@ -250,26 +271,17 @@ def test_several_columns_keep_what_they_know(two: Any) -> None:
     two.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
 
 
-def test_a_generated_partition_column(feed: Callable[..., Any]) -> None:
+def test_a_generated_partition_column(two: Any) -> None:
     """No event carries it; files of other partitions are left by the column that it comes from."""
-    made = feed("generated", {"order_by": "lsn", "ranges": {"column": "at", "method": "gaps"}})
-    made.session.sql("create schema if not exists generated")
-    made.session.sql(
-        "create table generated.items (id bigint, op string, lsn bigint, at timestamp, v string,"
-        " month int generated always as (month(at))) using delta partitioned by (month)"
-    )
-    for batch, month in enumerate(("2024-01", "2024-02", "2024-03", "2024-04")):
-        made.append_events(batch, (batch, "c", batch, f"{month}-05", "old"))
-        made.dbt("run")
-    made.append_events(4, (1, "u", 100, "2024-02-05", "new"), (3, "u", 101, "2024-04-05", "new"))
-    made.dbt("run")
-    assert figures(made)[2:] == (2, 4)
-    rows = made.sql("select id, month, v from {s}.items order by id")
+    found = two.figures("monthly")
+    assert (found["files_kept"], found["files_total"]) == (2, 4)
+    rows = two.read("select id, month, v from {s}.monthly order by id")
     assert list(rows.itertuples(index=False, name=None)) == [
         (0, 1, "old"),
         (1, 2, "new"),
         (2, 3, "old"),
         (3, 4, "new"),
+        (4, 5, "new"),
     ]
 
 

@@ -40,6 +40,9 @@ EXPECTED = {
 BRONZE = "{{ config(materialized='view') }} select * from {{ target.schema }}.landed_%s"
 # `ref` hides tombstones.
 LIVE = "{{ config(materialized='table') }} select a.* from {{ ref('accounts') }} as a"
+# What the first run leaves out: models of a kind that another one stands for; these merge both
+# batches at once.
+LATER = ("accounts_seen", "orders_log", "live_accounts")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +60,7 @@ def project(make_project: Callable[..., Any]) -> Any:
     for number, (accounts, orders) in enumerate(BATCHES):
         land(made, "accounts", ACCOUNTS, [(*row, number) for row in accounts])
         land(made, "orders", ORDERS, [(i, f"2024-01-{day}", s, number) for i, day, s in orders])
-        made.dbt("run")
+        made.dbt("run", *(("--exclude", *LATER) if number == 0 else ()))
     return made
 
 
@@ -74,5 +77,5 @@ def test_the_page_has_six() -> None:
 def test_recipe(project: Any, name: str) -> None:
     table = "live_accounts" if name == "accounts" else name
     columns = "id, lsn" if "accounts" in name else "order_id, status"
-    rows = project.session.sql(f"select {columns} from recipes.{table}").collect()
-    assert sorted(tuple(row) for row in rows) == EXPECTED[name]
+    rows = project.read(f"select {columns} from {{s}}.{table}")
+    assert sorted(rows.itertuples(index=False, name=None)) == EXPECTED[name]

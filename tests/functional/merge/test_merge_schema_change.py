@@ -23,6 +23,15 @@ CASES = [
     ("sync_all_columns", "kmeans", "merge_into"),
     ("sync_all_columns", "cover", "auto"),
 ]
+# Every mode, every method beside a new column, and both engines.
+QUICK = [
+    ("ignore", "gaps", "auto"),
+    ("append_new_columns", "min_max", "auto"),
+    ("append_new_columns", "gaps", "merge_into"),
+    ("append_new_columns", "auto", "auto"),
+    ("sync_all_columns", "kmeans", "merge_into"),
+    ("sync_all_columns", "cover", "auto"),
+]
 TABLE = "id bigint, op string, lsn bigint, at timestamp, v string, _deleted boolean"
 GENERATED = TABLE + ", day date generated always as (cast(at as date))"
 PROPERTIES = (
@@ -64,29 +73,52 @@ def table(project: Any, name: str, declared: str = TABLE, partition: str = "") -
     rows.repartitionById(3, "file").drop("file").writeTo(made).append()
 
 
+PENDING = """
+create table {}.pending using delta as select cast(id as bigint) as id, op,
+cast(lsn as bigint) as lsn, timestamp'2024-01-01' + make_dt_interval(id) as at, v,
+cast(id as double) / 2 as extra from values (15, 'u', 2, 'new'), (16, 'u', 0, 'late'),
+(25, 'd', 2, null), (40, 'c', 2, 'new') as t(id, op, lsn, v)
+"""
+
+
+def made(make_project: Callable[..., Any], name: str, cases: list[tuple[str, str, str]]) -> Any:
+    """A project that has merged the same batch into a table of each case."""
+    project = make_project(name, {})
+    project.session.sql(f"create schema {name}")
+    project.session.sql(PENDING.format(name))
+    for case in cases:
+        selected = "id, op, lsn, at, extra" + (", v" if case[0] == "ignore" else "")
+        project.write({f"models/{name_of(case)}.sql": model(*case, selected)})
+        table(project, name_of(case))
+    project.dbt("run")
+    return project
+
+
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Any]) -> Any:
-    made = make_project("schema_change", {})
-    made.session.sql("create schema schema_change")
-    made.session.sql(
-        "create table schema_change.pending using delta as select cast(id as bigint) as id, op,"
-        " cast(lsn as bigint) as lsn, timestamp'2024-01-01' + make_dt_interval(id) as at, v,"
-        " cast(id as double) / 2 as extra from values (15, 'u', 2, 'new'), (16, 'u', 0, 'late'),"
-        " (25, 'd', 2, null), (40, 'c', 2, 'new') as t(id, op, lsn, v)"
-    )
-    for case in CASES:
-        selected = "id, op, lsn, at, extra" + (", v" if case[0] == "ignore" else "")
-        made.write({f"models/{name_of(case)}.sql": model(*case, selected)})
-        table(made, name_of(case))
-    made.dbt("run")
-    return made
+    return made(make_project, "schema_change", QUICK)
 
 
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.fixture(scope="module")
+def others(make_project: Callable[..., Any]) -> Any:
+    return made(make_project, "other_changes", [case for case in CASES if case not in QUICK])
+
+
+@pytest.mark.parametrize("case", QUICK, ids=name_of)
 def test_new_and_missing_columns(project: Any, case: tuple[str, str, str]) -> None:
+    check(project, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if case not in QUICK], ids=name_of)
+def test_more_new_and_missing_columns(others: Any, case: tuple[str, str, str]) -> None:
+    check(others, case)
+
+
+def check(project: Any, case: tuple[str, str, str]) -> None:
     mode, method, engine = case
     name = name_of(case)
-    rows = project.sql(f"select * from {{s}}.{name} order by id")
+    rows = project.read(f"select * from {{s}}.{name} order by id")
     assert rows.columns.tolist() == COLUMNS[mode]
     assert rows["id"].tolist() == [*range(30), 40]
     changed = rows[(rows["lsn"] == 2)].set_index("id")
@@ -118,7 +150,7 @@ def test_fail_lets_the_same_columns_pass_and_no_others(project: Any) -> None:
     project.dbt("run", "--select", "failing")
     project.remove(path)
     assert project.figures("failing")["files_kept"] == 2
-    assert len(project.sql("select * from {s}.failing where lsn = 2")) == 3
+    assert len(project.read("select * from {s}.failing where lsn = 2")) == 3
 
 
 @pytest.mark.slow
@@ -146,7 +178,9 @@ def test_a_wider_type_keeps_its_ranges(project: Any, method: str) -> None:
     assert not project.try_dbt("run", "--select", name).success
     assert project.said("is not supported for changing column id from INT to BIGINT")
     assert project.versions(name) == 2
-    project.sql(f"alter table {{s}}.{name} set tblproperties ('delta.enableTypeWidening'='true')")
+    project.session.sql(
+        f"alter table {project.schema}.{name} set tblproperties ('delta.enableTypeWidening'='true')"
+    )
     project.dbt("run", "--select", name)
     project.remove(path)
     rows = project.sql(f"select id, lsn, v, _deleted from {{s}}.{name}")

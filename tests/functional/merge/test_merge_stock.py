@@ -63,12 +63,12 @@ def test_merge_on_a_stock_target(project: Any) -> None:
     project.dbt(*run)
     project.append_events(1, (2, "d", 5, None, None), (1, "u", 1, "2024-01-01", "late"))
     project.dbt(*run)
-    rows = project.sql("select id, v, _deleted from stock_stock.items order by id")
+    rows = project.read("select id, v, _deleted from stock_stock.items order by id")
     assert rows["id"].tolist() == [1, 2, 3]
     assert rows["v"].tolist()[0] == "b"
     assert rows["_deleted"].tolist() == [False, True, True]
-    history = project.sql("describe history stock_stock.items")
-    merges = history[history["operation"] == "MERGE"]["userMetadata"].tolist()
+    commits = project.commits("items", "stock_stock")
+    merges = [one["userMetadata"] for one in commits if one["operation"] == "MERGE"]
     assert [json.loads(m)["alluvium_merge"]["through"] for m in merges] == [1, 0]
     project.dbt(*run)
     assert project.said("items: nothing new")
@@ -77,7 +77,7 @@ def test_merge_on_a_stock_target(project: Any) -> None:
 def test_first_run_after_full_refresh(project: Any) -> None:
     run = ("run", "--select", "batch", "items", "--target", "stock", "--full-refresh")
     project.dbt(*run)
-    rows = project.sql("select id from stock_stock.items where not _deleted")
+    rows = project.read("select id from stock_stock.items where not _deleted")
     assert rows["id"].tolist() == [1]
 
 
