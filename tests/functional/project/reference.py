@@ -95,7 +95,7 @@ class Reference(Project):
         self.dbt("run", "--quiet", "--select", *FEED, *args)
 
     def table(self, name: str) -> pd.DataFrame:
-        return self.sql(f"select * from {{s}}.{name}")
+        return self.read(f"select * from {{s}}.{name}")
 
     def check(self, expected: Merged, rows: pd.DataFrame | None = None) -> None:
         """The merged table, or `rows` of it, holds the live rows and tombstones of the oracle."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from functional.delta_rs import by_query
+from functional.delta_rs import by_query, folder_of
 from functional.project.reference import Reference
 from oracle import runways
 
@@ -21,16 +23,17 @@ DAYS = {"2025-01-30": (1006, 1006), "2025-01-31": (1008, 1006), "2025-02-01": (1
         "2025-02-02": (1010, 1010)}  # fmt: skip
 
 
-def land(folder: Path, day: str, every: int) -> None:
-    """The publishes of a day as `alluvium-replay` lands them, of every so many runways."""
+def land(folder: Path, days: Iterable[str], every: int) -> None:
+    """The publishes of days as `alluvium-replay` lands them, of every so many runways."""
     for publish in read_publishes():
-        if publish.file.startswith(day):
+        if publish.file.startswith(tuple(days)):
             kept = publish.changes[publish.changes["id"] % every == 0]
             file = folder / "runways" / publish.file
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(replace(publish, changes=kept).content())
 
 
+@cache
 def as_of(version: int, every: int) -> pa.Table:
     """By pandas over the data, without anything of ours."""
     table = runways.as_of(version)
@@ -40,29 +43,36 @@ def as_of(version: int, every: int) -> pa.Table:
 
 def seen(project: Reference) -> pa.Table:
     """What readers see, by Spark and by delta-rs, which must agree."""
-    table = f"{project.schema}.runways"
-    place = project.sql(f"describe detail {table}")["location"][0].removeprefix("file:")
-    by_spark = project.session.sql(QUERY.format(table)).toArrow().cast(runways.IMAGE)
+    place = folder_of(project.home, project.schema, "runways")
+    by_spark = project.session.sql(QUERY.format(f"{project.schema}.runways"))
     by_rs = by_query(DeltaTable(place), QUERY.format("t")).cast(runways.IMAGE)
-    assert by_rs.equals(by_spark)
+    assert by_rs.equals(by_spark.toArrow().cast(runways.IMAGE))
     return by_rs
 
 
-def replay(project: Reference, every: int) -> None:
-    """Each day's build publishes, but for the one of the bad publish: readers keep what they saw.
+def check(project: Reference, day: str, every: int) -> None:
+    """After the build of a day: what the candidate holds, and what readers see."""
+    newest, shown = DAYS[day]
+    live = "select count(*) as n from {s}.runways_wap where not coalesce(_deleted, false)"
+    assert project.read(live)["n"][0] == as_of(newest, every).num_rows
+    assert seen(project).equals(as_of(shown, every))
+
+
+def replay(project: Reference, every: int, *builds: tuple[str, ...]) -> None:
+    """Each build of days publishes, but for the one of the bad publish: readers keep what they saw.
 
     every: of so many runways one lands.
+    builds: the days that land before each; a day a build without them.
     """
-    live = "select count(*) as n from {s}.runways_wap where not coalesce(_deleted, false)"
-    for day, (newest, shown) in DAYS.items():
-        land(project.landing.parent, day, every)
+    for days in builds or [(day,) for day in DAYS]:
+        land(project.landing.parent, days, every)
         done = project.try_dbt("build", "--select", "+runways")
         assert done.exception is None
         status = {one.node.name: str(one.status) for one in done.result}
-        assert project.sql(live)["n"][0] == as_of(newest, every).num_rows
+        newest, shown = DAYS[days[-1]]
         if newest != shown:
             assert not done.success
             assert status.pop("runways") == "skipped"
             assert status.pop("alluvium_rows_kept_runways_wap_0_9") == "fail"
         assert set(status.values()) == {"success", "pass"}
-        assert seen(project).equals(as_of(shown, every))
+        check(project, days[-1], every)

@@ -130,10 +130,18 @@ def test_tables_about_tables_appear_where_they_are_asked_for(project: Project) -
     assert models == {"orders", "orders_events"} | STORAGE
 
 
+def orders(project: Project, where: str = "true") -> pd.DataFrame:
+    return project.read(f"select * from {{s}}.orders where {where} order by id")
+
+
 def test_the_feed_of_the_readme(project: Project) -> None:
+    # Nothing has landed yet, which is no mistake.
+    project.dbt("build")
+    assert project.said(f"orders_events: no such folder: {project.root / 'landing/orders'}")
+    assert orders(project).empty
     rng = random.Random(7)
     changes: list[dict[str, Any]] = []
-    for batch in range(3):
+    for batch in range(2):
         events = [
             {
                 "id": (key := rng.randrange(60)),
@@ -146,19 +154,18 @@ def test_the_feed_of_the_readme(project: Project) -> None:
         changes += events
         lines = "".join(json.dumps(event) + "\n" for event in events) + "no order\n"
         project.write({f"landing/orders/{batch}.json": lines})
-        project.dbt("build")
+        project.dbt("run")
         newest = pd.DataFrame(changes).sort_values("version").drop_duplicates("id", keep="last")
-        table = project.sql(
-            "select id, version, date_format(created_at, \"yyyy-MM-dd'T'HH:mm:ss'Z'\") created_at,"
-            " cast(total as string) total from {s}.orders order by id"
+        table = project.read(
+            "select id, version, strftime(created_at, '%Y-%m-%dT%H:%M:%SZ') created_at,"
+            " cast(total as varchar) total from {s}.orders order by id"
         )
         pd.testing.assert_frame_equal(
             table, newest.sort_values("id", ignore_index=True), check_dtype=False
         )
         assert project.figures("orders")["events"] == 100
     assert project.figures("orders")["method"] == "min_max"
-    columns = set(project.sql("select * from {s}.orders limit 0"))
-    assert columns == {"id", "version", "created_at", "total"}
+    assert set(orders(project)) == {"id", "version", "created_at", "total"}
 
 
 @pytest.mark.parametrize(
@@ -177,13 +184,13 @@ def test_the_feed_of_the_readme(project: Project) -> None:
     ],
 )
 def test_each_command(project: Project, command: tuple[str, ...], said: str) -> None:
-    before = project.sql("select * from {s}.orders order by id")
+    before = orders(project)
     if "clone" in command:
         project.write({"before/manifest.json": (project.root / "target/manifest.json").read_text()})
     project.dbt(*command)
     assert project.said(said)
     assert not project.said("hook")
-    pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
+    pd.testing.assert_frame_equal(orders(project), before)
 
 
 def test_a_bad_batch_is_undone(project: Project) -> None:
@@ -191,7 +198,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     page = (REPO / "docs/undo.md").read_text()
     steps = [shlex.split(step)[1:] for step in re.findall(r"```bash\n\s*(.*?)\n", page)]
     assert [step[0] for step in steps] == ["show", "run-operation", "run-operation", "build"]
-    good = project.sql("select * from {s}.orders order by id")
+    good = orders(project)
     run = ("run", "-s", "orders_events", "orders")
     event = {"id": 1, "version": 9_000_000, "created_at": "2024-02-02T01:00:00Z", "total": "-1.00"}
     project.write({"landing/orders/bad.json": json.dumps(event) + "\n"})
@@ -199,7 +206,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     later = event | {"id": 100, "total": "5.00"}
     project.write({"landing/orders/later.json": json.dumps(later) + "\n"})
     project.dbt(*run)
-    events = project.sql("select _batch_id, _source_partition from {s}.orders_events")
+    events = project.read("select _batch_id, _source_partition from {s}.orders_events")
     batch = int(events[events["_source_partition"] == "bad.json"]["_batch_id"].item())
     undo = [word.replace("<batch>", str(batch)) for word in steps[2]]
     project.dbt(
@@ -220,17 +227,20 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     (undone,) = project.said(f"undoes batch {batch} (version ")
     assert "reads its events again" not in undone
     assert project.said(f"batch {batch} would be left out for good")
-    assert project.sql("select * from {s}.orders where id = 100").shape[0] == 1
+    assert len(orders(project, "id = 100")) == 1
 
     # Somebody wrote meanwhile, and a backfill ran: both have to be named.
-    project.sql("delete from {s}.orders where id = 2")
-    project.dbt(*run, "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
+    of_orders = ("run", "-s", "orders")
+    project.session.sql(f"delete from {project.schema}.orders where id = 2")
+    project.dbt(*of_orders, "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
     assert not project.try_dbt(*undo).success
     assert project.said("Accepted: including: [backfill, write], or another version")
-    assert project.sql("select * from {s}.orders where id = 100").shape[0] == 1
+    assert len(orders(project, "id = 100")) == 1
     project.dbt(*(word.replace("skip", "including: [write, backfill], skip") for word in undo))
-    now = project.sql("select * from {s}.orders order by id")
-    pd.testing.assert_frame_equal(now, good)
+    pd.testing.assert_frame_equal(orders(project), good)
+    args = "{model: orders_events, version: 0}"
+    assert not project.try_dbt("run-operation", "alluvium.restore", "--args", args).success
+    assert project.said("orders_events is a streaming table. Its checkpoint does not go back")
 
     right = event | {"total": "1.00", "version": 8_999_999}
     project.write({"landing/orders/mended.json": json.dumps(right) + "\n"})
@@ -238,30 +248,25 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     mended = {1: "1.00", 100: "5.00"}
 
     def found() -> dict[int, str]:
-        rows = project.sql(
-            "select id, cast(total as string) t from {s}.orders where id in (1, 100)"
-        )
+        rows = orders(project, "id in (1, 100)")[["id", "total"]].astype({"total": str})
         return dict(rows.itertuples(index=False))
 
     assert found() == mended
-    others = project.sql("select * from {s}.orders where id not in (1, 100) order by id")
+    others = orders(project, "id not in (1, 100)")
     pd.testing.assert_frame_equal(others, good[good["id"] != 1].reset_index(drop=True))
-    project.dbt(*run)
-    assert project.said("orders_events: up to date")
-    args = "{model: orders_events, version: 0}"
-    assert not project.try_dbt("run-operation", "alluvium.restore", "--args", args).success
-    assert project.said("orders_events is a streaming table. Its checkpoint does not go back")
     # Left out for good: of a backfill and of a full refresh too.
     project.dbt(*run, "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
+    assert project.said("orders_events: up to date")
     assert found() == mended
-    project.dbt("run", "--full-refresh", "-s", "orders")
+    project.dbt(*of_orders, "--full-refresh")
     assert found() == mended
     project.dbt("run-operation", "alluvium.log", "--args", "{model: orders}")
     assert project.said(f"leaves out batch {batch} of orders")
     args = f"{{model: orders, batch: {batch}, skip: false}}"
     project.dbt("run-operation", "alluvium.restore", "--args", args)
     assert project.said(f"batch {batch} no longer stays out")
-    project.dbt(*run, "--vars", f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}")
+    again = f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}"
+    project.dbt(*of_orders, "--vars", again)
     assert found() == {**mended, 1: "-1.00"}
 
 
