@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from functional.versions.kept import Kept, rows_of
+from functional.versions.kept import Kept, append, rows_by_spark, rows_of
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
@@ -64,7 +64,7 @@ def test_the_same_call_completes_it(
         half(made.name, then, message="of mine")
     shown = spark.sql(f"select * from {made.name} version as of {then}").inputFiles()
     assert half(made.name, then).files == len(shown)
-    assert rows_of(spark, "versions.half") == made.versions[then]
+    assert rows_by_spark(spark, "versions.half") == made.versions[then]
     with pytest.raises(ValueError, match=f"is there already, a clone of version {then} of"):
         half(made.name, then)
     folder = log.qualified(log.delta_log(spark, made.name))
@@ -86,7 +86,7 @@ def test_what_is_another_table_stays(
     then = made.delete(2)
     killed("register", made.name, then)
     written = f"delta.`{made.folder.parent}/half`"
-    spark.sql(f"insert into {written} values (9, 'own', false)")
+    append(made.folder.parent / "half", {9: "own"})
     with pytest.raises(ValueError, match=r"accepted: another name; alluvium\.recover"):
         half(made.name, then)
     assert rows_of(spark, written) == {**made.versions[then], 9: "own"}
