@@ -24,13 +24,13 @@ TEXTS = ("channel", "namespace", "countryName", "user", "page")
 COLUMNS = (*TEXTS, "added", "deleted", "share", "isRobot")
 # What SQL texts, identifiers and LIKE read as more than a sign.
 SIGNS = set("'\\%_\"`")
-ROWS, FILES, UNTAGGED = 4_000, 10, 2
+ROWS, FILES, UNTAGGED = 2_000, 10, 2
 
 
-def edits() -> pa.Table:
+def edits(number: int = ROWS) -> pa.Table:
     """The first events of the day, which all have an id, and a share with two digits."""
     raw = gzip.decompress((files("alluvium.demo") / "data" / "wikiticker.json.gz").read_bytes())
-    events = [json.loads(line) for line in raw.splitlines()[:ROWS]]
+    events = [json.loads(line) for line in raw.splitlines()[:number]]
     columns: dict[str, pa.Array] = {"id": pa.array(range(len(events)), pa.int64())}
     for name in TEXTS:
         columns[name] = pa.array([one.get(name) for one in events], pa.string())
@@ -116,48 +116,54 @@ class Conditions:
 FOUND = "count(*) as n, coalesce(sum(id), 0) as ids, coalesce(sum(id * id % 9973), 0) as squares"
 
 
-def compare(session: SparkSession, rows: pa.Table, conditions: list[str]) -> tuple[int, int]:
-    """Files that pruned reads read, of both tables, and all that they could have read."""
+def compare(session: SparkSession, rows: pa.Table, asked: dict[str, list[str]]) -> tuple[int, int]:
+    """Files that pruned reads of tables read, and all that they could have read.
+
+    asked: conditions, by table.
+    """
     engine = duckdb.connect()
     engine.register("edits", rows)
-    expected = [
-        engine.sql(f"select {FOUND} from edits where {one}").fetchall()[0] for one in conditions
-    ]
-    read = 0
-    # In Spark a name in double quotes is a text.
-    of_spark = [one.replace('"', "`") for one in conditions]
-    for table in (T, SHOWN):
+    read = could = 0
+    for table, conditions in asked.items():
+        # In Spark a name in double quotes is a text.
         query = " union all ".join(
-            f"select {place} as place, id from {table} where {one}"
-            for place, one in enumerate(of_spark)
+            f"select {place} as place, id from {table} where {one}".replace('"', "`")
+            for place, one in enumerate(conditions)
         )
         found, number = rows_and_files(
             session, f"select place, {FOUND} from ({query}) group by place"
         )
         read += number
+        could += len(conditions) * len(session.table(T).inputFiles())
         got = {row.place: tuple(row)[1:] for row in found}
-        for place, (one, theirs) in enumerate(zip(conditions, expected, strict=True)):
+        for place, one in enumerate(conditions):
+            theirs = engine.sql(f"select {FOUND} from edits where {one}").fetchall()[0]
             assert got.get(place, (0, 0, 0)) == theirs, f"{table}: {one}"
-    return read, 2 * len(conditions) * len(session.table(T).inputFiles())
-
-
-def check(drawn: tuple[SparkSession, pa.Table], seed: int, batches: int) -> None:
-    session, rows = drawn
-    conditions = Conditions(rows, seed)
-    read = could = 0
-    for _ in range(batches):
-        some = [conditions.one() for _ in range(25)]
-        more = compare(session, rows, some)
-        read, could = read + more[0], could + more[1]
-        expected = duckdb.sql(f"select count(*) from rows where {some[-1]}").fetchall()
-        assert [(alluvium.scan(session, T, some[-1].replace('"', "`")).count(),)] == expected
-    assert 0 < read < 0.9 * could
+    return read, could
 
 
 def test_drawn_conditions(drawn: tuple[SparkSession, pa.Table]) -> None:
-    check(drawn, 1, batches=1)
+    session, rows = drawn
+    conditions = Conditions(rows, 1)
+    asked = {table: [conditions.one() for _ in range(13)] for table in (T, SHOWN)}
+    read, could = compare(session, rows, asked)
+    assert 0 < read < 0.9 * could
+    check_scan(session, rows, asked[T][-1])
+
+
+def check_scan(session: SparkSession, rows: pa.Table, condition: str) -> None:
+    expected = duckdb.sql(f"select count(*) from rows where {condition}").fetchall()
+    assert [(alluvium.scan(session, T, condition.replace('"', "`")).count(),)] == expected
 
 
 @pytest.mark.slow
 def test_many_drawn_conditions(drawn: tuple[SparkSession, pa.Table]) -> None:
-    check(drawn, 2, batches=20)
+    session, rows = drawn
+    conditions = Conditions(rows, 2)
+    read = could = 0
+    for _ in range(20):
+        some = [conditions.one() for _ in range(25)]
+        more = compare(session, rows, {T: some, SHOWN: some})
+        read, could = read + more[0], could + more[1]
+        check_scan(session, rows, some[-1])
+    assert 0 < read < 0.9 * could

@@ -84,7 +84,7 @@ def conjuncts(draw: random.Random, values: list[Any], operators: list[str]) -> l
 
 
 def texts(draw: random.Random) -> list[list[Any]]:
-    found: list[list[Any]] = [make(300) for make in (pods, uuids, hosts)]
+    found: list[list[Any]] = [make(100) for make in (pods, uuids, hosts)]
     found += [["reader", "writer", None], [], [None], [""], ["a" * 3000, "ab" * 1500]]
     found += [
         ["".join(draw.choices(SIGNS, k=draw.randrange(5))) for _ in range(n)] for n in range(40)

@@ -1,14 +1,16 @@
 """What the log says of a table's files, and that ranges keep the files that Delta itself keeps."""
 
 import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from functional.ranges.planned import planned
 from pyspark.sql import Row, SparkSession
 
 from alluvium.delta import log
-from alluvium.ranges import Fragments, Request, plan_frame, typed_literal
+from alluvium.ranges import Fragments, Request, typed_literal
 
 pytestmark = pytest.mark.spark
 
@@ -61,10 +63,13 @@ def predicate(column: str, ranges: list[Row]) -> str:
     return f"({' or '.join(terms)} or `{column}` is null)"
 
 
-def check(session: SparkSession, table: str, column: str, batch: str, k: int = 3) -> Row:
+def check(
+    session: SparkSession, table: str, column: str, batch: str, files: Fragments | None = None
+) -> Row:
     """Ranges for a batch say of the files what Delta's skipping does."""
-    files = fragments(session, table, column)
-    ranges = plan_frame(session.sql(batch), column, Request("cover", k, fragments=files)).collect()
+    if files is None:
+        files = fragments(session, table, column)
+    ranges = planned(session.sql(batch), column, Request("cover", 3, fragments=files))
     kept = log.skipping(session, table, predicate(column, ranges))
     found = ranges[0]
     assert (found.files_kept, found.files_total) == (kept.files, kept.files_total)
@@ -74,20 +79,25 @@ def check(session: SparkSession, table: str, column: str, batch: str, k: int = 3
 
 
 @pytest.fixture(scope="module")
-def typed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+def typed(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Mapping[str, Fragments]]:
+    """A table with a column of each type, and what its log says of each."""
     columns = ", ".join(
         f"if(lacks, null, {expression}) as `{name}`" for name, expression in TYPES.items()
     )
     numbers = ", ".join(f"({n}, false)" for n in NUMBERS[:-1])
     query = f"select n, {columns} from values {numbers}, (115, true) as v(n, lacks)"
     path = tmp_path_factory.mktemp("typed") / "t"
-    return table_of(spark, path, query, "n", **{"columnMapping.mode": "name"})
+    table = table_of(spark, path, query, "n", **{"columnMapping.mode": "name"})
+    return table, log.fragments(spark, table, list(TYPES))
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
-def test_types(spark: SparkSession, typed: str, name: str) -> None:
+def test_types(spark: SparkSession, typed: tuple[str, Mapping[str, Fragments]], name: str) -> None:
+    table, files = typed
     batch = f"select {TYPES[name]} as `{name}` from values (-70), (30), (60), (120) as v(n)"
-    found = check(spark, typed, name, batch)
+    found = check(spark, table, name, batch, files[name])
     # 90 and what lies between -70 and 30 is left out, the file without values is not. Strings
     # that share the first 32 characters are one to Delta.
     assert found.files_kept == (7 if name == "long string" else 4)
@@ -109,8 +119,9 @@ def test_bounds_are_wider_than_the_values(spark: SparkSession, tmp_path: Path) -
         "high": ("z" * 32, "z" * 32 + "\U0010ffff"),
         "mid": ("\u00fc" * 32, "\u00fc" * 32 + "\U0010ffff"),
     }
+    found = log.fragments(spark, table, list(expected))
     for column, (lo, hi) in expected.items():
-        files = fragments(spark, table, column)
+        files = found[column]
         assert (files.lo.to_pylist(), files.hi.to_pylist()) == ([lo], [hi])
 
 
@@ -171,12 +182,13 @@ def test_partition_columns(spark: SparkSession, tmp_path: Path) -> None:
         *names.values()
     ).save(str(tmp_path / "t"))
     table = f"delta.`{tmp_path}/t`"
+    found = log.fragments(spark, table, list(names.values()))
     for kind, values in PARTS.items():
         column = names[kind]
+        files = found[column]
         of = {f"select cast({value} as {kind}) as `{column}`" for value in values[:2]}
         for batch in of:
             # The file with the value, and the one with NULL.
-            assert check(spark, table, column, batch).files_kept == 2
-        files = fragments(spark, table, column)
+            assert check(spark, table, column, batch, files).files_kept == 2
         assert sorted(files.has_value.tolist()) == [False, True, True]
         assert (files.has_null == ~files.has_value).all()

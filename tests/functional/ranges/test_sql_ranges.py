@@ -29,10 +29,21 @@ def macros(spark: SparkSession) -> Macros:
 
 
 @given(st.data())
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_every_row_that_an_event_may_match_is_kept(
     spark: SparkSession, macros: Macros, data: st.DataObject
 ) -> None:
+    check(spark, macros, data)
+
+
+@pytest.mark.slow
+@given(st.data())
+@settings(max_examples=40)
+def test_many_drawn_events(spark: SparkSession, macros: Macros, data: st.DataObject) -> None:
+    check(spark, macros, data)
+
+
+def check(spark: SparkSession, macros: Macros, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(TYPES)))
     kind, values = TYPES[name]
     method, k = data.draw(st.sampled_from(["min_max", "gaps"])), data.draw(st.integers(1, 5))

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
+from functional.delta_rs import by_query, folder_of
 from pyspark.sql import SparkSession
 from support.opens import counting
 from support.written_log import WrittenLog
@@ -52,9 +54,9 @@ def write(session: SparkSession, kept: str | None, found: Unseen) -> None:
     session.sql(f"{into} select * from found")
 
 
-def rows(spark: SparkSession) -> tuple[list[Any], list[Any]]:
+def rows(home: Path) -> tuple[list[Any], list[Any]]:
     """What is kept of commits, and of blocks without their footers, in one order."""
-    found = spark.table(KEPT).toArrow().to_pylist()
+    found = by_query(DeltaTable(folder_of(home, *KEPT.split(".")))).to_pylist()
     found.sort(
         key=lambda one: (one["table_name"], one["version"], (one["block"] or {}).get("path", ""))
     )
@@ -68,30 +70,31 @@ def rows(spark: SparkSession) -> tuple[list[Any], list[Any]]:
     return commits, blocks
 
 
-def read_anew(spark: SparkSession) -> tuple[list[Any], list[Any]]:
-    kept = rows(spark)
+def read_anew(spark: SparkSession, home: Path) -> tuple[list[Any], list[Any]]:
+    """What is kept; then all is read once more."""
+    kept = rows(home)
     spark.sql(f"drop table {KEPT}")
     run(spark)
     return kept
 
 
-def test_runs_go_on_from_each_other(spark: SparkSession, items: WrittenLog) -> None:
+def test_runs_go_on_from_each_other(spark: SparkSession, home: Path, items: WrittenLog) -> None:
     assert run(spark).rows.num_rows == 4 + 4 + 3 + 4
     assert run(spark).rows.num_rows == 0
     first, *_ = items.live
     items.commit(3, removes=2)
     items.bring_back(first)
-    run(spark)
     spark.sql("alter table kept.items set tblproperties ('delta.enableDeletionVectors' = 'true')")
     spark.sql("delete from kept.items where id = 1")
     run(spark)
     spark.sql("optimize kept.items")
     run(spark)
-    kept = read_anew(spark)
-    assert kept == rows(spark)
+    kept = read_anew(spark, home)
+    assert kept == rows(home)
     head = kept[0][-1]["commit"]
-    assert head["row_count"] == spark.table("kept.items").count() == 10
-    assert head["blocks"] == len(spark.table("kept.items").inputFiles()) == 1
+    table = DeltaTable(items.folder)
+    assert head["row_count"] == by_query(table).num_rows == 10
+    assert head["blocks"] == len(table.file_uris()) == 1
 
 
 def test_what_was_seen_is_not_opened_again(spark: SparkSession, items: WrittenLog) -> None:
@@ -118,7 +121,7 @@ def test_what_was_seen_is_not_opened_again(spark: SparkSession, items: WrittenLo
 
 
 def test_a_table_that_is_made_again_or_gone(
-    spark: SparkSession, items: WrittenLog, tmp_path: Path
+    spark: SparkSession, home: Path, items: WrittenLog, tmp_path: Path
 ) -> None:
     run(spark)
     spark.sql("drop table kept.items")
@@ -127,15 +130,15 @@ def test_a_table_that_is_made_again_or_gone(
         other.commit(1)
     spark.sql(f"create table kept.items using delta location '{other.folder}'")
     assert run(spark).forget == ["kept.items"]
-    commits, blocks = rows(spark)
+    commits, blocks = rows(home)
     assert [one["commit"]["row_count"] for one in commits] == [0, 5, 10, 15, 20, 25, 30]
     assert len(blocks) == 6
     run(spark, [])
-    assert rows(spark) == ([], [])
+    assert rows(home) == ([], [])
 
 
 @pytest.mark.slow
-def test_a_log_that_was_cleaned(spark: SparkSession, items: WrittenLog) -> None:
+def test_a_log_that_was_cleaned(spark: SparkSession, home: Path, items: WrittenLog) -> None:
     """The state of the first version that is whole stands for the commits that are gone."""
     run(spark)
     for _ in range(3):
@@ -145,7 +148,7 @@ def test_a_log_that_was_cleaned(spark: SparkSession, items: WrittenLog) -> None:
     for version in range(6):
         (items.folder / f"_delta_log/{version:020}.json").unlink()
     run(spark)
-    commits, blocks = rows(spark)
+    commits, blocks = rows(home)
     assert [one["version"] for one in commits] == [0, 1, 2, 3, 6, 7]
     jump, head = commits[-2]["commit"], commits[-1]["commit"]
     assert jump["previous_snapshot_id"] is None
@@ -155,7 +158,7 @@ def test_a_log_that_was_cleaned(spark: SparkSession, items: WrittenLog) -> None:
     # What version 6 brought has a segment, and what was seen; of the others nobody knows.
     spark.sql(f"drop table {KEPT}")
     run(spark)
-    anew, blocks = rows(spark)
+    anew, blocks = rows(home)
     assert [one["version"] for one in anew] == [6, 7]
     assert anew[-1]["commit"] | {"segments": 0} == head | {"segments": 0}
     assert [one["block"]["segment"] for one in blocks if one["version"] == 6].count(None) == 2
@@ -163,7 +166,7 @@ def test_a_log_that_was_cleaned(spark: SparkSession, items: WrittenLog) -> None:
 
 
 @pytest.mark.slow
-def test_of_two_runs_one_adds(spark: SparkSession, items: WrittenLog) -> None:
+def test_of_two_runs_one_adds(spark: SparkSession, home: Path, items: WrittenLog) -> None:
     run(spark)
     items.commit(2)
     sessions = [spark.newSession(), spark.newSession()]
@@ -171,22 +174,24 @@ def test_of_two_runs_one_adds(spark: SparkSession, items: WrittenLog) -> None:
     assert found[0].rows.num_rows == found[1].rows.num_rows == 3
     for session, one in zip(sessions, found, strict=True):
         write(session, KEPT, one)
-    kept = read_anew(spark)
-    assert kept == rows(spark)
+    kept = read_anew(spark, home)
+    assert kept == rows(home)
 
 
 @pytest.mark.slow
-def test_totals_that_went_wrong_are_read_again(spark: SparkSession, items: WrittenLog) -> None:
+def test_totals_that_went_wrong_are_read_again(
+    spark: SparkSession, home: Path, items: WrittenLog
+) -> None:
     run(spark)
     spark.sql(f"update {KEPT} set commit.blocks = 99 where version = 3")
     spark.sql("insert into kept.items values (7, 'writer', 1)")
     assert run(spark).forget == ["kept.items"]
-    assert read_anew(spark) == rows(spark)
+    assert read_anew(spark, home) == rows(home)
 
 
 @pytest.mark.slow
 def test_small_files_are_merged(
-    spark: SparkSession, items: WrittenLog, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, home: Path, items: WrittenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(actions, "MOST_FILES", 3)
     for _ in range(3):
@@ -196,24 +201,26 @@ def test_small_files_are_merged(
     kept = spark.sql(f"describe history {KEPT}").toArrow()["operation"].to_pylist()
     assert "OPTIMIZE" in kept
     assert kept[0] == "WRITE"
-    assert read_anew(spark) == rows(spark)
+    assert read_anew(spark, home) == rows(home)
 
 
 @pytest.mark.slow
-def test_a_note_is_believed_while_nobody_else_wrote(spark: SparkSession, items: WrittenLog) -> None:
+def test_a_note_is_believed_while_nobody_else_wrote(
+    spark: SparkSession, home: Path, items: WrittenLog
+) -> None:
     run(spark)
     spark.sql(f"delete from {KEPT} where version > 1")
     run(spark)
-    kept = read_anew(spark)
-    assert kept == rows(spark)
+    kept = read_anew(spark, home)
+    assert kept == rows(home)
 
 
-def test_footers_that_cannot_be_read(spark: SparkSession, items: WrittenLog) -> None:
+def test_footers_that_cannot_be_read(spark: SparkSession, home: Path, items: WrittenLog) -> None:
     gone, short, *_ = items.live
     (items.folder / gone).unlink()
     (items.folder / short).write_bytes((items.folder / short).read_bytes()[:-9])
     run(spark)
-    commits, blocks = rows(spark)
+    commits, blocks = rows(home)
     lacking = {one["block"]["path"] for one in blocks if one["block"]["bytes_uncompressed"] is None}
     assert lacking == {gone, short}
     # Their rows stand in the log.

@@ -2,8 +2,9 @@
 that `edits` is there, with a day of small files, and `logs`.
 
 Runs with the Python of .venv-databricks. Takes JSON: a list of runs, each with `args` for dbt and
-`environ` to add. Prints, as the last line, JSON of each run: `success`, `exception`, `lines` and
-`statements`.
+`environ` to add. Prints, as the last line, JSON of each run: `success`, `exception`, `lines`,
+`shown` (those that a console has), `statements` and `asked`: what else a workspace would have been
+asked for.
 """
 
 import json
@@ -21,12 +22,14 @@ from dbt.cli.main import dbtRunner
 from dbt_common.clients import agate_helper
 
 statements: list[str] = []
+asked: list[str] = []
 
 
 def opened(connection: Connection) -> Connection:
     def nothing() -> None:
         pass
 
+    asked.append("a connection")
     connection.state = ConnectionState.OPEN
     connection.handle = SimpleNamespace(close=nothing, cancel=nothing, session_id="", open=True)
     return connection
@@ -51,6 +54,7 @@ def execute(self: Any, sql: str, *args: Any, **kwargs: Any) -> tuple[AdapterResp
 def get_relation(
     self: Any, database: str, schema: str, identifier: str, **kwargs: Any
 ) -> DatabricksRelation | None:
+    asked.append(identifier)
     if identifier not in ("edits", "logs"):
         return None
     return DatabricksRelation.create(
@@ -59,17 +63,28 @@ def get_relation(
 
 
 def get_columns_in_relation(self: Any, relation: Any) -> list[DatabricksColumn]:
+    asked.append(f"columns of {relation}")
     types = {"_value": "string", "_batch_id": "bigint"}
     if relation.identifier == "edits":
         types = {"edited_at": "timestamp", "edited_on": "date"}
     return [DatabricksColumn(name, kind) for name, kind in types.items()]
 
 
+def list_schemas(self: Any, database: str) -> list[str]:
+    asked.append("schemas")
+    return []
+
+
+def list_relations_without_caching(self: Any, relation: Any) -> list[DatabricksRelation]:
+    asked.append("relations")
+    return []
+
+
 DatabricksConnectionManager.open = staticmethod(opened)
 DatabricksAdapter.execute = execute
 DatabricksAdapter.add_query = execute
-DatabricksAdapter.list_schemas = lambda self, database: []
-DatabricksAdapter.list_relations_without_caching = lambda self, relation: []
+DatabricksAdapter.list_schemas = list_schemas
+DatabricksAdapter.list_relations_without_caching = list_relations_without_caching
 DatabricksAdapter.get_relation = get_relation
 DatabricksAdapter.get_columns_in_relation = get_columns_in_relation
 
@@ -77,14 +92,24 @@ DatabricksAdapter.get_columns_in_relation = get_columns_in_relation
 def ran(task: dict[str, Any]) -> dict[str, Any]:
     os.environ.update(task["environ"])
     statements.clear()
+    asked.clear()
     lines: list[str] = []
-    runner = dbtRunner(callbacks=[lambda event: lines.append(event.info.msg)])
+    shown: list[str] = []
+
+    def note(event: Any) -> None:
+        lines.append(event.info.msg)
+        if event.info.level != "debug":
+            shown.append(event.info.msg)
+
+    runner = dbtRunner(callbacks=[note])
     result = runner.invoke(task["args"])
     return {
         "success": result.success,
         "exception": str(result.exception),
         "lines": lines,
+        "shown": shown,
         "statements": [*statements],
+        "asked": [*asked],
     }
 
 

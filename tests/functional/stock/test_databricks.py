@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ pytestmark = pytest.mark.skipif(
     not (BIN / "dbt").exists(), reason="dbt-databricks is not installed; make databricks does that"
 )
 
-Call = Callable[..., str]
 LANDING = "/Volumes/main/default/landing"
 ENVIRON = {"ALLUVIUM_TARGET": "databricks", "ALLUVIUM_SCHEMA": "alluvium"}
 
@@ -29,47 +27,10 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("databricks")
 
 
-@pytest.fixture(scope="module")
-def call(target: Path) -> Call:
-    """Run a program of the environment with dbt's arguments, without a workspace; its output."""
-
-    def run(*command: str) -> str:
-        folders = ["--project-dir", str(REPO), "--profiles-dir", str(REPO / "profiles")]
-        folders += ["--target-path", str(target), "--log-path", str(target)]
-        done = subprocess.run(
-            [str(BIN / command[0]), *command[1:], *folders],
-            env=os.environ | ENVIRON | {"ALLUVIUM_LANDING": LANDING},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        return done.stdout
-
-    return run
-
-
-def test_parses_without_python_models(call: Call, target: Path) -> None:
-    output = call("dbt", "parse", "--show-all-deprecations")
-    assert "deprecat" not in output.lower()
-    nodes = json.loads((target / "manifest.json").read_text())["nodes"].values()
-    models = {node["name"]: node for node in nodes if node["resource_type"] == "model"}
-    assert {"flights_events", "flights_batch", "flights", "edits"} <= set(models)
-    assert all(node["language"] == "sql" for node in models.values())
-
-
-def test_compiles_without_a_connection(call: Call, target: Path) -> None:
-    call("dbt", "compile", "--no-introspect", "--no-populate-cache")
-    compiled = target / "compiled/alluvium/models/flights"
-    batch = (compiled / "flights_batch.sql").read_text()
-    assert "-1L as `_batch_through`" in batch
-    assert "from `main`.`alluvium`.`flights_parsed`" in batch
-    marts = (target / "compiled/alluvium/models/marts/destinations.sql").read_text()
-    assert "where not coalesce(`_deleted`, false)" in marts
-
-
 # Arguments of dbt, and the landing folder; all run in one process.
 RUNS = {
+    "parse": (["parse", "--show-all-deprecations"], LANDING),
+    "compile": (["compile", "--no-introspect", "--no-populate-cache"], LANDING),
     "bronze": (["run", "--select", "flights_events"], LANDING),
     "compact": (["run-operation", "alluvium.compact", "--args", "{model: edits}"], LANDING),
     "vacuum": (
@@ -101,7 +62,7 @@ PUBLISHED = {
 
 @pytest.fixture(scope="module")
 def results(target: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What each of `RUNS` did: `success`, `exception`, `lines` and `statements`."""
+    """What each of `RUNS` did, as `databricks_statements.py` says it."""
     undispatched = tmp_path_factory.mktemp("undispatched")
     for entry in REPO.iterdir():
         if entry.name in ("models", "macros", "python_models", "seeds", "profiles"):
@@ -139,8 +100,35 @@ def results(target: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return dict(zip(RUNS, json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
+def test_parses_without_python_models(results: dict[str, Any], target: Path) -> None:
+    ran = results["parse"]
+    assert ran["success"], ran["exception"]
+    assert (ran["statements"], ran["asked"]) == ([], [])
+    shown = ran["shown"]
+    assert any("Performance info" in line for line in shown)
+    assert not [line for line in shown if "deprecat" in line.lower()]
+    nodes = json.loads((target / "manifest.json").read_text())["nodes"].values()
+    models = {node["name"]: node for node in nodes if node["resource_type"] == "model"}
+    assert {"flights_events", "flights_batch", "flights", "edits"} <= set(models)
+    assert all(node["language"] == "sql" for node in models.values())
+
+
+def test_compiles_without_a_connection(results: dict[str, Any], target: Path) -> None:
+    ran = results["compile"]
+    assert ran["success"], ran["exception"]
+    assert (ran["statements"], ran["asked"]) == ([], [])
+    compiled = target / "compiled/alluvium/models/flights"
+    batch = (compiled / "flights_batch.sql").read_text()
+    assert "-1L as `_batch_through`" in batch
+    assert "from `main`.`alluvium`.`flights_parsed`" in batch
+    marts = (target / "compiled/alluvium/models/marts/destinations.sql").read_text()
+    assert "where not coalesce(`_deleted`, false)" in marts
+
+
 def test_bronze_becomes_a_streaming_table_of_databricks(results: dict[str, Any]) -> None:
     assert results["bronze"]["success"], results["bronze"]["exception"]
+    # What a workspace is asked for is noted, so in the runs above it was asked for nothing.
+    assert {"schemas", "flights_events"} <= set(results["bronze"]["asked"])
     create = [sql for sql in results["bronze"]["statements"] if "CREATE STREAMING TABLE" in sql]
     assert len(create) == 1
     assert_golden("databricks_streaming_table", create)

@@ -1,4 +1,7 @@
-"""A landing folder, a table and an oracle that reads the files with plain Python."""
+"""A landing folder, a table and an oracle that reads the files with plain Python.
+
+The table is read with delta-rs.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from deltalake import DeltaTable
+from functional.delta_rs import by_query, folder_of
 from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
@@ -66,24 +71,36 @@ class Bronze:
         options = {"now": lambda: 0.0} | options
         return stream.append(self.session, self.feed, self.sql, VIEW, target, **options)
 
-    def rows(self, table: str | None = None) -> list[Any]:
-        return self.session.sql(f"select * from {table or self.name}").collect()
+    @property
+    def home(self) -> Path:
+        warehouse = str(self.session.conf.get("spark.sql.warehouse.dir"))
+        return Path(warehouse.removeprefix("file:")).parent
+
+    @property
+    def table(self) -> DeltaTable:
+        """The newest version."""
+        managed = folder_of(self.home, *self.name.split("."))
+        return DeltaTable(self.target.get("location", managed))
+
+    def rows(self) -> list[dict[str, Any]]:
+        return by_query(self.table).to_pylist()
 
     def batches(self) -> list[int]:
         return sorted({row["_batch_id"] for row in self.rows()})
 
     def versions(self) -> int:
-        return self.session.sql(f"describe history {self.name}").count()
+        """How many commits the table's log has."""
+        return self.table.version() + 1
 
-    def check(self, table: str | None = None) -> None:
-        """The table holds each line of each file, exactly once and byte for byte."""
+    def check(self, rows: list[Any] | None = None) -> None:
+        """The table, or these rows, hold each line of each file, exactly once, byte for byte."""
         expected = read_lines(self.landing)
-        rows = self.rows(table)
+        rows = self.rows() if rows is None else rows
         assert len(rows) == len(expected)
         for row in rows:
             raw = [h["value"] for h in row["_headers"] or [] if h["key"] == "_value"]
             value = bytes(raw[0]) if raw else row["_value"].encode()
-            assert value == expected[row["_source_partition"], row["_source_offset"]]
+            assert value == expected.pop((row["_source_partition"], row["_source_offset"]))
 
     def lose_checkpoint(self) -> None:
         shutil.rmtree(self.checkpoint)

@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from functional.runner import new_session
 from functional.stream.bronze import Bronze
+from pyspark.sql import SparkSession
 
 _names = itertools.count(1)
 
 
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    """One for all tables of a file: the first query of each takes a fifth of a second."""
+    spark.sql("create schema if not exists bronze")
+    return spark
+
+
 @pytest.fixture
-def make_bronze(home: Path, tmp_path: Path) -> Callable[..., Bronze]:
+def make_bronze(session: SparkSession, tmp_path: Path) -> Callable[..., Bronze]:
     def make(**options: Any) -> Bronze:
-        session = new_session(home)
-        session.sql("create schema if not exists bronze")
         return Bronze(tmp_path, session, f"bronze.t{next(_names)}", **options)
 
     return make

@@ -1,4 +1,6 @@
-"""`streaming_table` as dbt runs it: build, tests and freshness on the source, show, mistakes."""
+"""`streaming_table` as dbt runs it: build, tests and freshness on the source, show, mistakes,
+a layout.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
+from deltalake import DeltaTable
+from functional.delta_rs import folder_of
 from functional.runner import Project
+from functional.sorted_files import is_sorted
 
 pytestmark = pytest.mark.spark
 
@@ -46,6 +51,15 @@ MODEL: dict[str, Any] = {
     },
     "columns": [{"name": n, "data_type": t, "description": "o'"} for n, t in COLUMNS.items()],
 }
+LAYOUT = {
+    "sort_by": ["_value"],
+    "bucket_by": {"column": "_source_timestamp", "window": "hour"},
+}
+LAID: dict[str, Any] = {
+    "name": "laid_events",
+    "config": {"materialized": "streaming_table", "meta": {"alluvium_layout": LAYOUT}},
+}
+QUERY = "select * from {{ source('landing', 'feed') }}"
 
 
 def make(root: Path, home: Path) -> Project:
@@ -57,8 +71,9 @@ def make(root: Path, home: Path) -> Project:
         {
             "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": {"t": target}}}),
             "dbt_project.yml": yaml.safe_dump(config | flags),
-            "models/s.yml": sources_yml(SOURCE, models=[MODEL]),
-            "models/events.sql": "select * from {{ source('landing', 'feed') }}",
+            "models/s.yml": sources_yml(SOURCE, models=[MODEL, LAID]),
+            "models/events.sql": QUERY,
+            "models/laid_events.sql": QUERY,
         }
     )
     return project
@@ -68,13 +83,22 @@ def sources_yml(source: dict[str, Any], **rest: Any) -> str:
     return yaml.safe_dump({"version": 2, "sources": [source], **rest})
 
 
+def check_layout(project: Project, rows: int, files: int) -> None:
+    found = project.read("select * from {s}.laid_events")
+    assert len(found) == rows
+    assert (found["_source_timestamp_hour"] == found["_source_timestamp"].dt.floor("h")).all()
+    uris = DeltaTable(folder_of(project.home, project.schema, "laid_events")).file_uris()
+    assert len(uris) == files
+    assert all(is_sorted(Path(uri), ("_value", "_source_timestamp")) for uri in uris)
+
+
 def test_streaming_table(home: Path, tmp_path: Path) -> None:
     project = make(tmp_path, home)
     checkpoints = home / "checkpoints/streams.events"
     # `--empty`, before the source is there: the table and its columns, nothing else.
     project.dbt("run", "--empty")
     assert not checkpoints.exists()
-    project.write({"landing/1.txt": "a\nb\r\n\n"})
+    project.write({"landing/1.txt": "b\na\r\n\n"})
     started = time.time()
     project.dbt("build")
     response = project.figures("events")
@@ -85,43 +109,56 @@ def test_streaming_table(home: Path, tmp_path: Path) -> None:
     assert (response["source_files"], response["files"]) == (1, 1)
     assert response["source_bytes"] == 6
     assert list(checkpoints.iterdir())
+    check_layout(project, rows=3, files=1)
     project.dbt("source", "freshness")
     project.dbt("show", "--select", "events")
     assert any("_source_partition" in line for line in project.lines)
     project.write({"landing/2.txt": "c\n"})
-    project.dbt("run", "--full-refresh")
+    project.dbt("run", "--select", "laid_events")
+    check_layout(project, rows=4, files=2)
+    project.dbt("run", "--full-refresh", "--select", "events")
     response = project.figures("events")
     assert (response["rows_affected"], response["batch_id"]) == (4, first + 1)
-    project.dbt("show", "--inline", "select count(*) as n from {{ ref('events') }}")
-    assert project.said("| 4 |")
-    # No stream in the query, then mistakes in the source's keys.
-    project.write({"models/s.yml": sources_yml(SOURCE)})
-    project.write({"models/events.sql": "{{ config(materialized='streaming_table') }} select 1 a"})
+    assert len(project.read("select * from {s}.events")) == 4
+    # No stream in a query; what Spark refuses; a schema that is none.
+    project.remove("models/laid_events.sql")
+    config = "{{ config(materialized='streaming_table') }}"
+    typed = {
+        "name": "typed",
+        "config": {
+            "meta": {
+                "alluvium_stream": {"format": "json", "path": "landing", "schema": "id bigynt"}
+            }
+        },
+    }
+    queries = {
+        "events": "select 1 a",
+        "refused": QUERY.replace("*", "nope"),
+        "typed": QUERY.replace("'feed'", "'typed'"),
+    }
+    project.write({f"models/{name}.sql": f"{config} {sql}" for name, sql in queries.items()})
+    project.write({"models/s.yml": sources_yml({**SOURCE, "tables": [*SOURCE["tables"], typed]})})
     assert not project.try_dbt("run").success
-    assert any("exactly one source()" in line for line in project.lines)
-    sql = (
-        "{{ config(materialized='streaming_table') }} select * from {{ source('landing', 'feed') }}"
-    )
-    # What Spark refuses is dbt's own kind of error, with the model's file.
-    project.write({"models/events.sql": sql.replace("*", "nope")})
-    assert not project.try_dbt("run").success
-    assert project.said("Database Error in model events (models/events.sql)")
-    assert not project.said("Unhandled error")
-    project.write({"models/events.sql": sql})
-    for block, complaints in (
-        ({"format": "xml", "foo": 1}, ["foo: unknown key", "'xml'"]),
-        (
-            {"format": "json", "path": "landing", "schema": "id bigynt"},
-            ["source landing.feed: meta.alluvium_stream is wrong", "schema: 'id bigynt'", "BIGYNT"],
-        ),
+    for complaint in (
+        "exactly one source()",
+        # It is dbt's own kind of error, with the model's file.
+        "Database Error in model refused (models/refused.sql)",
+        "source landing.typed: meta.alluvium_stream is wrong",
+        "schema: 'id bigynt'",
+        "BIGYNT",
     ):
-        wrong = json.loads(json.dumps(SOURCE))
-        wrong["tables"][0]["config"]["meta"]["alluvium_stream"] = block
-        project.write({"models/s.yml": sources_yml(wrong)})
-        assert not project.try_dbt("run").success
-        for complaint in complaints:
-            assert project.said(complaint), project.lines
-        assert not project.said("Unhandled error")
+        assert project.said(complaint), project.lines
+    assert not project.said("Unhandled error")
+    project.remove("models/refused.sql", "models/typed.sql")
+    project.write({"models/events.sql": f"{config} {QUERY}"})
+    # Mistakes in the keys of a source.
+    wrong = json.loads(json.dumps(SOURCE))
+    wrong["tables"][0]["config"]["meta"]["alluvium_stream"] = {"format": "xml", "foo": 1}
+    project.write({"models/s.yml": sources_yml(wrong)})
+    assert not project.try_dbt("run").success
+    for complaint in ("foo: unknown key", "'xml'"):
+        assert project.said(complaint), project.lines
+    assert not project.said("Unhandled error")
     # Without the package the adapter looks for wrong keys, before any SQL.
     misspelt = json.loads(json.dumps(SOURCE))
     meta = misspelt["tables"][0]["config"]["meta"]

@@ -42,7 +42,12 @@ def expected(folder: Path, sep: str) -> set[tuple[Any, ...]]:
 
 def stored(bronze: Bronze) -> set[tuple[Any, ...]]:
     return {
-        (r._source_partition, r._source_offset, r.sku, None if r.price is None else str(r.price))
+        (
+            r["_source_partition"],
+            r["_source_offset"],
+            r["sku"],
+            None if r["price"] is None else str(r["price"]),
+        )
         for r in bronze.rows()
     }
 
@@ -59,9 +64,9 @@ def test_a_header_names_the_columns_of_its_file(make_bronze: Make) -> None:
     bronze.land("older.csv", b"sku\nD1\n")
     assert bronze.run().rows == 5
     assert stored(bronze) == expected(bronze.landing, ";")
-    assert {r._corrupt_record for r in bronze.rows()} == {None}
-    lines = {r._source_partition: r._headers for r in bronze.rows()}
-    assert [(h.key, bytes(h.value)) for h in lines["a.csv"]] == [("_header", b"sku;price")]
+    assert {r["_corrupt_record"] for r in bronze.rows()} == {None}
+    lines = {r["_source_partition"]: r["_headers"] for r in bronze.rows()}
+    assert [(h["key"], bytes(h["value"])) for h in lines["a.csv"]] == [("_header", b"sku;price")]
     # A rebuilt checkpoint finds every place again; the batch view has the same events.
     bronze.lose_checkpoint()
     assert bronze.run().rows == 0
@@ -70,9 +75,9 @@ def test_a_header_names_the_columns_of_its_file(make_bronze: Make) -> None:
     # A line that does not fit is a row that says so; a header that may have renamed is refused.
     bronze.land("d.csv", b"price;sku\nnine;E1\n2\n")
     bronze.run()
-    bad = {r._source_offset: r for r in bronze.rows() if r._source_partition == "d.csv"}
-    assert (bad[1].sku, bad[1].price, bad[1]._corrupt_record) == ("E1", None, "nine;E1")
-    assert bad[2]._value == bad[2]._corrupt_record == "2"
+    bad = {r["_source_offset"]: r for r in bronze.rows() if r["_source_partition"] == "d.csv"}
+    assert (bad[1]["sku"], bad[1]["price"], bad[1]["_corrupt_record"]) == ("E1", None, "nine;E1")
+    assert bad[2]["_value"] == bad[2]["_corrupt_record"] == "2"
     bronze.land("e.csv", b"sku;prise\nF1;1\n")
     before = bronze.versions()
     with pytest.raises(stream.SpecError, match=r"header of e\.csv.*not have price and has prise"):
@@ -102,9 +107,9 @@ def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> No
     bronze.land("_hidden", b"x\n")
     bronze.land(".hidden", b"x\n")
     assert bronze.run().rows == len(names)
-    found = {(r._source_partition, r._source_offset, r._value) for r in bronze.rows()}
+    found = {(r["_source_partition"], r["_source_offset"], r["_value"]) for r in bronze.rows()}
     assert found == {(name, 1, str(number)) for number, name in enumerate(names)}
-    assert {bytes(r._headers[0].value) for r in bronze.rows()} == {b"id"}
+    assert {bytes(r["_headers"][0]["value"]) for r in bronze.rows()} == {b"id"}
     # Java's listings leave out a name that is no text: it is told.
     bad = Path(os.fsdecode(os.fsencode(bronze.landing) + b"/\xff.csv"))
     bad.write_text("id\n7\n")
