@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pandas as pd
@@ -41,7 +40,7 @@ def read(home: Path, query: str) -> pd.DataFrame:
             if not (folder / "_delta_log").is_dir():
                 return found[0]  # a column of an alias
             view = f"{found['schema']}__{found['name']}"
-            connection.register(view, _without_zones(by_query(DeltaTable(folder))))
+            connection.register(view, rows(home, found["schema"], found["name"]))
             return view
 
         return connection.sql(_TABLE.sub(registered, query)).to_arrow_table().to_pandas()
@@ -52,12 +51,9 @@ def versions(home: Path, schema: str, name: str) -> int:
     return len(list((folder_of(home, schema, name) / "_delta_log").glob("*[0-9].json")))
 
 
-def details(home: Path, schema: str, name: str) -> dict[str, Any]:
-    """Properties of the newest version."""
-    return dict(DeltaTable(folder_of(home, schema, name)).metadata().configuration)
-
-
-def _without_zones(table: pa.Table) -> pa.Table:
+def rows(home: Path, schema: str, name: str) -> pa.Table:
+    """The rows of a table; timestamps are in UTC and have no time zone."""
+    table = by_query(DeltaTable(folder_of(home, schema, name)))
     fields = [
         pa.field(one.name, pa.timestamp("us")) if pa.types.is_timestamp(one.type) else one
         for one in table.schema

@@ -70,12 +70,12 @@ def rows_and_files(session: SparkSession, query: str | DataFrame) -> tuple[list[
     """
     store = session._jsparkSession.sharedState().statusStore()
     session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    before = _executions(session)
+    before = executions(session)
     frame = session.sql(query) if isinstance(query, str) else query
     rows = frame.collect()
     session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     total = 0
-    for execution in _executions(session) - before:
+    for execution in executions(session) - before:
         values = store.executionMetrics(execution)
         for node in jvm.items(store.planGraph(execution).allNodes()):
             if not node.name().startswith("Scan parquet") or _OF_THE_LOG.search(node.desc()):
@@ -87,8 +87,8 @@ def rows_and_files(session: SparkSession, query: str | DataFrame) -> tuple[list[
     return rows, total
 
 
-def _executions(session: SparkSession) -> set[int]:
-    """The newest ones: each id is a call to the JVM, and Spark keeps a thousand."""
+def executions(session: SparkSession) -> set[int]:
+    """Ids of the newest queries: each id is a call to the JVM, and Spark keeps a thousand."""
     store = session._jsparkSession.sharedState().statusStore()
     first = max(0, store.executionsCount() - _NEWEST)
     return {one.executionId() for one in jvm.items(store.executionsList(first, _NEWEST))}

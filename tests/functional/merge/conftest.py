@@ -50,7 +50,7 @@ class MergeProject(Project):
 
         By delta-rs: an append by Spark takes a second.
         """
-        folder = self.home / f"warehouse/{self.schema.lower()}.db/events"
+        folder = folder_of(self.home, self.schema, "events")
         if not folder.exists():
             self.session.sql(f"create schema if not exists {self.schema}")
             self.session.sql(

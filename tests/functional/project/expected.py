@@ -8,8 +8,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from deltalake import DeltaTable
-from functional.delta_rs import by_query, folder_of
+from functional import delta_rs
 from functional.project.reference import Reference
 from functional.runner import REPO
 
@@ -72,13 +71,8 @@ def marts(files: Sequence[Path]) -> dict[str, str]:
 
 
 def rows(project: Reference, table: str) -> pa.Table:
-    """A table as delta-rs reads it; timestamps in UTC, without a zone."""
-    found = by_query(DeltaTable(folder_of(project.home, project.schema, table)))
-    fields = [
-        pa.field(f.name, pa.timestamp("us")) if pa.types.is_timestamp(f.type) else f
-        for f in found.schema
-    ]
-    return found.cast(pa.schema(fields))
+    """A table as delta-rs reads it."""
+    return delta_rs.rows(project.home, project.schema, table)
 
 
 def assert_holds(actual: pa.Table, columns: str, expected: str, *views: tuple[str, Any]) -> None:

@@ -6,6 +6,7 @@ import pytest
 from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from pyspark.sql import SparkSession
+from support.tagged import executions
 
 from alluvium.ranges import canonical_texts, typed_literal
 
@@ -61,24 +62,17 @@ def test_round_trip(spark: SparkSession, zone: str, escaped: str) -> None:
 
 
 QUICK = ("bigint", "date", "string", "timestamp")
-NEWEST = 100
 
 
 def data_files_read(spark: SparkSession, statement: str) -> int:
     """Most files that one scan of a Parquet table read while the statement ran."""
     store = spark._jsparkSession.sharedState().statusStore()
 
-    def executions() -> set[int]:
-        """Ids of the newest ones: to ask for all that Spark keeps takes half a second."""
-        first = max(0, store.executionsCount() - NEWEST)
-        kept = store.executionsList(first, NEWEST)
-        return {kept.apply(number).executionId() for number in range(kept.size())}
-
-    before = executions()
+    before = executions(spark)
     spark.sql(statement).collect()
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     read = []
-    for execution in executions() - before:
+    for execution in executions(spark) - before:
         nodes = store.planGraph(execution).allNodes()
         values = store.executionMetrics(execution)
         for place in range(nodes.size()):
