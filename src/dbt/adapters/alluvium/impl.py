@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.contracts.relation import RelationConfig
+from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.alluvium import selection, streams, told
 from dbt.adapters.alluvium.verbs.adopting import Adopting
@@ -28,6 +29,11 @@ from dbt.adapters.alluvium.verbs.seeding import Seeding
 from dbt.adapters.alluvium.verbs.streaming import Streaming
 
 _HOOK_OF_THE_PACKAGE = "operation.alluvium.alluvium-on-run-start-0"
+
+
+def _is_ours(one: Any) -> bool:
+    """Whether what dbt names in an error is a macro of our package."""
+    return getattr(one, "resource_type", None) == "macro" and one.package_name == "alluvium"
 
 
 class AlluviumAdapter(
@@ -58,6 +64,15 @@ class AlluviumAdapter(
         connection = super().connection_named(name, query_header_context, should_release_connection)
         with told.running(query_header_context), connection:
             yield
+
+    def execute_macro(self, *args: Any, **kwargs: Any) -> Any:
+        """As dbt does; which macros of ours found a mistake says nothing more of it."""
+        try:
+            return super().execute_macro(*args, **kwargs)
+        except CompilationError as error:
+            error.stack = [one for one in error.stack if not _is_ours(one)]
+            error.node = None if _is_ours(error.node) else error.node
+            raise
 
     def debug_query(self) -> None:
         self.execute("select 1 as id")
