@@ -37,6 +37,14 @@ _LATER = ("retry", "compile", "clone")
 _PATIENCE = 3.0
 
 
+def _hold(settings: engine.Settings) -> None:
+    """`engine.hold`, telling of a wait; dbt would show an interrupt of it with a traceback."""
+    try:
+        engine.hold(settings, told.say)
+    except KeyboardInterrupt:
+        raise EngineError("interrupted while it waited; nothing was run") from None
+
+
 @contextmanager
 def _told_of_start() -> Iterator[None]:
     """Say that Spark starts where that takes its time: once, whoever else waits for it."""
@@ -70,12 +78,9 @@ class AlluviumConnectionManager(SparkConnectionManager):
         if command in (*_READS, *_WRITES, *_LATER) and not has_no_look:
             # A wait here can be interrupted, and begins before dbt reads and writes in `target`.
             try:
-                engine.hold(self.settings(creds), told.say)
-            except EngineError as error:
+                _hold(self.settings(creds))
+            except (EngineError, OSError) as error:
                 raise FailedToConnectError(str(error)) from error
-            except KeyboardInterrupt:
-                # dbt would show a traceback.
-                raise FailedToConnectError("interrupted while it waited; nothing was run") from None
         if command in _READS or command in _WRITES:
             # dbt parses the project next, for seconds: Spark starts meanwhile.
             engine.start_in_background(self.settings(creds), writes=command in _WRITES)
@@ -98,7 +103,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
         clock.use_utc()
         settings = cls.settings(connection.credentials)
         try:
-            engine.hold(settings, told.say)
+            _hold(settings)
             with _told_of_start():
                 session = engine.new_session(settings)
             for notice in engine.notices():
