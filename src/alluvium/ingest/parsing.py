@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from alluvium.engine.causes import reason
 from alluvium.ingest.events import EVENT_DDL
-from alluvium.ingest.headers import places
+from alluvium.ingest.headers import places, unnamed
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
 from alluvium.names import quoted
@@ -124,3 +124,13 @@ def _names(session: SparkSession, header: str, options: dict[str, str]) -> list[
     csv = jvm.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
     parser = jvm.com.univocity.parsers.csv.CsvParser(csv.asParserSettings())
     return list(parser.parseLine(header) or [])
+
+
+def unnamed_columns(session: SparkSession, feed: Feed, header: str) -> list[str]:
+    """The columns in a header of csv files that the schema does not name; none without a schema."""
+    if feed.spec.schema is None:
+        return []
+    columns = StructType.fromDDL(feed.spec.schema)
+    assert isinstance(columns, StructType)  # check_schema has seen it
+    options = {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+    return unnamed(_names(session, header, options), columns.names)
