@@ -186,7 +186,7 @@ class Intake:
             noted = {name: stamp[1] for name, stamp in ledger.read.items() if stamp}
             base = began_at(here, self._landed, self._times | noted)
         else:
-            base = taken_along(ledger.base, ledger.root, root)
+            base = taken_along(ledger.base, ledger.root, root, here)
             base = base if base == here else self._base_of(base, here)
         ledger.begin_at(self._files, base, root)
         names = self._source.naming = naming(base, here)

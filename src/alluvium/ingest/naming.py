@@ -43,15 +43,20 @@ def renamed(name: str, names: Naming) -> str:
     return next(there + name[len(here) :] for here, there in names if name.startswith(here))
 
 
-def taken_along(base: str, root: str, now: str) -> str:
-    """Where a folder would be, had it been moved or copied together with its checkpoint.
+def taken_along(base: str, root: str, now: str, folder: str) -> str:
+    """Where names begin if the folder was moved or copied together with its checkpoint.
 
-    root, now: the checkpoint's folder then and now.
+    Args:
+        base: Where they began.
+        root: The place of the checkpoint then.
+        now: The place of the checkpoint now.
+        folder: The place of the path: it lies in what was taken along, or above it.
     """
     (system, own), (one, then), (other, there) = map(_parts, (base, root, now))
-    if not system == one == other:
+    if base == folder or not system == one == other:
         return base
-    return system + posixpath.normpath(posixpath.join(there, posixpath.relpath(own, then)))
+    taken = system + posixpath.normpath(posixpath.join(there, posixpath.relpath(own, then)))
+    return taken if taken == folder or _is_nested(taken, folder) else base
 
 
 def base_of(
@@ -78,8 +83,7 @@ def base_of(
     names = naming(base, folder)
     if any(renamed(file.name, names) in read.keys() | held for file in files):
         return base
-    is_elsewhere = not any(_lies_in(one, two) for one, two in ((base, folder), (folder, base)))
-    if is_elsewhere and is_gone():
+    if not _is_nested(base, folder) and is_gone():
         return folder
     same = [file for file in files if _has_size(file, read, held)]
     if not same:
@@ -125,8 +129,9 @@ def _has_size(file: Landed, read: Mapping[str, Stamp], held: set[str]) -> bool:
     return file.name in read or file.name in held
 
 
-def _lies_in(one: str, other: str) -> bool:
-    return one.startswith(other.rstrip("/") + "/")
+def _is_nested(one: str, other: str) -> bool:
+    """Whether one of two places lies in the other."""
+    return one.startswith(other.rstrip("/") + "/") or other.startswith(one.rstrip("/") + "/")
 
 
 def _parts(place: str) -> tuple[str, str]:

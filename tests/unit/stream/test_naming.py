@@ -30,16 +30,22 @@ def test_another_file_system_is_in_the_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "root", "now", "expected"),
+    ("base", "now", "folder", "expected"),
     [
-        ("file:/p/landing", "file:/p/home/c/t", "file:/q/home/c/t", "file:/q/landing"),
-        ("file:/p/landing", "file:/p/home/c/t", "file:/p/home/c/t", "file:/p/landing"),
-        ("s3a://b/landing", "file:/p/home/c/t", "file:/q/home/c/t", "s3a://b/landing"),
-        ("s3a://b/in", "s3a://b/w/c", "s3a://b/v/w/c", "s3a://b/v/in"),
+        ("file:/p/landing", "file:/q/home/c/t", "file:/q/landing", "file:/q/landing"),
+        ("file:/p/landing", "file:/q/home/c/t", "file:/q/landing/x", "file:/q/landing"),
+        ("file:/p/landing", "file:/p/home/c/t", "file:/p/landing/x", "file:/p/landing"),
+        # The home alone was moved.
+        ("file:/p/landing", "file:/q/home/c/t", "file:/p/landing", "file:/p/landing"),
+        ("file:/p/landing", "file:/q/home/c/t", "file:/p/landing/x", "file:/p/landing"),
+        ("s3a://b/landing", "file:/q/home/c/t", "s3a://c/landing", "s3a://b/landing"),
     ],
 )
-def test_a_folder_that_is_taken_along(base: str, root: str, now: str, expected: str) -> None:
-    assert taken_along(base, root, now) == expected
+def test_a_folder_that_is_taken_along(base: str, now: str, folder: str, expected: str) -> None:
+    assert taken_along(base, "file:/p/home/c/t", now, folder) == expected
+    in_store = [place.replace("file:/", "s3a://b/") for place in (base, now, folder, expected)]
+    base, now, folder, expected = in_store
+    assert taken_along(base, "s3a://b/p/home/c/t", now, folder) == expected
 
 
 READ: Mapping[str, Stamp] = {"1": (5, 10), "o/2": (6, 20), "by name": None}
