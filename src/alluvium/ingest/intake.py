@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -193,23 +194,15 @@ class Intake:
         self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
         if names != SAME:
             # The wider folder may have a link to what was read.
-            linked = {
-                f.name: f.stamp for f in self._landed if own_name(f.path, base) in ledger.read
-            }
-            if new := linked.keys() - ledger.read.keys():
-                ledger.note(self._files, {name: linked[name] for name in new}, set())
+            new = unread(self._landed, ledger.read)
+            if linked := {f.name: f.stamp for f in new if own_name(f.path, base) in ledger.read}:
+                ledger.note(self._files, linked, set())
 
     def _base_of(self, base: str, here: str) -> str:
         """The place where names begin, now that `path` has another folder."""
-        files, ledger = self._files, self._ledger
+        ledger = self._ledger
         found = base_of(
-            base,
-            here,
-            self._landed,
-            ledger.read,
-            ledger.held,
-            lambda: all(name[0] in "._" for name in files.names(base)),
-            lambda name: files.is_there(f"{base}/{name}"),
+            base, here, self._landed, ledger.read, ledger.held, self._is_empty, self._lies_in
         )
         if found is None:
             raise SpecError(
@@ -223,6 +216,19 @@ class Intake:
                 ],
             )
         return found
+
+    def _is_empty(self, folder: str) -> bool:
+        """Whether nothing that may be read lies in a folder; what cannot be looked at may have."""
+        try:
+            return all(name[0] in "._" for name in self._files.names(folder))
+        except Py4JJavaError:
+            return False
+
+    def _lies_in(self, folder: str, name: str) -> bool:
+        try:
+            return self._files.is_there(f"{folder}/{name}")
+        except Py4JJavaError:
+            return True
 
     def _held(self) -> dict[str, int]:
         """The files that the table holds events of, with their times in ms; -1 for unknown."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +89,7 @@ class Ledger:
         files.delete(self._path(_PLANNED))
         self.planned = None
 
-    def note(self, files: Files, read: dict[str, Stamp], held: set[str]) -> None:
+    def note(self, files: Files, read: Mapping[str, Stamp], held: set[str]) -> None:
         """Note files apart from any commit."""
         self._know(read, held)
         self.save(files)
@@ -103,8 +103,8 @@ class Ledger:
             if entry and int(entry[1]) < self.epoch:
                 files.delete(f"{self.folder}/{name}")
 
-    def _know(self, read: dict[str, Stamp], held: Iterable[str] = ()) -> None:
-        self.read |= read
+    def _know(self, read: Mapping[str, Stamp], held: Iterable[str] = ()) -> None:
+        self.read.update(read)
         self.held.update(name for name in held if name not in self.read)
         self.held.difference_update(read)
 

@@ -294,11 +294,18 @@ def test_external_table(make_bronze: Make) -> None:
 
 
 def test_query_and_its_changes(make_bronze: Make) -> None:
-    bronze = make_bronze(block={"format": "json", "schema": "a int, b string"})
-    bronze.land("1.json", b'{"a": 1, "b": "x"}\n{"a": \n')
+    schema = "a int, b string, _corrupt_record string"
+    bronze = make_bronze(block={"format": "json", "schema": schema})
+    # Two objects in one line are not one.
+    bad = ['{"a": ', '{"a": 3}{"a": 4}', '{"a": 3}  x', "{'a': 3} [{'a': 4}]"]
+    good = ['{"a": 1, "b": "x"}', '{"a": 1, "b": "}{"}', "{'a': 1}", '{"a": 1} ', '{"a": 1},']
+    bronze.land("1.json", "\n".join([*bad, *good]).encode())
     bronze.sql = f"select * except (b) from `{VIEW}`"
     bronze.run()
-    assert sorted((r["a"] is None, r["a"]) for r in bronze.rows()) == [(False, 1), (True, None)]
+    assert {(r["_value"], r["a"], r["_corrupt_record"]) for r in bronze.rows()} == {
+        *((line, None, line) for line in bad),
+        *((line, 1, None) for line in good),
+    }
     # A new column is added, an absent one is NULL.
     bronze.land("2.json", b'{"a": 2, "b": "y"}\n')
     bronze.sql = f"select * except (a) from `{VIEW}` where _value not like '%drop%'"

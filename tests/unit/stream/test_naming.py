@@ -82,8 +82,8 @@ def test_where_names_begin(
         landed,
         READ,
         {"held"},
-        lambda: not at_base,
-        lambda name: name in at_base,
+        lambda _: not at_base,
+        lambda _, name: name in at_base,
     )
     assert found == (expected and f"file:{expected}")
 
