@@ -36,6 +36,7 @@ BRANCH_MERGED = "alluvium/merged/"
 ACTIONS_KEPT = "alluvium.actions"
 
 # Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
+# Of a part of them the name goes on with `/<_source_partition>`.
 # It names no table id, so that a full refresh and a clone heed it too. Read by `merge.skipped`.
 SKIPPED = "alluvium/skip/"
 

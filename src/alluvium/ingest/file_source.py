@@ -20,6 +20,7 @@ from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
 from alluvium.ingest.headers import HeaderError
 from alluvium.ingest.landing import Landed, may_be_listed
+from alluvium.ingest.naming import SAME
 from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS
 from alluvium.ingest.parsing import no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError
@@ -58,6 +59,10 @@ class FileSource:
         assert feed.path is not None
         self.feed = feed
         self.path = feed.path
+        # Where a table's names begin elsewhere; `landed` has the names below the source's folder.
+        self.naming = SAME
+        # The headers of files that were read, each with one of its files.
+        self.headers: dict[str, str] = {}
 
     def exists(self, session: SparkSession) -> bool:
         """Whether there is anything to open: an absent folder is an ordinary case."""
@@ -88,6 +93,13 @@ class FileSource:
             if wildcard in folder:
                 folder = folder[: folder.index(wildcard)].rpartition("/")[0]
         return folder
+
+    def place(self, files: Files, landed: list[Landed]) -> str:
+        """The place of the folder that names start below (`naming`)."""
+        folder = self.folder(files)
+        if any(_path_in(file.path) == folder for file in landed):
+            folder = posixpath.dirname(folder)
+        return place_of(files, self.path, folder)
 
     def _list(self, session: SparkSession) -> DataFrame:
         # Only names, times and sizes are asked for, of many files in a task.
@@ -155,12 +167,22 @@ class FileSource:
         return self.path
 
     def _name(self, files: Files, url: Column) -> Column:
-        """A file's path below the source's folder: it stays the same where the folder moves."""
+        """A file's path below the folder where names begin: it stays where that folder moves."""
         folder = self.folder(files)
         path = path_of(url)
         below = F.substring(path, F.lit(len(folder) + 2), F.length(path))
         last = F.element_at(F.split(path, "/"), -1)
-        return F.when(path.startswith(folder + "/"), below).otherwise(last)
+        name = F.when(path.startswith(folder + "/"), below).otherwise(last)
+        if self.naming == SAME:
+            return name
+        renamed = [
+            (here, F.concat(F.lit(there), F.substring(name, F.lit(len(here) + 1), F.length(name))))
+            for here, there in self.naming
+        ]
+        chosen = renamed[-1][1]  # its beginning is empty
+        for here, other in reversed(renamed[:-1]):
+            chosen = F.when(name.startswith(here), other).otherwise(chosen)
+        return chosen
 
     def _events(self, session: SparkSession, paths: list[str]) -> DataFrame:
         """Events of exactly these files."""
@@ -195,6 +217,8 @@ class FileSource:
         for path in paths:
             if (plain := _path_in(path)) in headers:
                 files[headers[plain]].append(path)
+        for header, some in files.items():
+            self.headers[header.line.decode("utf-8", "replace")] = some[0]
         yield from files.items()
 
     def _is_record(self, line: Column) -> Column:
@@ -302,6 +326,23 @@ def path_of(url: Column) -> Column:
 def _path_in(path: str) -> str:
     """The same of a path as Spark writes it, which is not encoded."""
     return re.sub(_SCHEME, "", path)
+
+
+def place_of(files: Files, path: str, folder: str) -> str:
+    """A folder with its file system; on this machine without links.
+
+    path: with the file system of the folder, a path that may hold wildcards.
+    """
+    system = files.qualified(path).removesuffix(files.uri_path(path))
+    # What is not there yet has no links.
+    return system + (os.path.realpath(folder) if system == "file:" else folder)
+
+
+def own_name(path: str, base: str) -> str | None:
+    """The name below a place of the file that a path leads to; None but on this machine."""
+    if not base.startswith("file:/"):
+        return None
+    return os.path.relpath(os.path.realpath(_path_in(path)), base.removeprefix("file:"))
 
 
 def list_in_few_tasks(session: SparkSession) -> None:

@@ -12,7 +12,8 @@ from alluvium.names import nearest
 LINE_FORMATS = ("text", "json", "csv")
 FILE_FORMATS = (*LINE_FORMATS, "parquet", "orc")
 # Options of Spark's file stream; all others of a file format go to its parser or reader.
-LISTING_OPTIONS = ("pathGlobFilter", "cleanSource", "sourceArchiveDir")
+CLEANS = "cleanSource"
+LISTING_OPTIONS = ("pathGlobFilter", CLEANS, "sourceArchiveDir")
 # The one option that says what the lines of a file are, and not how a line is parsed.
 HEADER = "header"
 

@@ -12,13 +12,15 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from alluvium.engine.causes import reason
 from alluvium.ingest.events import EVENT_DDL
-from alluvium.ingest.headers import places
+from alluvium.ingest.headers import places, unnamed
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
 from alluvium.names import quoted
 
 _NESTED = (ArrayType, MapType, StructType)
 _CORRUPT = "columnNameOfCorruptRecord"
+# An object, and something behind it that no JSON has there; in a text it may stand all the same.
+_MORE = r"[}]\s*[^\s,}\]]"
 
 
 def check_schema(spec: StreamSpec) -> None:
@@ -72,8 +74,9 @@ def with_schema(events: DataFrame, feed: Feed, header: str | None = None) -> Dat
     try:
         if header is not None:
             return _parsed_by_name(events, spec.schema, options, header)
-        parse = F.from_json if spec.format == "json" else F.from_csv
-        parsed = parse(F.col("_value"), spec.schema, options)
+        if spec.format == "json":
+            return _parsed_json(events, spec.schema, options)
+        parsed = F.from_csv(F.col("_value"), spec.schema, options)
         return events.withColumn("with_schema", parsed).select(*events.columns, "with_schema.*")
     except (PySparkException, Py4JJavaError) as error:
         raise SpecError(
@@ -81,13 +84,41 @@ def with_schema(events: DataFrame, feed: Feed, header: str | None = None) -> Dat
         ) from error
 
 
+def _parsed_json(events: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
+    """Lines of JSON with the schema's columns.
+
+    Spark's parser takes the first value of a line, and does not look at what stands behind it: of
+    two objects that a writer put into one line the second would be lost. Such a line is corrupt.
+    """
+    value, is_more = F.col("_value"), F.lit(False)
+    if not any(key.startswith("allow") and is_set == "true" for key, is_set in options.items()):
+        alone = F.json_array_length(F.concat(F.lit("["), value, F.lit("]"))).eqNullSafe(1)
+        is_more = value.rlike(_MORE) & ~alone
+    session = events.sparkSession
+    default = session.conf.get("spark.sql.columnNameOfCorruptRecord") or ""
+    corrupt = options.get(_CORRUPT, default)
+    text = F.when(F.col("is_more"), F.concat(F.lit("}"), value)).otherwise(value)
+    parsed = F.from_json(text, schema, options)
+    whole = F.when(F.col("is_more"), value).otherwise(F.col(f"with_schema.{quoted(corrupt)}"))
+    return (
+        events.withColumn("is_more", is_more)
+        .withColumn("with_schema", parsed)
+        .select(
+            *events.columns,
+            *(
+                whole.alias(name) if name == corrupt else F.col(f"with_schema.{quoted(name)}")
+                for name in _columns(schema).names
+            ),
+        )
+    )
+
+
 def _parsed_by_name(
     events: DataFrame, schema: str, options: dict[str, str], header: str
 ) -> DataFrame:
     """Lines of CSV files with one header, with the schema's columns in the schema's order."""
     session = events.sparkSession
-    columns = StructType.fromDDL(schema)
-    assert isinstance(columns, StructType)  # check_schema has seen it
+    columns = _columns(schema)
     default = session.conf.get("spark.sql.columnNameOfCorruptRecord")
     corrupt = options.get(_CORRUPT, default)
     wanted = [name for name in columns.names if name != corrupt]
@@ -124,3 +155,17 @@ def _names(session: SparkSession, header: str, options: dict[str, str]) -> list[
     csv = jvm.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
     parser = jvm.com.univocity.parsers.csv.CsvParser(csv.asParserSettings())
     return list(parser.parseLine(header) or [])
+
+
+def _columns(schema: str) -> StructType:
+    columns = StructType.fromDDL(schema)
+    assert isinstance(columns, StructType)  # check_schema has seen it
+    return columns
+
+
+def unnamed_columns(session: SparkSession, feed: Feed, header: str) -> list[str]:
+    """The columns in a header of csv files that the schema does not name; none without a schema."""
+    if feed.spec.schema is None:
+        return []
+    options = {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+    return unnamed(_names(session, header, options), _columns(feed.spec.schema).names)

@@ -44,7 +44,8 @@ def skips_of(commit: Commit) -> list[str]:
     found = []
     for app, number in commit.transactions.items():
         if app.startswith(SKIPPED):
-            model, _, batch = app.removeprefix(SKIPPED).rpartition("/")
+            model, batch, *file = app.removeprefix(SKIPPED).split("/", 2)
             does = "leaves out" if number == 1 else "no longer leaves out"
-            found.append(f"{does} batch {batch} of {model.split('.', 2)[-1]}")
+            of_file = f"{file[0]} in " if file else ""
+            found.append(f"{does} {of_file}batch {batch} of {model.split('.', 2)[-1]}")
     return found

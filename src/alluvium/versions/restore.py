@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -14,6 +15,7 @@ from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of, is_held, is_undone
 from alluvium.delta.setting_back import SettingBack
 from alluvium.merge import progress, skipped
+from alluvium.merge.skipped import Events
 from alluvium.plan.versions import undo
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
@@ -59,7 +61,7 @@ class Restored:
         version: that it made; None where nothing was to be changed.
         undone: commits, newest first.
         files_removed, files_added: how many went and came.
-        skips: the batches that it leaves out for good, or no longer does.
+        skips: the events that it leaves out for good, or no longer does.
         moved: the published tables that showed what is undone, and whether a checkout holds them.
     """
 
@@ -68,7 +70,7 @@ class Restored:
     undone: list[Undone]
     files_removed: int
     files_added: int
-    skips: list[int]
+    skips: list[Events]
     moved: list[tuple[Shown, bool]]
 
 
@@ -81,6 +83,7 @@ def restore(
     before_batch: int | None = None,
     including: Sequence[str] = (),
     skip: bool | None = None,
+    files: Sequence[Events] = (),
     dry_run: bool = False,
 ) -> Restored:
     """Make a table what it was at a version, and let readers see it.
@@ -94,6 +97,7 @@ def restore(
         before_batch: instead, a batch: the newest version without events of it or of a later one.
         including: kinds of commits to undo that no build brings back, of `undo.NAMED`.
         skip: whether events of that batch are left out for good; None leaves that as it is.
+        files: instead of all of that batch, the events that are left out.
 
     Raises:
         ValueError: it cannot be done, or undoes what `including` does not name. Nothing was
@@ -101,7 +105,8 @@ def restore(
         RuntimeError: somebody else wrote meanwhile. Nothing was changed.
     """
     table_log = TableLog(session, subject.table)
-    marked = _marked(session, subject, before_batch, skip)
+    events = files or ([] if before_batch is None else [(before_batch, None)])
+    marked = _marked(session, subject, events, skip)
     if version is None:
         then, done = _version_before(session, subject, table_log, before_batch)
     else:
@@ -134,7 +139,9 @@ def restore(
         )
     made = None
     if (way.changes or marked) and not dry_run:
-        note = {"version": then, "before_batch": before_batch, "skip": skip}
+        note: dict[str, Any] = {"version": then, "before_batch": before_batch, "skip": skip}
+        if files:
+            note["files"] = [file for _, file in files]
         with_note = json.dumps({marks.RESTORE_NOTE: note})
         try:
             made = way.commit(with_note, marked)
@@ -153,32 +160,44 @@ def restore(
         found if way.changes else [],
         len(way.goes),
         len(way.comes),
-        [before_batch] if marked and before_batch is not None else [],
+        [one for one in events if skipped.app_id(subject.model, one) in marked],
         moved,
     )
 
 
-def mark(session: SparkSession, subject: Subject, batch: int, skip: bool, dry_run: bool) -> bool:
+def mark(
+    session: SparkSession,
+    subject: Subject,
+    batch: int,
+    skip: bool,
+    dry_run: bool,
+    files: Sequence[Events] = (),
+) -> list[Events]:
     """Leave a batch out for good, or no longer; no row changes.
 
-    Returns whether that was not so before.
+    files: instead of all of the batch, the events that are left out.
+
+    Returns the events of which that was not so before.
     """
-    marked = _marked(session, subject, batch, skip)
+    events = files or [(batch, None)]
+    marked = _marked(session, subject, events, skip)
     if marked and not dry_run:
         log.commit_transactions(
             session, subject.table, marked, until=committing.NEVER_FORGOTTEN / 1000
         )
-    return bool(marked)
+    return [one for one in events if skipped.app_id(subject.model, one) in marked]
 
 
 def _marked(
-    session: SparkSession, subject: Subject, batch: int | None, skip: bool | None
+    session: SparkSession, subject: Subject, events: Sequence[Events], skip: bool | None
 ) -> dict[str, int]:
-    """What is to be recorded of a batch that is left out; nothing where it is so."""
-    if batch is None or skip is None:
+    """What is to be recorded of events that are left out; nothing where it is so."""
+    if not events or skip is None:
         return {}
-    is_skipped = batch in skipped.batches(session, subject.table, subject.model)
-    return {} if is_skipped == skip else {skipped.app_id(subject.model, batch): int(skip)}
+    so_far = skipped.left_out(session, subject.table, subject.model)
+    return {
+        skipped.app_id(subject.model, one): int(skip) for one in events if (one in so_far) != skip
+    }
 
 
 def _version_before(

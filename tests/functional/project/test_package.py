@@ -268,6 +268,15 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     again = f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}"
     project.dbt(*of_orders, "--vars", again)
     assert found() == {**mended, 1: "-1.00"}
+    # One file of it.
+    args = f"{{model: orders, batch: {batch}, skip: true, files: [%s]}}"
+    undo = ("run-operation", "alluvium.restore", "--args")
+    assert not project.try_dbt(*undo, args % "bad.json, worse.json").success
+    assert project.said(f"has events of worse.json with `_batch_id` = {batch}. Accepted: names as")
+    project.dbt(*undo, args % "bad.json")
+    assert project.said(f"bad.json of batch {batch} is left out for good")
+    project.dbt(*of_orders, "--full-refresh")
+    assert found() == mended
 
 
 @pytest.mark.slow

@@ -109,6 +109,15 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
     assert mark(spark, made.subject, 3, False, False)
     assert not mark(spark, made.subject, 3, False, False)
     assert skipped.batches(spark, made.name, MODEL) == []
+    # Files of batches; then all of one.
+    files: list[skipped.Events] = [(3, "a/3.json"), (4, "b")]
+    assert mark(spark, made.subject, 3, True, False, files) == files
+    assert mark(spark, made.subject, 3, True, True, [*files, (4, "c")]) == [(4, "c")]
+    assert made.back(version=made.version, files=[(4, "b")], skip=False).skips == [(4, "b")]
+    assert skipped.files(spark, made.name, MODEL) == [(3, "a/3.json")]
+    assert mark(spark, made.subject, 3, True, False) == [(3, None)]
+    assert skipped.batches(spark, made.name, MODEL) == [3]
+    assert mark(spark, made.subject, 3, False, False)
     # And forward again, to any version that is there, where a checkout holds what readers see.
     checkout(spark, made.name, made.shown.table, good, hold=True)
     made.back(version=newest, including=["write"])
