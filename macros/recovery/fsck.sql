@@ -7,6 +7,7 @@
   {%- if not alluvium._begin_operation('fsck', given, kwargs, 'does not look at the files of tables') -%}{{ return('') }}{%- endif -%}
   {%- set found = adapter.fsck(alluvium._ids_of_models(models, 'alluvium.fsck'), full) -%}
   {%- do alluvium._say(found.lines()) -%}
-  {%- if found.damaged -%}{%- do exceptions.raise_compiler_error('alluvium.fsck: ' ~ found.summary()) -%}{%- endif -%}
-  {%- do log('alluvium.fsck: ' ~ found.summary(), info=true) -%}
+  {%- set summary = 'alluvium.fsck: ' ~ found.summary() ~ '. What else may be wrong, and which command helps: docs/which-command.md' -%}
+  {%- if found.damaged -%}{%- do exceptions.raise_compiler_error(summary) -%}{%- endif -%}
+  {%- do log(summary, info=true) -%}
 {% endmacro %}

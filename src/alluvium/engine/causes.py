@@ -75,6 +75,16 @@ _CUT_OFF = re.compile(r"unexpected end of|premature EOF", re.IGNORECASE)
 _CHECKSUM = re.compile(r"Checksum error")
 _FOOTER = re.compile(r"can not read class org.apache.parquet|Could not read footer")
 _DATA_FILE = re.compile(r"part-\d{5}-[0-9a-f]{8}-[0-9a-f-]{27}")
+# What Delta and Java say of a log or a deletion vector that is damaged, whatever they advise.
+_DAMAGED = re.compile(
+    r"\[DELTA_(?:CHECKPOINT_NON_EXIST_TABLE|CHECKPOINT_SNAPSHOT_MISMATCH|DELETION_VECTOR_\w+"
+    r"|LOG_FILE_NOT_FOUND|METADATA_ABSENT_EXISTING_CATALOG_TABLE|MISSING_PART_FILES"
+    r"|NO_RECREATABLE_HISTORY_FOUND|STATE_RECOVER_ERROR|TRUNCATED_TRANSACTION_LOG"
+    r"|TXN_LOG_FAILED_INTEGRITY|VERSIONS_NOT_CONTIGUOUS)\]"
+    r"|\S*(?:/_delta_log/|deletion_vector_)\S+"
+)
+_INLINE = re.compile(r"DeletionVectorDescriptor\(i,")
+MENDS = "`dbt run-operation alluvium.fsck` says what is damaged, and `alluvium.recover` mends it"
 
 
 def explain(error: BaseException) -> Cause:
@@ -90,7 +100,7 @@ def explain(error: BaseException) -> Cause:
 def explained(chain: Iterable[Thrown]) -> Cause:
     """Why something failed, of what was thrown: the outermost first, each with its cause behind."""
     thrown = list(_apart(chain))
-    for special in (_no_room, _no_memory, _broken_file, _python):
+    for special in (_no_room, _no_memory, _broken_file, _python, _vacuum):
         found = special(thrown)
         if found is not None:
             return found
@@ -105,6 +115,8 @@ def explained(chain: Iterable[Thrown]) -> Cause:
     for _, more in why[deepest + 1 :]:
         if more not in text:
             text = f"{text.removesuffix('.')}: {more}"
+    if _said(thrown, _DAMAGED):
+        text = f"{text.removesuffix('.')}. {MENDS}"
     line, fragment = _place(one.message)
     return Cause(text, line, fragment)
 
@@ -258,16 +270,21 @@ def _broken_file(thrown: list[Thrown]) -> Cause | None:
 
 def _first_aid(path: str) -> str:
     if "/_delta_log/" in path:
-        table = path.split("/_delta_log/")[0]
-        return (
-            f"It is a part of the log of the table {table}: put it back from a copy of that table"
-        )
+        return f"It is a part of the log of the table {path.split('/_delta_log/')[0]}: {MENDS}"
     if _DATA_FILE.search(path):
-        return (
-            "If it is a table's, put it back from a copy, or go back to a version without it "
-            "(`describe history`, `restore table … to version as of …`) or rebuild the table"
-        )
+        return f"If it is a table's: {MENDS}, with the progress of merges. Else deliver it whole"
     return "Deliver it whole under its name, or take it away, and run again"
+
+
+def _vacuum(thrown: list[Thrown]) -> Cause | None:
+    """Of Delta's VACUUM, which says no more than what it did not expect."""
+    if _said(thrown, _INLINE) is None:
+        return None
+    return Cause(
+        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. The next"
+        " publish puts those of a published table into files, and `dbt run-operation"
+        " alluvium.recover` those of any table"
+    )
 
 
 def _said(thrown: list[Thrown], pattern: re.Pattern[str]) -> re.Match[str] | None:

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from alluvium.engine.causes import Thrown, explain, explained, full_text, is_cancelled, reason
+from alluvium.engine.causes import (
+    MENDS,
+    Thrown,
+    explain,
+    explained,
+    full_text,
+    is_cancelled,
+    reason,
+)
 
 WRITING = Thrown(
     "SparkException",
@@ -173,13 +181,13 @@ def test_a_full_disk_is_one_line(words: str) -> None:
                 "JsonEOFException",
                 "Unexpected end-of-input within/between Object entries\n at [Source]",
             ),
-            ("_delta_log/00000000000000000001.json is broken", "the log of the table /w/t:"),
+            ("_delta_log/00000000000000000001.json is broken", f"of the table /w/t: {MENDS}"),
         ),
         (
             "file:/w/t/part-00000-48c8c7b1-1cb6-456c-95bf-8c567a5eb82e-c000.snappy.parquet",
             "FILE_NOT_EXIST",
             ("FileNotFoundException", "File does not exist"),
-            ("parquet is gone. If it is a table's, put it back",),
+            (f"parquet is gone. If it is a table's: {MENDS}, with the progress of merges",),
         ),
         (
             "file:/l/a.json.bz2",
@@ -194,6 +202,35 @@ def test_a_broken_file_has_a_name_and_a_way_out(
 ) -> None:
     text = said(WRITING, reading(path, hint), cause)
     assert all(part in text for part in parts), text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "[DELTA_TRUNCATED_TRANSACTION_LOG] /w/t/_delta_log/00000000000000000000.json: Unable to"
+        " reconstruct state at version 3 as the transaction log has been truncated due to manual"
+        " deletion or the log retention policy.",
+        "[DELTA_VERSIONS_NOT_CONTIGUOUS] Versions (ArrayBuffer(0, 2)) are not contiguous.",
+        "[DELTA_MISSING_PART_FILES] Couldn't find all part files of the checkpoint version: 4",
+        "[DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH] Could not verify deletion vector integrity.",
+        "File file:/w/t/deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin does not exist",
+        "file:/w/t/_delta_log/00000000000000000004.checkpoint.parquet is not a Parquet file.",
+    ],
+)
+def test_a_damaged_table_has_a_tool_that_mends_it(message: str) -> None:
+    text = said(("SparkException", "Job aborted"), ("DeltaIllegalStateException", message))
+    assert text.endswith(MENDS)
+    assert text.count(MENDS) == 1
+
+
+def test_what_is_no_damage_gets_no_such_advice() -> None:
+    other = "[DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION] Cannot"
+    assert MENDS not in said(("DeltaIllegalStateException", f"{other} time travel."))
+    # Delta's VACUUM ends so where a vector stands in the log.
+    vector = "Some(DeletionVectorDescriptor(i,^Bg9^0rr91,None,34,1,None)) (of class scala.Some)"
+    text = said(("SparkException", "Job aborted"), ("MatchError", vector))
+    assert "VACUUM cannot read deletion vectors that stand in the table's log" in text
+    assert "alluvium.recover" in text
 
 
 def test_a_python_function_has_its_last_words_and_its_lines() -> None:

@@ -7,14 +7,18 @@ what it cannot prove is not written over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import marks, unregistered
 from alluvium.delta.unregistered import Unregistered
+from alluvium.engine.causes import MENDS, explain
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.merge import progress
@@ -56,7 +60,11 @@ def register_own(
     Yields a sentence for each.
     """
     for node in nodes:
-        found = there(session, node)
+        try:
+            found = there(session, node)
+        except DbtRuntimeError as error:  # the others are not to fail for it
+            yield str(error.msg)
+            continue
         if found is None or not _is_own(session, home, node, found):
             continue
         lost: dict[str, tuple[Unregistered | None, bool]]
@@ -64,7 +72,8 @@ def register_own(
         name = f"{node.alias}__rejected"  # the macro `keep_rejected` made it, where there are any
         if node.config.materialized == "incremental" and in_catalog(name) not in known:
             place = unregistered.default_location(session, str(node.schema), name)
-            lost[name] = (unregistered.look(session, place), True)
+            with suppress(PySparkException, Py4JError):  # a merge that rejects events tells of it
+                lost[name] = (unregistered.look(session, place), True)
         for name, (table, managed) in lost.items():
             if table is not None:
                 whole = f"{quoted(node.schema)}.{quoted(name)}"
@@ -73,10 +82,22 @@ def register_own(
 
 
 def there(session: SparkSession, node: Any) -> Unregistered | None:
-    """The Delta table that lies where a node's table is going to be; None for none."""
+    """The Delta table that lies where a node's table is going to be; None for none.
+
+    Raises:
+        DbtRuntimeError: its log cannot be read; with what mends it.
+    """
     root = node.config.get("location_root")
     place = unregistered.default_location(session, str(node.schema), str(node.alias), root)
-    return unregistered.look(session, place)
+    try:
+        return unregistered.look(session, place)
+    except (PySparkException, Py4JError) as error:
+        why = explain(error).text.removesuffix(f". {MENDS}")
+        raise DbtRuntimeError(
+            f"{node.name}: the metastore knows no table {node.schema}.{node.alias}, and the log of"
+            f" the one in {place} cannot be read: {why}. Nothing was changed. {MENDS}, and"
+            " registers the table again"
+        ) from error
 
 
 def check_replaced(node: Any, found: Unregistered, *, full_refresh: bool) -> None:
@@ -92,9 +113,9 @@ def check_replaced(node: Any, found: Unregistered, *, full_refresh: bool) -> Non
     name = f"{quoted(node.schema)}.{quoted(node.alias)}"
     raise DbtRuntimeError(
         f"{node.name}: the metastore knows no table {node.schema}.{node.alias}, but {found}."
-        f" Nothing was changed. Accepted: `create table {name} using delta location"
-        f" {literal(found.location)}` (say in `on-run-start`), which makes it the table again,"
-        " or to move the folder away and begin from nothing."
+        f" Nothing was changed. Accepted: `dbt run-operation alluvium.recover`, or `create table"
+        f" {name} using delta location {literal(found.location)}` (say in `on-run-start`), which"
+        " makes it the table again; or to move the folder away and begin from nothing."
     )
 
 

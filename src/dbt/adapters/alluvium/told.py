@@ -17,9 +17,10 @@ from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.ui import warning_tag
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 
 from alluvium.engine.causes import Cause, explain, full_text
+from alluvium.names import in_catalog, quoted
 from dbt.adapters.alluvium import live
 from dbt.adapters.alluvium.places import place
 
@@ -85,8 +86,24 @@ def _with_places(text: str, error: BaseException, cause: Cause, sql: str, start:
     where = _where(cause, sql, start)
     if where:
         lines.append(where)
-    more = live.advice(sql) if isinstance(error, ParseException) else None
+    more = live.advice(sql) if isinstance(error, ParseException) else _missing(error)
     return "\n".join([*lines, *([more] if more else [])])
+
+
+def _missing(error: BaseException) -> str | None:
+    """What makes a table of the project that the metastore does not know."""
+    if not isinstance(error, AnalysisException) or _project is None:
+        return None
+    if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+        return None
+    name = in_catalog((error.getMessageParameters() or {}).get("relationName", ""))
+    for node in _project.nodes.values():
+        if in_catalog(f"{quoted(str(node.schema))}.{quoted(str(node.alias))}") == name:
+            return (
+                f"`dbt build -s {node.name}` makes it. If its files are there, and the metastore"
+                " lost it, `dbt run-operation alluvium.recover` registers it again"
+            )
+    return None
 
 
 def _where(cause: Cause, sql: str, start: int) -> str:
