@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 
-from alluvium.merge import skipped
+from alluvium.merge import progress, skipped
 from alluvium.plan.versions import undo
 from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
@@ -56,7 +56,11 @@ class Restoring(Publishing):
             self._check_built(subject.table)
             if batch is not None:
                 changed = restore.mark(session, subject, batch, bool(skip), dry_run)
-                return [_marked(node.name, batch, bool(skip), changed, dry_run)]
+                lines = [_marked(node.name, batch, bool(skip), changed, dry_run)]
+                merged = progress.read(session, subject.table, subject.model)
+                if changed and not skip and merged is not None and merged >= batch:
+                    lines.append(_backfill(node.name, batch))
+                return lines
             done = restore.restore(
                 session,
                 subject,
@@ -97,6 +101,15 @@ def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
         held = "; a checkout holds it there" if is_held else ""
         lines.append(f"  {shown.name}: {'would show' if dry_run else 'shows'} that too{held}")
     return lines
+
+
+def _backfill(name: str, batch: int) -> str:
+    """What brings in a batch that builds have passed over."""
+    through = f"{{from_batch: {batch}, through_batch: {batch}}}"
+    return (
+        "  builds have passed it; a backfill brings it in: dbt build --vars"
+        f" '{{alluvium_backfill: {{{name}: {through}}}}}'"
+    )
 
 
 def _marked(name: str, batch: int, skip: bool, changed: bool, dry_run: bool) -> str:
