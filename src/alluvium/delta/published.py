@@ -24,7 +24,6 @@ from alluvium.delta.published_files import PublishedFiles
 from alluvium.delta.states import FEW, metadata_action
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
-from alluvium.wording import counted
 
 _DELTA = "org.apache.spark.sql.delta."
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
@@ -106,11 +105,7 @@ class Publisher(PublishedFiles):
 
     def endangered(self) -> str | None:
         """After a publish of an old version: why its files may not stay; None where they do."""
-        if going_on := dependents.vacuums(self.session, [self._root]):
-            return f"a vacuum goes on that may delete what it needs ({going_on[0]})"
-        if missing := self.missing():
-            return f"VACUUM deleted {counted(len(missing), 'file')}, such as {missing[0]}"
-        return None
+        return pinned.endangered(self.session, self._root, self.missing)
 
     def planned(self) -> Moved:
         """What a publish would do, at most: files full of tombstones do not come."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from alluvium.delta import committing, log, marks, pinned
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of, is_held, is_undone
+from alluvium.delta.log import TableVersion
 from alluvium.delta.setting_back import SettingBack
 from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
@@ -104,15 +105,18 @@ def restore(
             changed.
         RuntimeError: somebody else wrote meanwhile. Nothing was changed.
     """
+    # What is listed and what is undone are of this one look.
     table_log = TableLog(session, subject.table)
+    now = table_log.snapshot
     events = files or ([] if before_batch is None else [(before_batch, None)])
     marked = _marked(session, subject, events, skip)
     if version is None:
-        then, done = _version_before(session, subject, table_log, before_batch)
+        then, done = _version_before(subject, table_log, before_batch)
     else:
         then, done = version, _done(table_log, version + 1, table_log.version)
-    way = SettingBack(session, subject.table, then)
-    if before_batch is not None and (came := _merged(subject, way)) >= before_batch:
+    was = log.earlier(session, now, then, subject.table)
+    way = SettingBack(session, now, was)
+    if before_batch is not None and (came := _merged(subject, was)) >= before_batch:
         raise ValueError(_came_along(subject, before_batch, came))
     named = [one.batches[subject.model] for one in done if subject.model in one.batches]
     if before_batch is not None and named and before_batch < min(named):
@@ -142,18 +146,28 @@ def restore(
         note: dict[str, Any] = {"version": then, "before_batch": before_batch, "skip": skip}
         if files:
             note["files"] = [file for _, file in files]
-        with_note = json.dumps({marks.RESTORE_NOTE: note})
         try:
-            made = way.commit(with_note, marked)
+            made = way.commit(json.dumps({marks.RESTORE_NOTE: note}), marked)
         except (*OTHER_ROWS, *OTHER_TABLE) as error:
             raise RuntimeError(
                 f"{subject.table}: another writer was faster; nothing was changed; run it again"
             ) from error
-    moved = _showing(session, subject, shown, None if made is not None or not way.changes else then)
+        if way.comes and (why := pinned.endangered(session, table_log.folder, way.missing)):
+            raise ValueError(
+                f"{subject.table}: version {then:,}: {why}."
+                f" {_forward(session, table_log, made, marked)}"
+            )
+    is_due = made is None and way.changes
+    # Behind the commit others may have published what came after it.
+    newest = now if made is None else log.newest_of(session, now.deltaLog())
+    found_there = _showing(session, newest, shown, then if is_due else None)
     if not dry_run:
-        newest = log.version(session, subject.table)
-        for one, _ in moved:
-            publish.checkout(session, subject.table, one.table, newest, hold=None, hides=one.hides)
+        at = table_log.version if made is None else made
+        for one, shows, _ in found_there:
+            publish.checkout(
+                session, subject.table, one.table, at, hold=None, hides=one.hides, instead_of=shows
+            )
+    moved = [(one, is_held) for one, _, is_held in found_there]
     return Restored(
         then,
         made,
@@ -163,6 +177,22 @@ def restore(
         [one for one in events if skipped.app_id(subject.model, one) in marked],
         moved,
     )
+
+
+def _forward(
+    session: SparkSession, table_log: TableLog, made: int, marked: Mapping[str, int]
+) -> str:
+    """Take a restore back whose files a vacuum may delete; what a message says then."""
+    newest = log.earlier(session, log.newest_of(session, table_log.snapshot.deltaLog()), made, "")
+    forward = SettingBack(session, newest, table_log.snapshot)
+    try:
+        forward.commit("{}", {app: 1 - on for app, on in marked.items()})
+    except (*OTHER_ROWS, *OTHER_TABLE):
+        return (
+            f"Others have written behind it, so it stays. Accepted: version: {table_log.version}"
+            f", from which it came"
+        )
+    return "The table is what it was. Accepted: a newer version, or again when no vacuum goes on"
 
 
 def mark(
@@ -201,7 +231,7 @@ def _marked(
 
 
 def _version_before(
-    session: SparkSession, subject: Subject, table_log: TableLog, batch: int | None
+    subject: Subject, table_log: TableLog, batch: int | None
 ) -> tuple[int, list[Done]]:
     """The newest version without a batch, and the commits, in order, that were read for it."""
     assert batch is not None
@@ -218,8 +248,8 @@ def _version_before(
     # What a killed command had undone already is to be completed.
     if found is None and batch in (one.before_batch for one in read):
         return table_log.version, read
-    came = progress.read(session, subject.table, subject.model)
-    if came is not None and came >= batch:
+    came = _merged(subject, table_log.snapshot)
+    if came >= max(batch, 0):
         raise ValueError(_came_along(subject, batch, came))
     raise ValueError(
         f"{subject.table} holds no batch {batch} or later one, as its log tells; accepted: a"
@@ -227,9 +257,9 @@ def _version_before(
     )
 
 
-def _merged(subject: Subject, way: SettingBack) -> int:
-    """The newest batch that the earlier version holds, whoever merged it; -1 before the first."""
-    table_id, numbers = way.numbers()
+def _merged(subject: Subject, snapshot: Any) -> int:
+    """The newest batch that a version holds, whoever merged it; -1 before the first."""
+    table_id, numbers = log.numbers(snapshot)
     return numbers.get(progress.app_id(subject.model, table_id), -1)
 
 
@@ -243,13 +273,12 @@ def _came_along(subject: Subject, batch: int, came: int) -> str:
 
 
 def _showing(
-    session: SparkSession, subject: Subject, shown: Sequence[Shown], then: int | None
-) -> list[tuple[Shown, bool]]:
-    """The published tables that show what is undone, and whether a checkout holds them.
+    session: SparkSession, newest: Any, shown: Sequence[Shown], then: int | None
+) -> list[tuple[Shown, TableVersion, bool]]:
+    """The published tables that show what is undone, what that is, and whether a checkout holds it.
 
-    then: the version that the table is yet to go back to.
+    newest: snapshot of the table; then: the version that it is yet to go back to.
     """
-    newest = log.snapshot_of(session, subject.table)
     found = []
     for one in shown:
         if session.catalog.tableExists(one.table):
@@ -259,7 +288,7 @@ def _showing(
                 (then is not None and head.version > then)
                 or is_undone(session, newest, head.version)
             ):
-                found.append((one, is_held(snapshot)))
+                found.append((one, head, is_held(snapshot)))
     return found
 
 

@@ -156,7 +156,9 @@ def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> Non
     # Another writer is faster: nothing is changed.
     made.rows = dict(made.versions[good])
     made.batch(2, 60)
-    slow = restoring.SettingBack(spark, made.name, good)
+    slow = restoring.SettingBack(
+        spark, *(log.snapshot_of(spark, made.name, one) for one in (None, good))
+    )
     last = made.batch(3, 61)
     with pytest.raises(Exception, match=r"(?i)concurrent"):
         slow.commit("{}")

@@ -9,7 +9,7 @@ from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
-from alluvium.merge import skipped
+from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
 from alluvium.names import literal
 from alluvium.plan.versions import undo
@@ -63,10 +63,14 @@ class Restoring(Publishing):
             events = self._events_of(session, node, files, batch, before_batch)
             if batch is not None:
                 changed = restore.mark(session, subject, batch, bool(skip), dry_run, events)
-                return [
+                lines = [
                     _marked(node.name, one, bool(skip), one in changed, dry_run)
                     for one in events or [(batch, None)]
                 ]
+                merged = progress.read(session, subject.table, subject.model)
+                if changed and not skip and merged is not None and merged >= batch:
+                    lines.append(_backfill(node.name, batch))
+                return lines
             done = restore.restore(
                 session,
                 subject,
@@ -140,6 +144,15 @@ def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
         held = "; a checkout holds it there" if is_held else ""
         lines.append(f"  {shown.name}: {'would show' if dry_run else 'shows'} that too{held}")
     return lines
+
+
+def _backfill(name: str, batch: int) -> str:
+    """What brings in a batch that builds have passed over."""
+    through = f"{{from_batch: {batch}, through_batch: {batch}}}"
+    return (
+        "  builds have passed it; a backfill brings it in: dbt build --vars"
+        f" '{{alluvium_backfill: {{{name}: {through}}}}}'"
+    )
 
 
 def _marked(name: str, events: Events, skip: bool, changed: bool, dry_run: bool) -> str:
