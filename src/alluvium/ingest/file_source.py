@@ -94,13 +94,6 @@ class FileSource:
                 folder = folder[: folder.index(wildcard)].rpartition("/")[0]
         return folder
 
-    def place(self, files: Files, landed: list[Landed]) -> str:
-        """The place of the folder that names start below (`naming`)."""
-        folder = self.folder(files)
-        if any(_path_in(file.path) == folder for file in landed):
-            folder = posixpath.dirname(folder)
-        return place_of(files, self.path, folder)
-
     def _list(self, session: SparkSession) -> DataFrame:
         # Only names, times and sizes are asked for, of many files in a task.
         scan = session.newSession()
@@ -326,23 +319,6 @@ def path_of(url: Column) -> Column:
 def _path_in(path: str) -> str:
     """The same of a path as Spark writes it, which is not encoded."""
     return re.sub(_SCHEME, "", path)
-
-
-def place_of(files: Files, path: str, folder: str) -> str:
-    """A folder with its file system; on this machine without links.
-
-    path: with the file system of the folder, a path that may hold wildcards.
-    """
-    system = files.qualified(path).removesuffix(files.uri_path(path))
-    # What is not there yet has no links.
-    return system + (os.path.realpath(folder) if system == "file:" else folder)
-
-
-def own_name(path: str, base: str) -> str | None:
-    """The name below a place of the file that a path leads to; None but on this machine."""
-    if not base.startswith("file:/"):
-        return None
-    return os.path.relpath(os.path.realpath(_path_in(path)), base.removeprefix("file:"))
 
 
 def list_in_few_tasks(session: SparkSession) -> None:

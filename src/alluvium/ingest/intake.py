@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,7 @@ from alluvium.ingest import ledger as ledgers
 from alluvium.ingest import spark_log
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
-from alluvium.ingest.file_source import FileSource, own_name, place_of
+from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.naming import SAME, base_of, began_at, naming, renamed, taken_along
@@ -179,8 +180,12 @@ class Intake:
     def _name_files(self) -> None:
         """Name the files as the ledger does, whatever folder `path` begins with now."""
         ledger = self._ledger
-        here = self._source.place(self._files, self._landed)
-        root = place_of(self._files, self._place.root, self._files.uri_path(self._place.root))
+        folder = self._source.folder(self._files)
+        if len(self._landed) == 1 and self._files.uri_path(self._landed[0].path) == folder:
+            folder = posixpath.dirname(folder)  # the path is one file
+        here = _place_of(self._files, self._source.path, folder)
+        root = self._place.root
+        root = _place_of(self._files, root, self._files.uri_path(root))
         if not ledger.read and not ledger.held:
             base = here
         elif ledger.base is None or ledger.root is None:
@@ -195,8 +200,15 @@ class Intake:
         if names != SAME:
             # The wider folder may have a link to what was read.
             new = unread(self._landed, ledger.read)
-            if linked := {f.name: f.stamp for f in new if own_name(f.path, base) in ledger.read}:
+            if linked := {f.name: f.stamp for f in new if self._own_name(f, base) in ledger.read}:
                 ledger.note(self._files, linked, set())
+
+    def _own_name(self, file: Landed, base: str) -> str:
+        """The name of the file that a link on this machine leads to."""
+        if not base.startswith("file:"):
+            return file.name
+        path = os.path.realpath(self._files.uri_path(file.path))
+        return os.path.relpath(path, base.removeprefix("file:"))
 
     def _base_of(self, base: str, here: str) -> str:
         """The place where names begin, now that `path` has another folder."""
@@ -346,3 +358,13 @@ class Intake:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _place_of(files: Files, path: str, folder: str) -> str:
+    """A folder with its file system; on this machine without links.
+
+    path: with the file system of the folder, a path that may hold wildcards.
+    """
+    system = files.qualified(path).removesuffix(files.uri_path(path))
+    # What is not there yet has no links.
+    return system + (os.path.realpath(folder) if system == "file:" else folder)
