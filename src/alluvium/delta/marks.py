@@ -28,8 +28,8 @@ HOLD = "alluvium/hold"
 # Before the id of a table: the version of it that a table of a branch began as. Read by
 # `delta.refs`.
 BRANCH = "alluvium/branch/"
-# Before the id that a branch's table began with: the newest version of it that was merged into this
-# table. Read by `versions.merging`.
+# Before the id that a branch's table began with, and that of this table: the newest version of it
+# that was merged into this one. Read by `versions.merging`.
 BRANCH_MERGED = "alluvium/merged/"
 # The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
 # appends. Read by Delta.

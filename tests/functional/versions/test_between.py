@@ -20,7 +20,8 @@ from alluvium.versions import restore as restoring
 from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point
 
-pytestmark = pytest.mark.spark
+# What is quick of it stands in test_restore.py.
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @contextmanager

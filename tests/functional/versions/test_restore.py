@@ -130,7 +130,9 @@ def _kill(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> None:
+def test_vectors_alone_and_a_table_that_was_replaced(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = Feed(spark, "vectors")
     good = made.batch(1, *range(10))
     files = set(spark.table(made.name).inputFiles())
@@ -156,13 +158,24 @@ def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> Non
     # Another writer is faster: nothing is changed.
     made.rows = dict(made.versions[good])
     made.batch(2, 60)
-    slow = restoring.SettingBack(
-        spark, *(log.snapshot_of(spark, made.name, one) for one in (None, good))
-    )
-    last = made.batch(3, 61)
+    now, then = (log.snapshot_of(spark, made.name, one) for one in (None, good))
+    slow = restoring.SettingBack(spark, now, then)
+    made.batch(3, 61)
     with pytest.raises(Exception, match=r"(?i)concurrent"):
         slow.commit("{}")
-    assert (made.version, rows_of(spark, made.name)) == (last, made.rows)
+    # Nor is what they commit behind the look of a restore, and before its own.
+    real = restoring.SettingBack
+
+    def late(*args: Any) -> Any:
+        made.insert(77)
+        return real(*args)
+
+    monkeypatch.setattr(restoring, "SettingBack", late)
+    with pytest.raises(RuntimeError, match="another writer was faster; nothing was changed"):
+        made.back(version=good)
+    monkeypatch.undo()
+    last = made.version
+    assert rows_of(spark, made.name) == made.rows
     # Files that are gone are told before anything is done.
     made.do("optimize {t}")
     there = {path.name for path in made.folder.glob("*.parquet")}

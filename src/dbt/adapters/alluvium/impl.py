@@ -11,7 +11,6 @@ from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.alluvium import selection, streams, told
 from dbt.adapters.alluvium.verbs.adopting import Adopting
-from dbt.adapters.alluvium.verbs.branching import Branching
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.compacting import Compacting
 from dbt.adapters.alluvium.verbs.comparing import Comparing
@@ -52,7 +51,6 @@ class AlluviumAdapter(
     Adopting,
     Restoring,
     Comparing,
-    Branching,
     Pruning,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
