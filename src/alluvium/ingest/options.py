@@ -16,6 +16,8 @@ CLEANS = "cleanSource"
 LISTING_OPTIONS = ("pathGlobFilter", CLEANS, "sourceArchiveDir")
 # The one option that says what the lines of a file are, and not how a line is parsed.
 HEADER = "header"
+# Whether a record of csv may span lines: then it is one event.
+MULTI_LINE = "multiLine"
 
 _DATES = (
     "dateFormat",
@@ -45,6 +47,7 @@ _READ: Mapping[str, tuple[str, ...]] = {
     ),
     "csv": (
         HEADER,
+        MULTI_LINE,
         "sep",
         "delimiter",
         "quote",
@@ -86,6 +89,7 @@ _KAFKA_CLIENT = "kafka."
 
 _BOOLEANS = {
     "header",
+    "multiline",
     "ignoreleadingwhitespace",
     "ignoretrailingwhitespace",
     "enabledatetimeparsingfallback",
@@ -250,7 +254,7 @@ def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
     """Why a format does not take an option; None where it does, or for an unknown format."""
     lower = key.lower()
     for reasons in (_WHY_NOT[""], _WHY_NOT.get(fmt, {})):
-        if lower in reasons:
+        if lower in reasons and (fmt, lower) != ("csv", MULTI_LINE.lower()):
             return reasons[lower]
     if fmt not in _READ:
         return None

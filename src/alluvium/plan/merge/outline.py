@@ -27,6 +27,7 @@ class MergeSettings:
     stored_order: of columns of the order that the table stores otherwise than the batch has them,
         what it stores.
     soft: whether a delete leaves a tombstone.
+    verify: True, or `reject`, to look for keys of the batch in the files that are left unread.
     prunes: whether bounds of the key may leave files unread.
     immutable: columns whose value never changes for a key.
     ranges: None where none are wanted, or several columns have them.
@@ -40,7 +41,7 @@ class MergeSettings:
     null_keys: str
     reject_by: str | None
     engine: str
-    verify: bool
+    verify: bool | str
     tombstone_time: str | None
     soft: bool
     prunes: bool

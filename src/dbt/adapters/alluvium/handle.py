@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import staged
+from alluvium.delta import own_commit, staged
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.merge import batch
@@ -181,6 +181,7 @@ class Cursor:
                 numbers = {name: one.version for name, one in self._versions.items()}
                 one, read = live.at_versions(live.as_names(part, marks), numbers)
                 self._read |= {name: str(self._versions[name]) for name in read}
+                begun = own_commit.begin(self._session)
                 if bindings and part is parts[-1]:
                     frame = self._session.sql(one, args=list(bindings))
                 else:
@@ -188,7 +189,8 @@ class Cursor:
             start += len(part)
         self._frame = frame
         with spark_errors(*self._statement):
-            self._response = of_statement(self._session, one, frame, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            self._response = of_statement(self._session, one, frame, seconds, begun)
 
     def response(self) -> ModelResponse:
         return replace(self._response, versions=dict(self._read) or None)
