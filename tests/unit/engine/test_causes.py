@@ -299,4 +299,4 @@ def test_a_column_without_a_type_gets_a_value() -> None:
         )
     )
     assert text.startswith("column note has no type in the table (VOID)")
-    assert "the batch has STRING. Accepted: `on_schema_change: append_new_columns`" in text
+    assert "the batch has STRING. Accepted: `on_schema_change: sync_all_columns`" in text
