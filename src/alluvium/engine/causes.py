@@ -305,9 +305,8 @@ def _vacuum(thrown: list[Thrown]) -> Cause | None:
     if _said(thrown, _INLINE) is None:
         return None
     return Cause(
-        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. The next"
-        " publish puts those of a published table into files, and `dbt run-operation"
-        " alluvium.recover` those of any table"
+        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. A published"
+        " table has no data files of its own: vacuum its candidate instead"
     )
 
 
