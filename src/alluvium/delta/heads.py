@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
-from alluvium.delta.commit_files import restored
+from alluvium import marks
+from alluvium.delta import log
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.plan.versions import lineage
+from alluvium.plan.versions.commit import commit_info, noted, restored
 
 
 def is_held(snapshot: Any) -> bool:
@@ -33,8 +34,8 @@ def head_of(snapshot: Any) -> TableVersion | None:
 def shown_since(session: SparkSession, snapshot: Any) -> datetime | None:
     """When the newest publish of a table was; None where its log does not tell it."""
     for lines in log.commits_of(session, snapshot):
-        info = log.commit_info(lines[0]) if lines else {}
-        if "version" in (log.noted(info, marks.PUBLISH_NOTE) or {}):
+        info = commit_info(lines[0]) if lines else {}
+        if "version" in (noted(info, marks.PUBLISH_NOTE) or {}):
             return datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
     return None
 
@@ -57,7 +58,7 @@ def written(session: SparkSession, snapshot: Any) -> Iterator[Written]:
     for lines in log.commits_of(session, snapshot):
         actions = list(map(json.loads, lines or ()))
         infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
-        note = log.noted(next(infos, None), marks.PUBLISH_NOTE) or {}
+        note = noted(next(infos, None), marks.PUBLISH_NOTE) or {}
         has_files = any("add" in one or "remove" in one for one in actions)
         yield Written(note, has_files and not note)
 
@@ -73,7 +74,7 @@ def is_undone(session: SparkSession, newest: Any, version: int) -> bool:
     last = int(newest.version())
     commits = log.commits_of(session, newest, version)
     for number, lines in zip(range(last, version, -1), commits, strict=False):
-        info = {} if lines is None else log.commit_info(lines[0])
+        info = {} if lines is None else commit_info(lines[0])
         if lines is None or info.get("operation") == "RESTORE":
             restores[number] = restored(info)
     return lineage.is_undone(version, last, restores)

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
 from alluvium.engine import jvm
+from alluvium.plan.versions.commit import commit_info
 
 # Operations whose files are all that the table has.
 _WHOLE = {
@@ -115,7 +116,7 @@ def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
         lines = jvm.texts(log.newest_commit(session, snapshot))
     except Py4JJavaError:  # a commit that is kept elsewhere
         return None
-    if log.commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
+    if commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
         return None
     read = {line: json.loads(line).get("add") for line in lines}
     adds = {line: add for line, add in read.items() if add}

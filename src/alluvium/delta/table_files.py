@@ -13,7 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, TimestampType
 
-from alluvium.delta import automata, log, marks
+from alluvium import marks
+from alluvium.delta import automata, log
 from alluvium.engine import jvm
 from alluvium.names import among, did_you_mean
 from alluvium.plan.compaction import tags

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks
+from alluvium import marks
+from alluvium.delta import committing, log
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.plan.ranges.locate import Kept

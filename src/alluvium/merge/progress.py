@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium import marks
+from alluvium.delta import log
+from alluvium.plan.versions.commit import commit_info
 
 # Commits that make a table of a query, and those that leave its rows alone.
 _MADE = ("CREATE TABLE AS", "CREATE OR REPLACE TABLE AS", "REPLACE TABLE AS")
@@ -59,7 +61,7 @@ def has_begun(session: SparkSession, table: str) -> bool:
     if int(log.snapshot_of(session, table).numOfFiles()):
         return True
     for actions in log.newest_first(session, table):
-        operation = str(log.commit_info(actions[0]).get("operation")) if actions else ""
+        operation = str(commit_info(actions[0]).get("operation")) if actions else ""
         if operation.startswith(_MADE):
             return False
         if not operation.startswith(_ALTERED):

@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType, VariantType
 
-from alluvium.delta import log, marks, states
+from alluvium import marks
+from alluvium.delta import log, states
 from alluvium.engine import jvm
 from alluvium.names import quoted
 from alluvium.plan.automata import Index

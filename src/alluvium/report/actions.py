@@ -15,11 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import committing, footers, log
-from alluvium.delta.commit_files import Commit, TableLog
-from alluvium.delta.marks import ACTIONS_KEPT
+from alluvium.delta.commit_files import TableLog
+from alluvium.marks import ACTIONS_KEPT
 from alluvium.names import literal
+from alluvium.plan.versions.batches import batch_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.snapshots import ACTIONS, SIZES, State, Totals, follow
-from alluvium.report.batches import batch_of
 from alluvium.report.kept import (
     ACTION_ROWS,
     BLOCK,

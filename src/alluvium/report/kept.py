@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import footers, log
-from alluvium.delta.marks import ACTIONS_SEEN
+from alluvium.marks import ACTIONS_SEEN
+from alluvium.plan.versions.commit import commit_info, noted
 from alluvium.plan.versions.snapshots import BLOCKS, SIZES, State, Totals
 
 _INSTANT = pa.timestamp("us", tz="UTC")
@@ -131,8 +132,8 @@ class Kept:
         """What the last run noted in its commit; None where others wrote since, who may delete."""
         assert self._name is not None
         for actions in islice(log.newest_first(self._session, self._name), _LOOKED_AT):
-            info = log.commit_info(actions[0]) if actions else {}
-            note = _seen(log.noted(info, ACTIONS_SEEN))
+            info = commit_info(actions[0]) if actions else {}
+            note = _seen(noted(info, ACTIONS_SEEN))
             if note is not None:
                 return note
             if info.get("operation") not in _KEEPS_ROWS:

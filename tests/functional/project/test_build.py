@@ -33,8 +33,8 @@ from functional.sorted_files import is_sorted
 from oracle.flights import replay_duckdb, replay_pandas
 
 from alluvium.compact.run import compact
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.demo.edits import replay_edits
+from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.layout.settings import parse_layout
 
 pytestmark = pytest.mark.spark

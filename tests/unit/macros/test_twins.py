@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium import schema
-from alluvium.delta import marks
+from alluvium import marks, schema
 from alluvium.ingest.spec import SpecError, parse_spec
 from alluvium.names import bare, literal, quoted
 from alluvium.plan.layout.errors import LayoutError

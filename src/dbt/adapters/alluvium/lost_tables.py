@@ -16,7 +16,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import marks, unregistered
+from alluvium import marks
+from alluvium.delta import unregistered
 from alluvium.delta.unregistered import Unregistered
 from alluvium.engine.causes import MENDS, explain
 from alluvium.engine.files import Files

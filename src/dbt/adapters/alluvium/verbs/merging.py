@@ -16,7 +16,8 @@ from dbt_common.events.functions import fire_event
 from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import committing, log, marks, own_commit
+from alluvium import marks
+from alluvium.delta import committing, log, own_commit
 from alluvium.merge import batch, execute, one_commit, progress
 from alluvium.merge.conflicts import retry
 from alluvium.plan.merge.batch import verify_mistake
