@@ -13,9 +13,10 @@ from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.needed_files import plain
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
+from alluvium.plan import published_models
+from alluvium.plan.graph import streams_above
 from alluvium.recovery.tables import Table
-from dbt.adapters.alluvium import audit, catalog, streams
-from dbt.adapters.alluvium.above import streams_above
+from dbt.adapters.alluvium import catalog, streams
 from dbt.adapters.alluvium.relation import keeps_tombstones
 
 _KINDS = ("model", "seed", "snapshot")
@@ -32,7 +33,7 @@ def tables(
 
     name_of: the name of a node's table, as SQL writes it.
     """
-    shown = {one.unique_id: candidate for one, candidate in audit.candidates(nodes)}
+    shown = {one.unique_id: candidate for one, candidate in published_models.candidates(nodes)}
     ours = [node for node in nodes.values() if _is_in_files(node)]
     for node in sorted(ours, key=lambda one: one.unique_id in shown):
         root = node.config.get("location_root")

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from alluvium.delta import log
 from alluvium.delta.heads import head_of, shown_since
 from alluvium.delta.log import TableVersion
+from alluvium.plan import published_models
 from dbt.adapters.alluvium import audit, held_back, told
 from dbt.adapters.alluvium.held_back import HeldBack, Shown
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
@@ -35,7 +36,9 @@ class HoldingBack(SessionAdapter):
     @cached_property
     def _candidates(self) -> dict[str, str]:
         """By unique id, the tables of those nodes that published models show."""
-        return {one.unique_id: self.table_of(one) for _, one in audit.candidates(self.nodes)}
+        return {
+            one.unique_id: self.table_of(one) for _, one in published_models.candidates(self.nodes)
+        }
 
     def note_failure(
         self, test: Any, candidates: Iterable[str], row: Mapping[str, Any] | None
@@ -68,13 +71,13 @@ class HoldingBack(SessionAdapter):
         target = self.config.target_name
         shows = [
             node
-            for node, of in audit.candidates(self.nodes)
-            if of.unique_id == unique_id and audit.may_publish(node, target)
+            for node, of in published_models.candidates(self.nodes)
+            if of.unique_id == unique_id and published_models.may_publish(node, target)
         ]
         if version is None or not shows:
             return None
         candidate = self.nodes[unique_id]
-        tests = audit.tests_of(candidate, self.nodes)
+        tests = published_models.tests_of(candidate, self.nodes)
         shown = [one for node in shows if (one := self._shown(node, version)) is not None]
         return HeldBack(candidate, version.version, len(tests), shown)
 

@@ -20,6 +20,7 @@ from alluvium import marks
 from alluvium.delta import committing, log, own_commit
 from alluvium.merge import batch, execute, one_commit, progress
 from alluvium.merge.conflicts import retry
+from alluvium.plan.graph import bronze_of
 from alluvium.plan.merge.batch import verify_mistake
 from alluvium.plan.merge.figures import MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
@@ -286,7 +287,7 @@ class Merging(Checking):
 
         Empty where that is not one table, or its log does not say.
         """
-        bronze = freshness.bronze_of(self.node_of(model_id), self.node_of)
+        bronze = bronze_of(self.node_of(model_id), self.node_of)
         if bronze is None:
             return {}
         through = progress.read(self.session, table, model_id)

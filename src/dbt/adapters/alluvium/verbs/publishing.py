@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 
 from alluvium.delta import log
 from alluvium.delta.log import TableVersion
+from alluvium.plan import published_models
 from alluvium.publish import publish
 from alluvium.publish.publish import Published
 from alluvium.wording import counted
@@ -157,11 +158,15 @@ class Publishing(HoldingBack):
             DbtRuntimeError: It cannot be published; nothing was changed.
         """
         node = self.nodes[unique_id]
-        candidate = audit.candidate_of(node, self.nodes)
+        candidate = published_models.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], relation.stored.render()
         _refuse_others(existing, target)
-        settings = audit.settings_of(node)
-        tests = audit.tests_of(candidate, self.nodes) if settings.get("audit") != "none" else []
+        settings = published_models.settings_of(node)
+        tests = (
+            published_models.tests_of(candidate, self.nodes)
+            if settings.get("audit") != "none"
+            else []
+        )
         with self._working(node.name):
             deferred = self._deferred(candidate, sql)
             if deferred is not None:
@@ -191,7 +196,7 @@ class Publishing(HoldingBack):
         """
         node = self.nodes[unique_id]
         self._may_publish(node, "alluvium.publish")
-        candidate = audit.candidate_of(node, self.nodes)
+        candidate = published_models.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], self.table_of(node)
         _refuse_others(existing, target)
         note = {"tests": 0, "untested": True}
@@ -217,7 +222,7 @@ class Publishing(HoldingBack):
         """
         node = self.nodes[unique_id]
         self._may_publish(node, "alluvium.checkout")
-        candidate = audit.candidate_of(node, self.nodes)
+        candidate = published_models.candidate_of(node, self.nodes)
         with self._working("alluvium.checkout") as session:
             moved = publish.checkout(
                 session,
@@ -287,7 +292,7 @@ class Publishing(HoldingBack):
 
     def _may_publish(self, node: Any, who: str) -> None:
         """Raises DbtRuntimeError where this target moves nothing that readers see."""
-        if not audit.may_publish(node, self.config.target_name):
+        if not published_models.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
                 f"{who}: {node.name}: {audit.elsewhere(node, self.config.target_name)}"
             )
@@ -297,7 +302,7 @@ class Publishing(HoldingBack):
     ) -> str | None:
         """Why this invocation publishes nothing; None where it may."""
         flags = get_flags()
-        if not audit.may_publish(node, self.config.target_name):
+        if not published_models.may_publish(node, self.config.target_name):
             return audit.elsewhere(node, self.config.target_name)
         if flags.WHICH not in ("build", "retry"):
             return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
@@ -327,20 +332,20 @@ class Publishing(HoldingBack):
     def _not_published(
         self, node: Any, candidate: Any, source: str, target: str, why: str
     ) -> PublishDone:
-        settings = audit.settings_of(node)
+        settings = published_models.settings_of(node)
         head = publish.head(self._handle.session, target)
         # The tests of the candidate come with it.
         accepted = f"`dbt build -s {candidate.name} {node.name}`"
-        if settings.get("require") and audit.may_publish(node, self.config.target_name):
+        if settings.get("require") and published_models.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
-                f"{node.name}: {why}, and meta.{audit.META} says require: true;"
+                f"{node.name}: {why}, and meta.{published_models.META} says require: true;"
                 f" accepted: {accepted}"
             )
         if head is None:
             if settings.get("before_first") != "empty" and partial() is None:
                 raise DbtRuntimeError(
                     f"{node.name}: nothing is published yet, and {why}; accepted: {accepted},"
-                    f" or meta.{audit.META}: {{before_first: empty}}"
+                    f" or meta.{published_models.META}: {{before_first: empty}}"
                 )
             publish.make_empty(self._handle.session, source, target)
             shows = "is empty"
