@@ -20,8 +20,8 @@ from alluvium.plan.compaction import tags
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import sort_key, zorder
 from alluvium.plan.layout.generated import bucket_partition
+from alluvium.plan.layout.of_table import key_columns, newest_cuts
 from alluvium.plan.snapshot import Field
-from alluvium.plan.table_layout import key_columns, newest_cuts
 
 _DELTA = "org.apache.spark.sql.delta."
 # What was read last, the oldest first: the hook, the data tests and the tables about tables of
@@ -217,7 +217,7 @@ class TableFiles(jvm.SessionCopy):
             )
 
     def key_columns(self, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
-        """`table_layout.key_columns` of these."""
+        """`of_table.key_columns` of these."""
         return key_columns(_field(self._fields[name.lower()]) for name in columns)
 
     def key_types(self, columns: Sequence[str], cuts: zorder.Cuts | None) -> list[pa.DataType]:
