@@ -12,23 +12,19 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta import log
 from alluvium.delta.log import TableVersion
-from alluvium.engine import jvm
-from alluvium.plan.versions import lineage
+from alluvium.plan.versions import heads, lineage
 from alluvium.plan.versions.commit import commit_info, noted, restored
 
 
 def is_held(snapshot: Any) -> bool:
     """Whether a published table stays at the version that a person chose."""
-    actions = jvm.items(snapshot.setTransactions())
-    return any(one.appId() == marks.HOLD and one.version() == 1 for one in actions)
+    return heads.is_held(log.numbers(snapshot)[1])
 
 
 def head_of(snapshot: Any) -> TableVersion | None:
     """What a version of a published table shows; None before its first publish."""
-    for action in jvm.items(snapshot.setTransactions()):
-        if action.appId().startswith(marks.PUBLISHED) and action.version() >= 0:
-            return TableVersion(action.appId()[len(marks.PUBLISHED) :], int(action.version()))
-    return None
+    found = heads.head_of(log.numbers(snapshot)[1])
+    return None if found is None else TableVersion(*found)
 
 
 def shown_since(session: SparkSession, snapshot: Any) -> datetime | None:

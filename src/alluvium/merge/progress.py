@@ -13,16 +13,12 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta import log
+from alluvium.plan.versions.batches import app_id as app_id
 from alluvium.plan.versions.commit import commit_info
 
 # Commits that make a table of a query, and those that leave its rows alone.
 _MADE = ("CREATE TABLE AS", "CREATE OR REPLACE TABLE AS", "REPLACE TABLE AS")
 _ALTERED = ("ADD ", "CHANGE ", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES")
-
-
-def app_id(model: str, table_id: str) -> str:
-    """Application id of a model's merges into the table with this id."""
-    return f"{marks.MERGED_THROUGH}{model}/{table_id}"
 
 
 def read(session: SparkSession, table: str, model: str) -> int | None:

@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from alluvium.plan.snapshot import FILES, Snapshot, live
-from alluvium.plan.versions.commit import Commit, commit_of, noted
+from alluvium.plan.versions.written import WrittenCommit, is_of_file
 from alluvium.wording import listed
 
 LOG = "_delta_log"
@@ -57,48 +56,6 @@ class LogError(ValueError):
 
 class _UnfinishedError(Exception):
     """The file of a commit that has no end yet."""
-
-
-@dataclass(frozen=True)
-class WrittenCommit:
-    """A commit as its file has it: what it says of itself, and its lines."""
-
-    version: int
-    lines: tuple[str, ...]
-
-    @cached_property
-    def _heads(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for action in map(json.loads, (one for one in self.lines if not _is_of_file(one))):
-            if info := action.get("commitInfo"):
-                found["info"] = info
-            if meta := action.get("metaData"):
-                found["table_id"] = meta.get("id")
-            if txn := action.get("txn"):
-                found.setdefault("transactions", {})[txn["appId"]] = int(txn["version"])
-        return found
-
-    @property
-    def info(self) -> Mapping[str, Any]:
-        """Its `commitInfo`."""
-        return self._heads.get("info") or {}
-
-    @cached_property
-    def commit(self) -> Commit:
-        return commit_of(self.version, self._heads)
-
-    def note(self, key: str) -> dict[str, Any] | None:
-        """What we noted in it under a key of `marks`; None for nothing."""
-        return noted(self.info, key)
-
-    def files(self, kind: str) -> Iterator[dict[str, Any]]:
-        """What it says of data files, one at a time; kind: `add` or `remove`."""
-        start = f'{{"{kind}"'
-        for line in self.lines:
-            if line.startswith(start) or not _is_of_file(line):
-                action = json.loads(line).get(kind)
-                if action is not None:
-                    yield action
 
 
 @dataclass(frozen=True)
@@ -229,11 +186,11 @@ def _snapshot(log: TableLog) -> Snapshot:
     tables = list(_checkpointed(log, heads, transactions))
     for version in range(log.checkpointed + 1, log.version + 1):
         lines = _lines(log.commits[version])
-        others = [json.loads(one) for one in lines if not _is_of_file(one)]
+        others = [json.loads(one) for one in lines if not is_of_file(one)]
         for action in others:
             _take(action, heads, transactions)
         # A commit removes a file under one deletion vector, and adds it under another.
-        of_files = (json.loads(one) for one in lines if _is_of_file(one))
+        of_files = (json.loads(one) for one in lines if is_of_file(one))
         parsed = chain((one for one in others if "add" in one or "remove" in one), of_files)
         while some := list(islice(parsed, _LINES)):
             tables.append(_actions(some))
@@ -383,11 +340,6 @@ def _text(value: Any) -> str:
 
 def _pairs(values: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
     return list((values or {}).items())
-
-
-def _is_of_file(line: str) -> bool:
-    """Whether a line is about a data file, as engines write it; else it may still be."""
-    return line.startswith(('{"add"', '{"remove"', '{"cdc"'))
 
 
 def _lines(path: Path) -> tuple[str, ...]:

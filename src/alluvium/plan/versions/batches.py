@@ -9,6 +9,11 @@ from alluvium.plan.versions.arrivals import stream_note
 from alluvium.plan.versions.commit import Commit, noted
 
 
+def app_id(model: str, table_id: str) -> str:
+    """Application id of a model's merges into the table with this id."""
+    return f"{MERGED_THROUGH}{model}/{table_id}"
+
+
 def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
     """The model whose batch of events a commit brought, and the batch; None for none.
 
