@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from alluvium.marks import MERGE_FIGURES
+
+# The settings of a merged model in `meta`: their key is called as that of a merge's figures.
+MERGE_META = MERGE_FIGURES
+
 
 def parents_of(node: Any) -> Sequence[str]:
     """Unique ids of what a node reads; a seed has no list of them."""
@@ -45,6 +50,19 @@ def bronze_of(node: Any, node_of: Callable[[str], Any]) -> Any:
     if node is None:
         return None
     found = streams_above(
-        node, node_of, lambda parent: "alluvium_merge" not in (parent.config.meta or {})
+        node, node_of, lambda parent: MERGE_META not in (parent.config.meta or {})
     )
     return found[0] if len(found) == 1 else None
+
+
+def keeps_tombstones(node: Any) -> bool:
+    """Whether the model's merge keeps deleted rows: `delete: soft`, default where it has an order.
+
+    The same rule as the package's macro `_merge_settings`.
+    """
+    config = getattr(node, "config", None)
+    meta = (getattr(config, "meta", None) or {}) if config is not None else {}
+    merge = meta.get(MERGE_META) if isinstance(meta, dict) else None
+    if not isinstance(merge, dict) or merge.get("delete_when") is None:
+        return False
+    return bool((merge.get("delete") or ("soft" if merge.get("order_by") else "hard")) == "soft")

@@ -14,10 +14,9 @@ from alluvium.delta.needed_files import plain
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
 from alluvium.plan import published_models
-from alluvium.plan.graph import streams_above
+from alluvium.plan.graph import keeps_tombstones, streams_above
 from alluvium.recovery.tables import Table
 from dbt.adapters.alluvium import catalog, streams
-from dbt.adapters.alluvium.relation import keeps_tombstones
 
 _KINDS = ("model", "seed", "snapshot")
 _IN_FILES = ("incremental", "published", "seed", "snapshot", "streaming_table", "table")

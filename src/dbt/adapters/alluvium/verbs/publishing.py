@@ -17,12 +17,13 @@ from pyspark.errors import PySparkException
 from alluvium.delta import log
 from alluvium.delta.log import TableVersion
 from alluvium.plan import published_models
+from alluvium.plan.graph import keeps_tombstones
 from alluvium.publish import publish
 from alluvium.publish.publish import Published
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
 from dbt.adapters.alluvium.handle import mistakes
-from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
+from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.holding_back import HoldingBack, partial
 
 _NAMED = 3

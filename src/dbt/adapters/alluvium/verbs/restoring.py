@@ -13,12 +13,11 @@ from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
 from alluvium.names import literal
 from alluvium.plan import published_models
-from alluvium.plan.graph import streams_above
+from alluvium.plan.graph import keeps_tombstones, streams_above
 from alluvium.plan.versions import undo
 from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
 from alluvium.wording import counted
-from dbt.adapters.alluvium.relation import keeps_tombstones
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 _COMES_BACK = {
