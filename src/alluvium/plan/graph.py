@@ -9,6 +9,9 @@ from alluvium.marks import MERGE_FIGURES
 
 # The settings of a merged model in `meta`: their key is called as that of a merge's figures.
 MERGE_META = MERGE_FIGURES
+# Nodes that keep a Delta table.
+_KINDS = ("model", "seed", "snapshot")
+_IN_FILES = ("incremental", "published", "seed", "snapshot", "streaming_table", "table")
 
 
 def parents_of(node: Any) -> Sequence[str]:
@@ -66,3 +69,13 @@ def keeps_tombstones(node: Any) -> bool:
     if not isinstance(merge, dict) or merge.get("delete_when") is None:
         return False
     return bool((merge.get("delete") or ("soft" if merge.get("order_by") else "hard")) == "soft")
+
+
+def is_in_files(node: Any) -> bool:
+    """Whether a node keeps a Delta table."""
+    config = node.config
+    return bool(
+        node.resource_type in _KINDS
+        and config.materialized in _IN_FILES
+        and (config.get("file_format") or "delta") == "delta"
+    )

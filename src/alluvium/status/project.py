@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from alluvium import marks
 from alluvium.names import in_catalog
+from alluvium.plan.graph import is_in_files
 from alluvium.plan.status import notes
 from alluvium.plan.status.table import Note, Table
 from alluvium.status import log_reader
 from alluvium.status.log_reader import LOG, LogError
 
-_KINDS = ("model", "snapshot")
-_IN_FILES = ("incremental", "published", "snapshot", "streaming_table", "table")
+_KINDS = ("model", "seed", "snapshot")
 _WRITTEN = (".sql", ".py", ".yml", ".yaml", ".csv")
 # What `delta.refs` and `delta.dependents` keep in the folder of a table.
 _TAGS, _REGISTER = "_alluvium/tags", "_alluvium/dependents"
@@ -112,12 +112,7 @@ class Project:
     @cached_property
     def in_files(self) -> Mapping[str, Node]:
         """The nodes that keep a Delta table."""
-        return {
-            one.unique_id: one
-            for one in self.nodes.values()
-            if one.config.materialized in _IN_FILES
-            and (one.config.get("file_format") or "delta") == "delta"
-        }
+        return {one.unique_id: one for one in self.nodes.values() if is_in_files(one)}
 
     def name_of(self, node: Node) -> str:
         """The shortest text that means a model and no other, as operations take one."""
@@ -243,11 +238,9 @@ def _place(project: Project, node: Node, note: Note | None) -> str:
 
 
 def _local(place: str) -> Path | None:
-    """A place as a path of this machine; None for one of another file system."""
-    if place.startswith("/"):
-        return Path(place)
-    parts = urlsplit(place)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+    """A place as Hadoop writes it, as a path of this machine; None for another file system."""
+    bare = re.sub("^file:/+", "/", place)
+    return Path(bare) if bare.startswith("/") else None
 
 
 def _tags(place: Path) -> dict[str, int]:

@@ -16,7 +16,9 @@ from alluvium.delta import log
 from alluvium.delta.heads import head_of, shown_since
 from alluvium.delta.log import TableVersion
 from alluvium.plan import published_models
-from dbt.adapters.alluvium import audit, held_back, told
+from alluvium.plan.graph import is_in_files
+from alluvium.plan.status.table import HeldBack as NotedHeldBack
+from dbt.adapters.alluvium import audit, held_back, noting, told
 from dbt.adapters.alluvium.held_back import HeldBack, Shown
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -53,7 +55,20 @@ class HoldingBack(SessionAdapter):
         for one in candidates:
             held = self._ledger.held.get(one) or self._held_back(one)
             if held is not None:
-                self._ledger.held.setdefault(one, held).failed[test.name] = how
+                held = self._ledger.held.setdefault(one, held)
+                held.failed[test.name] = how
+                self._note_held_back(one, held)
+
+    def note_end(self, node: Any, error: object) -> None:
+        """Note how a node ended that keeps a table in files."""
+        if is_in_files(node):
+            handle, name = self._handle, f"{node.schema}.{node.alias}"
+            noting.ended(handle.session, self._home, self.table_of(node), name, error)
+
+    def _note_held_back(self, unique_id: str, held: HeldBack) -> None:
+        node, table_id = self.nodes[unique_id], self._ledger.versions[unique_id].table_id
+        found = NotedHeldBack(table_id, held.version, held.tests, dict(held.failed))
+        noting.held_back(self._home, f"{node.schema}.{node.alias}", found)
 
     def _how(self, test: Any, failures: Any) -> str:
         if not held_back.compares_with_readers(test):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -93,6 +94,8 @@ class Publishing(HoldingBack):
         # dbt passes the whole context of a test.
         whole: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
         node = whole["config"].model if whole else config.model
+        # dbt calls this as an error passes, too.
+        self.note_end(node, sys.exception())
         if node.unique_id in self._candidates:
             now = self._version(self._candidates[node.unique_id])
             if now is not None:
