@@ -268,7 +268,7 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
 def _added(add: pa.StructArray) -> pa.Table:
     """Files of a checkpoint; columns as _ACTIONS."""
     names = {field.name for field in add.type}
-    add = add.filter(pc.is_valid(add.field("path"))) if "path" in names else add[:0]
+    add = add.filter(pc.is_valid(pc.struct_field(add, "path"))) if "path" in names else add[:0]
     vector = pc.struct_field(add, "deletionVector") if "deletionVector" in names else None
 
     def column(name: str, kind: pa.DataType) -> pa.Array:
