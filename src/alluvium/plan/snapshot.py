@@ -29,6 +29,8 @@ FILES = pa.schema(
 )
 # The name that a column has in files and in the log, in its metadata.
 PHYSICAL = "delta.columnMapping.physicalName"
+# How Delta's statistics begin.
+_COUNT = r'^\{\s*"numRecords"\s*:\s*(?P<rows>0|[1-9]\d{0,17})\s*[,}]'
 # As Spark names the types that Delta's log names otherwise.
 _TYPES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 
@@ -83,8 +85,15 @@ class Snapshot:
     @cached_property
     def rows(self) -> pa.Array:
         """Rows of each file, with those that are deleted; NULL where the log does not say."""
-        found = (one.get("numRecords") for one in self.statistics())
-        return pa.array((one if isinstance(one, int) else None for one in found), pa.int64())
+        texts = self.files["stats"].combine_chunks()
+        found = pc.struct_field(pc.extract_regex(texts, _COUNT), "rows").cast(pa.int64())
+        others = pc.and_(pc.is_null(found), pc.is_valid(texts))
+        if not pc.any(others).as_py():
+            return found
+        # Of other writers: the count stands elsewhere.
+        counts = (one.get("numRecords") for one in self.statistics(self.files.filter(others)))
+        singly = [one if isinstance(one, int) else None for one in counts]
+        return pc.replace_with_mask(found, others, pa.array(singly, pa.int64()))
 
     def statistics(self, files: pa.Table | None = None) -> Iterator[dict[str, Any]]:
         """The statistics of each file, parsed one at a time; empty where there are none."""

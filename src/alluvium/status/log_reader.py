@@ -10,8 +10,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -39,6 +38,8 @@ _CHECKPOINT = re.compile(
 )
 # Lines of a commit that become Arrow at a time, looks at a log, and seconds between two of them.
 _LINES, _LOOKS, _WAIT = 4_096, 4, 0.05
+# Characters of a commit that is kept for the next one who asks.
+_SMALL = 2**16
 _OF_FILE = ("path", "partitionValues", "size", "modificationTime", "stats", "stats_parsed", "tags")
 _OF_VECTOR = ("storageType", "pathOrInlineDv", "offset", "cardinality")
 _COLUMNS = [
@@ -75,6 +76,16 @@ class TableLog:
     checkpoint: tuple[Path, ...]
     checkpointed: int
     unfinished: int | None = None
+    _kept: dict[int, WrittenCommit] = field(default_factory=dict, repr=False)
+
+    def commit(self, version: int) -> WrittenCommit:
+        """A commit by its file; small ones are read once."""
+        found = self._kept.get(version)
+        if found is None:
+            found = WrittenCommit(version, _lines(self.commits[version]))
+            if sum(map(len, found.lines)) <= _SMALL:
+                self._kept[version] = found
+        return found
 
     @property
     def version(self) -> int:
@@ -91,11 +102,10 @@ class TableLog:
     def newest_first(self) -> Iterator[WrittenCommit]:
         """The commits as far back as the log has their files; read one at a time."""
         for version in range(self.version, -1, -1):
-            path = self.commits.get(version)
-            if path is None:
+            if version not in self.commits:
                 return
             try:
-                yield WrittenCommit(version, _lines(path))
+                yield self.commit(version)
             except FileNotFoundError:  # a cleanup takes the oldest ones
                 return
 
@@ -184,20 +194,22 @@ def _snapshot(log: TableLog) -> Snapshot:
     heads: dict[str, Any] = {}
     transactions: dict[str, int] = {}
     tables = list(_checkpointed(log, heads, transactions))
+    due: list[Mapping[str, Any]] = []
     for version in range(log.checkpointed + 1, log.version + 1):
-        lines = _lines(log.commits[version])
-        others = [json.loads(one) for one in lines if not is_of_file(one)]
-        for action in others:
-            _take(action, heads, transactions)
-        # A commit removes a file under one deletion vector, and adds it under another.
-        of_files = (json.loads(one) for one in lines if is_of_file(one))
-        parsed = chain((one for one in others if "add" in one or "remove" in one), of_files)
-        while some := list(islice(parsed, _LINES)):
-            tables.append(_actions(some))
+        for line in log.commit(version).lines:
+            action = json.loads(line)
+            if is_of_file(line) or "add" in action or "remove" in action:
+                due.append(action)
+            else:
+                _take(action, heads, transactions)
+            if len(due) == _LINES:
+                tables.append(_actions(due))
+                due.clear()
+    tables.append(_actions(due))
     if "metaData" not in heads or "protocol" not in heads:
         raise LogError("its log says neither columns nor protocol")
     _check_protocol(heads["protocol"])
-    files = pa.concat_tables(tables) if tables else _ACTIONS.empty_table()
+    files = pa.concat_tables(tables)
     meta = heads["metaData"]
     return Snapshot(
         id=str(meta["id"]),
