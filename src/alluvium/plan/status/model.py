@@ -98,11 +98,21 @@ def lines(
         yield f"  {', '.join(pointed[version])}: version {version:,}"
     yield "  commits:"
     some = list(islice(table.commits(), LIMIT))
-    for one in reversed(history.told(*_commits(some), keeps_tombstones)):
-        yield f"    {history.line(table.name, one, {k: list(v) for k, v in pointed.items()})}"
-        yield from (f"    {line}" for line in history.message(one.commit))
+    yield from (f"    {line}" for line in told(table.name, some, pointed, keeps_tombstones))
     if some and some[-1].version > 0:
         yield f"    … {counted(some[-1].version, 'older version')}"
+
+
+def told(
+    model: str,
+    newest_first: Sequence[WrittenCommit],
+    pointed: Mapping[int, Sequence[str]],
+    keeps_tombstones: bool,
+) -> Iterator[str]:
+    """Commits in lines, as `alluvium.commits` has them; model: the name of the table's."""
+    for one in reversed(history.told(*_commits(newest_first), keeps_tombstones)):
+        yield history.line(model, one, pointed)
+        yield from history.message(one.commit)
 
 
 def _commits(newest_first: Sequence[WrittenCommit]) -> tuple[list[Any], pa.Table]:

@@ -69,7 +69,7 @@ def told(commits: Sequence[Commit], actions: pa.Table, keeps_tombstones: bool) -
     ]
 
 
-def line(model: str, one: Told, pointers: Mapping[int, list[str]]) -> str:
+def line(model: str, one: Told, pointers: Mapping[int, Sequence[str]]) -> str:
     """A commit in one line.
 
     model: the name of the table's.
