@@ -208,8 +208,10 @@ def _table(project: Project, node: Node) -> Table:
             **about, problem=f"{named} is not read: only local paths and mounted disks are"
         )
     if not (place / LOG).is_dir():
-        problem = "not built from this home" if note is None else f"there is no table in {place}"
-        return Table(**about, problem=problem, is_built=note is not None)
+        # A node that failed before its first table has left a note without an id.
+        was_there = note is not None and note.table_id is not None
+        problem = f"there is no table in {place}" if was_there else None
+        return Table(**about, problem=problem, is_built=was_there)
     try:
         log, snapshot = log_reader.read(place)
     except LogError as error:

@@ -59,7 +59,7 @@ def of_table(
         if behind > 0:
             yield Due(
                 table.name,
-                f"branch {name} began {counted(behind, 'version')} ago; its rows are merged by",
+                f"it is {counted(behind, 'version')} ahead of branch {name}; what a merge would bring:",
                 operation("merge_branch", name=name, models=[table.name], dry_run=True),
             )
 

@@ -133,14 +133,13 @@ def feed(
         slo: seconds that an event may wait in bronze.
     """
     tables = [one for one in (bronze, merged, published) if one is not None]
-    problems = tuple(problem for one in tables if (problem := _problem(one, name)) is not None)
     waiting, newest = _waiting(bronze, merged)
     readers = _readers(merged, published)
     late = waiting is not None and slo is not None and waiting.since is not None
     runs = [one.note for one in tables if one.note is not None and one.note.outcome == "error"]
     return Feed(
         name=name,
-        problems=problems,
+        problems=tuple(_problems(tables, name)),
         is_damaged=any(one.problem is not None and one.is_built for one in tables),
         newest=newest,
         looked=bronze.note.at if bronze is not None and bronze.note is not None else None,
@@ -169,13 +168,18 @@ def worst_first(feeds: Iterable[Feed]) -> list[Feed]:
     return sorted(feeds, key=place)
 
 
-def _problem(table: Table, feed: str) -> str | None:
-    whose = "" if table.name == feed else f"{table.name}: "
-    if table.problem is not None:
-        return f"{whose}{table.problem}"
-    if table.unfinished is not None:
-        return f"{whose}version {table.unfinished:,} is being written"
-    return None
+def _problems(tables: Iterable[Table], feed: str) -> Iterator[str]:
+    """Why tables of a feed could not be looked at: those that are not there as one."""
+    missing = [one.name for one in tables if not one.is_built]
+    if missing:
+        names = "" if missing == [feed] else f"{', '.join(missing)} "
+        yield f"{names}not built from this home"
+    for one in tables:
+        whose = "" if one.name == feed else f"{one.name}: "
+        if one.problem is not None and one.is_built:
+            yield f"{whose}{one.problem}"
+        elif one.unfinished is not None:
+            yield f"{whose}version {one.unfinished:,} is being written"
 
 
 def _waiting(bronze: Table | None, merged: Table | None) -> tuple[Waiting | None, datetime | None]:
@@ -186,6 +190,8 @@ def _waiting(bronze: Table | None, merged: Table | None) -> tuple[Waiting | None
     if merged is not None and merged.snapshot is not None:
         app = app_id(merged.unique_id, merged.snapshot.id)
         through = merged.snapshot.transactions.get(app, -1)
+    elif merged is not None and not merged.is_built:
+        through = -1
     time = bronze.snapshot.fields.get(arrivals.TIME)
     batches = arrivals.arrivals(
         _of_files(islice(bronze.commits(), MOST)), arrivals.TIME if time is None else time.physical

@@ -80,7 +80,7 @@ def lines(
     """A model's table: where it lies, its files, buckets, index and commits."""
     yield f"{table.name}: {table.place}"
     if table.snapshot is None:
-        yield f"  {table.problem}"
+        yield f"  {table.problem or 'not built from this home'}"
         return
     found = table.snapshot
     rows = pc.sum(pc.subtract(found.rows, found.files["deleted"]), skip_nulls=False).as_py()

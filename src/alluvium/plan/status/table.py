@@ -57,8 +57,9 @@ class Table:
         name: of the model, as a person gives it to a command.
         unique_id: of the model.
         place: the folder of the table.
-        snapshot: None where it was not read; then `problem` says why.
-        is_built: whether there is a table.
+        snapshot: None where it was not read.
+        problem: why not; None where there is no table yet.
+        is_built: whether there is a table, or was one.
         unfinished: version of a commit that is being written.
         commits: gives the commits, newest first, as far back as the log has them.
         tags, branches: by name, versions of this table; of branches where they began.
