@@ -134,7 +134,7 @@ class Project:
 
     def newer(self) -> str | None:
         """A model or YAML file that is newer than the manifest; None for none."""
-        roots = {self.folder / one.split("/", 1)[0] for one in self.files}
+        roots = {(self.folder / one).parent for one in self.files}
         due = [self.folder / "dbt_project.yml", *_files(roots)]
         newest = max(((_written(one), one) for one in due), default=None)
         if newest is None or newest[0] <= self.parsed:

@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from support import delta_log
 from support.delta_log import ID, add, column, commit, info, metadata, protocol, remove, txn
 
 from alluvium.plan.status import notes
@@ -190,11 +191,28 @@ def test_what_is_due(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
         "orders_wap: up to 2.0 MiB of 1 file went over 7 days ago, and no VACUUM took them since\n"
         "    dbt run-operation alluvium.vacuum --args '{model: orders_wap, dry_run: false}'\n"
     ) in said
-    assert "orders_wap: 4 deletes merged since the last purge" in said
+    assert "deletes" not in said
     commit(shop.place("orders_wap"), 4, info("VACUUM END", millis(ago(minutes=1))))
     assert "VACUUM" not in run(capsys)[1]
+    assert "due" not in run(capsys)[1]
+
+
+def test_tombstones_to_purge(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those that a purge would take; of a log that was cleaned all that it tells."""
+    shop.merge(2, 1, ago(days=31), deletes=4, key_count=9)
+    shop.merge(3, 1, ago(hours=1), deletes=2, key_count=9)
+    assert (
+        "  orders_wap: 4 deletes merged over 30 days ago, since the last purge;" in run(capsys)[1]
+    )
+    place = shop.place("orders_wap")
+    heads = [protocol(), metadata(), txn(f"alluvium/{MERGED}/{ID}", 1)]
+    delta_log.checkpoint(place, 2, heads)
+    for version in range(3):
+        (place / "_delta_log" / f"{version:020}.json").unlink()
+    said = "  orders_wap: 2 deletes merged in the 60 minutes that the log tells, without a purge;"
+    assert said in run(capsys)[1]
     purged = info("DELETE", millis(NOW), userMetadata=json.dumps({"alluvium_purge": {}}))
-    commit(shop.place("orders_wap"), 5, purged)
+    commit(place, 4, purged)
     assert "due" not in run(capsys)[1]
 
 

@@ -21,6 +21,8 @@ from alluvium.plan.versions.batches import deletes_of
 from alluvium.wording import counted, in_bytes, span
 
 _WEEK = timedelta(days=7)
+# Age from which a purge takes tombstones by default.
+_KEPT = timedelta(days=30)
 _RETENTION = "delta.deletedFileRetentionDuration"
 _INTERVAL = re.compile(r"(?:interval\s+)?(\d+)\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
 
@@ -57,9 +59,10 @@ def of_table(
     for name, version in sorted(table.branches.items()):
         behind = table.snapshot.version - version
         if behind > 0:
+            many = counted(behind, "version")
             yield Due(
                 table.name,
-                f"it is {counted(behind, 'version')} ahead of branch {name}; what a merge would bring:",
+                f"it is {many} ahead of branch {name}; what a merge would bring:",
                 operation("merge_branch", name=name, models=[table.name], dry_run=True),
             )
 
@@ -150,25 +153,29 @@ def _vacuum(table: Table, now: datetime) -> Iterator[Due]:
 
 
 def _purge(table: Table, now: datetime) -> Iterator[Due]:
-    deletes, is_exact, reached, oldest = 0, True, False, now
+    """Deletes that left tombstones which a purge would take, or may take."""
+    merged: list[tuple[datetime, int, bool]] = []
+    reached = False
     for one in islice(table.commits(), MOST):
         if one.note(marks.PURGE_NOTE) is not None or one.version == 0:
             reached = True
             break
-        count, exact = deletes_of(one.commit)
-        deletes, is_exact = deletes + count, is_exact and exact
-        oldest = one.commit.at or oldest
-    if deletes:
-        since = "since the last purge"
-        if not reached:
-            since = f"in the {span((now - oldest).total_seconds())} that the log tells"
-        most = "" if is_exact else "up to "
-        yield Due(
-            table.name,
-            f"{most}{counted(deletes, 'delete')} merged {since}; how many tombstones stand no log"
-            " says",
-            operation("purge_tombstones", model=table.name, older_than="30 days"),
-        )
+        merged.append((one.commit.at or now, *deletes_of(one.commit)))
+    oldest = min((at for at, _, _ in merged), default=now)
+    # Where the log ends before, older tombstones may stand than it tells.
+    counted_ones = [one for one in merged if not reached or one[0] < now - _KEPT]
+    deletes = sum(count for _, count, _ in counted_ones)
+    if not deletes:
+        return
+    since = f"over {span(_KEPT.total_seconds())} ago, since the last purge"
+    if not reached:
+        since = f"in the {span((now - oldest).total_seconds())} that the log tells, without a purge"
+    most = "" if all(is_exact for _, _, is_exact in counted_ones) else "up to "
+    yield Due(
+        table.name,
+        f"{most}{counted(deletes, 'delete')} merged {since}; how many tombstones stand no log says",
+        operation("purge_tombstones", model=table.name, older_than="30 days"),
+    )
 
 
 def _retention(properties: Mapping[str, str]) -> timedelta:
