@@ -234,6 +234,43 @@ def test_buckets_are_to_be_compacted(shop: Shop, capsys: pytest.CaptureFixture[s
     assert "    2  2025-01-31 17:00:00 UTC  WRITE  +12 -0 rows\n" in said
 
 
+def test_what_points_to_versions(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.merge(2, 1, ago(hours=1))
+    place, branch = shop.place("orders_wap"), shop.home / "warehouse" / "fix.db" / "orders_wap"
+    ref = json.dumps({"alluvium_ref": {"kind": "tag", "name": "accepted", "version": 1}})
+    commit(place / "_alluvium" / "tags" / "accepted", 0, info("CLONE", userMetadata=ref))
+    commit(branch, 0, info("CLONE"), protocol(), metadata(), txn(f"alluvium/branch/{ID}", 1))
+    register = place / "_alluvium" / "dependents"
+    register.mkdir()
+    for name, where in (("fix", branch), ("gone", shop.home / "gone")):
+        entry = {"kind": "branch", "name": name, "location": f"file:{where}", "noted_at": None}
+        (register / f"{name}.json").write_text(json.dumps(entry))
+    (register / "damaged.json").write_text("{")
+    said = run(capsys, "orders_wap")[1]
+    assert "  HEAD of orders, branch fix, tag accepted: version 1\n" in said
+    assert (
+        "    1 (HEAD of orders, branch fix, tag accepted)  2025-01-31 16:00:00 UTC  MERGE" in said
+    )
+    assert (
+        "  orders_wap: it is 1 version ahead of branch fix; what a merge would bring:\n"
+        "    dbt run-operation alluvium.merge_branch --args"
+        " '{name: fix, models: [orders_wap], dry_run: true}'\n"
+    ) in said
+
+
+def test_a_home_in_another_place(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is noted begins in it, and a table may lie elsewhere there."""
+    for name in ("orders_events", "orders_wap", "orders"):
+        shop.note(name)
+    before = run(capsys)
+    shop.place("orders").rename(shop.home / "own")
+    path = shop.home / notes.FOLDER / notes.file_name("shop.orders")
+    path.write_text(path.read_text().replace("warehouse/shop.db/orders", "own"))
+    shop.home.rename(shop.folder / "moved")
+    assert run(capsys)[0] == 2
+    assert run(capsys, "--home", "moved") == before
+
+
 def test_what_was_not_built(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     shop.node("logs", "streaming_table")
     status, said = run(capsys)
