@@ -79,5 +79,5 @@ def test_checkpoints(spark: SparkSession, tmp_path: Path) -> None:
     agree(spark, table, layout)
     clone = f"delta.`{tmp_path / 'a %20 clone'}`"
     spark.sql(f"create table {clone} shallow clone {table}")
-    agree(spark, clone, layout)
+    agree(spark, clone, layout, by_delta_rs=False)  # it takes the name for an escaped one
     shutil.rmtree(tmp_path / "a %20 clone")
