@@ -31,11 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{found.stale} is newer than the last parse: this may be out of date")
             if only is not None:
                 print("\n".join(looks.whole(project, only, now)))
-            lines = [one.line(now) for one in found.feeds]
-            print("\n".join(lines or ["there are no feeds"] if only is None else lines))
+            for one in found.feeds:
+                print(one.line(now))
+            if only is None and not found.feeds:
+                print("there are no feeds")
             if found.due:
                 print("\ndue:")
-                print("\n".join(f"  {one.line()}" for one in found.due))
+                for todo in found.due:
+                    print(f"  {todo.line()}")
     except projects.ProjectError as error:
         print(f"alluvium: {error}", file=sys.stderr)
         return NO_LOOK

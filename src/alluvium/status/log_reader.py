@@ -60,7 +60,7 @@ class _UnfinishedError(Exception):
 
 
 @dataclass(frozen=True)
-class TableLog:
+class LogFiles:
     """The files of a log as one look found them.
 
     Attributes:
@@ -110,7 +110,7 @@ class TableLog:
                 return
 
 
-def look(folder: Path) -> TableLog:
+def look(folder: Path) -> LogFiles:
     """The log of the table in a folder, as it is now.
 
     Raises:
@@ -119,13 +119,13 @@ def look(folder: Path) -> TableLog:
     return _again(folder, lambda found: found)
 
 
-def read(folder: Path) -> tuple[TableLog, Snapshot]:
+def read(folder: Path) -> tuple[LogFiles, Snapshot]:
     """The log of a table, and its newest version.
 
     Raises:
         LogError: the log cannot be read.
     """
-    found: tuple[TableLog, Snapshot] = _again(folder, lambda log: (log, _snapshot(log)))
+    found: tuple[LogFiles, Snapshot] = _again(folder, lambda log: (log, _snapshot(log)))
     return found
 
 
@@ -137,7 +137,7 @@ def first_commit(folder: Path) -> WrittenCommit | None:
         return None
 
 
-def _again(folder: Path, read: Callable[[TableLog], _Read]) -> _Read:
+def _again(folder: Path, read: Callable[[LogFiles], _Read]) -> _Read:
     """What `read` makes of a log; looked at again where it changes meanwhile."""
     unfinished: int | None = None
     for left in reversed(range(_LOOKS)):
@@ -155,7 +155,7 @@ def _again(folder: Path, read: Callable[[TableLog], _Read]) -> _Read:
     raise AssertionError
 
 
-def _listed(folder: Path, unfinished: int | None) -> TableLog:
+def _listed(folder: Path, unfinished: int | None) -> LogFiles:
     log = folder / LOG
     try:
         names = sorted(one.name for one in log.iterdir())
@@ -175,7 +175,7 @@ def _listed(folder: Path, unfinished: int | None) -> TableLog:
         if len(paths) == int(of.partition(" ")[0])
     }
     checkpointed = max(whole, default=-1)
-    found = TableLog(
+    found = LogFiles(
         folder,
         commits,
         tuple(log / name for name in whole.get(checkpointed, ())),
@@ -190,7 +190,7 @@ def _listed(folder: Path, unfinished: int | None) -> TableLog:
     return found
 
 
-def _snapshot(log: TableLog) -> Snapshot:
+def _snapshot(log: LogFiles) -> Snapshot:
     heads: dict[str, Any] = {}
     transactions: dict[str, int] = {}
     tables = list(_checkpointed(log, heads, transactions))
@@ -240,7 +240,7 @@ def _check_protocol(protocol: Mapping[str, Any]) -> None:
 
 
 def _checkpointed(
-    log: TableLog, heads: dict[str, Any], transactions: dict[str, int]
+    log: LogFiles, heads: dict[str, Any], transactions: dict[str, int]
 ) -> Iterator[pa.Table]:
     """What a checkpoint says of files, columns as _ACTIONS; the rest goes into the others."""
     due = list(log.checkpoint)
@@ -267,7 +267,7 @@ def _checkpointed(
                     yield _added(found["add"].combine_chunks())
 
 
-def _sidecar(log: TableLog, path: str) -> Path:
+def _sidecar(log: LogFiles, path: str) -> Path:
     return log.folder / LOG / "_sidecars" / unquote(path.rpartition("/")[2])
 
 

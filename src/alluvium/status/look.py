@@ -13,7 +13,7 @@ from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.status import due, model
 from alluvium.plan.status.due import Due
-from alluvium.plan.status.feed import Feed, feed, worst_first
+from alluvium.plan.status.feed import UNKNOWN, WRONG, Feed, feed, worst_first
 from alluvium.plan.versions.heads import head_of
 from alluvium.status.project import Node, Project, ProjectError
 
@@ -36,7 +36,7 @@ class Look:
     @property
     def is_wrong(self) -> bool:
         """Whether a feed is late or held back, or cannot be looked at."""
-        return any(one.state in ("wrong", "unknown") for one in self.feeds)
+        return any(one.state in (WRONG, UNKNOWN) for one in self.feeds)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from alluvium import marks
 from alluvium.names import in_catalog
 from alluvium.plan.graph import is_in_files
 from alluvium.plan.status import notes
-from alluvium.plan.status.table import Note, Table
+from alluvium.plan.status.table import NodeNote, SeenTable
 from alluvium.status import log_reader
 from alluvium.status.log_reader import LOG, LogError
 
@@ -107,7 +107,7 @@ class Project:
     slos: Mapping[str, float]
     parsed: float
     files: tuple[str, ...] = ()
-    _tables: dict[str, Table] = field(default_factory=dict)
+    _tables: dict[str, SeenTable] = field(default_factory=dict)
 
     @cached_property
     def in_files(self) -> Mapping[str, Node]:
@@ -126,7 +126,7 @@ class Project:
     def slo_of(self, node: Node) -> float | None:
         return self.slos.get(str(node.config.meta.get("alluvium_tier")))
 
-    def table(self, node: Node) -> Table:
+    def table(self, node: Node) -> SeenTable:
         """The table of a node; read once."""
         if node.unique_id not in self._tables:
             self._tables[node.unique_id] = _table(self, node)
@@ -193,7 +193,7 @@ def _is_kept(node: Mapping[str, Any]) -> bool:
     return node.get("resource_type") in _KINDS
 
 
-def _table(project: Project, node: Node) -> Table:
+def _table(project: Project, node: Node) -> SeenTable:
     note = notes.of_node(_text(project.home / notes.FOLDER / notes.file_name(node.table)))
     named = _place(project, node, note)
     about: dict[str, Any] = {
@@ -204,19 +204,19 @@ def _table(project: Project, node: Node) -> Table:
     }
     place = _local(named)
     if place is None:
-        return Table(
+        return SeenTable(
             **about, problem=f"{named} is not read: only local paths and mounted disks are"
         )
     if not (place / LOG).is_dir():
         # A node that failed before its first table has left a note without an id.
         was_there = note is not None and note.table_id is not None
         problem = f"there is no table in {place}" if was_there else None
-        return Table(**about, problem=problem, is_built=was_there)
+        return SeenTable(**about, problem=problem, is_built=was_there)
     try:
         log, snapshot = log_reader.read(place)
     except LogError as error:
-        return Table(**about, problem=str(error))
-    return Table(
+        return SeenTable(**about, problem=str(error))
+    return SeenTable(
         **about,
         snapshot=snapshot,
         unfinished=log.unfinished,
@@ -226,7 +226,7 @@ def _table(project: Project, node: Node) -> Table:
     )
 
 
-def _place(project: Project, node: Node, note: Note | None) -> str:
+def _place(project: Project, node: Node, note: NodeNote | None) -> str:
     if note is not None and note.place is not None:
         is_elsewhere = ":" in note.place or note.place.startswith("/")
         return note.place if is_elsewhere else str(project.home / note.place)

@@ -12,10 +12,10 @@ from py4j.protocol import Py4JError
 
 from alluvium.delta import log
 from alluvium.plan.status import notes
-from alluvium.plan.status.table import HeldBack, Note
+from alluvium.plan.status.table import FailedAudit, NodeNote
 from dbt.adapters.alluvium import noting
 
-HELD = HeldBack("id", 7, 3, {"kept": "8 rows"})
+HELD = FailedAudit("id", 7, 3, {"kept": "8 rows"})
 
 
 def delta_log(version: int) -> Any:
@@ -37,7 +37,7 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr(log, "delta_log", found)
 
-    def ends(version: int | None, error: object = None) -> Note | None:
+    def ends(version: int | None, error: object = None) -> NodeNote | None:
         noting.ended(version, tmp_path, "`a`.`items`", "a.items", error)  # type: ignore
         (path,) = (tmp_path / notes.FOLDER).iterdir()
         return notes.of_node(path.read_text())

@@ -16,13 +16,13 @@ from support import delta_log
 from support.delta_log import ID, add, column, commit, info, metadata, protocol, remove, txn
 
 from alluvium.plan.status import notes
-from alluvium.plan.status.table import HeldBack, Note
+from alluvium.plan.status.table import FailedAudit, NodeNote
 from alluvium.status import cli, project
 
 NOW = datetime(2025, 1, 31, 18, 0, tzinfo=UTC)
 SCHEMA = Path(__file__).parents[3] / "docs" / "status.schema.json"
 MERGED = "model.shop.orders_wap"
-HELD = HeldBack(ID, 2, 3, {"kept": "40 rows, readers see 100", "not_null": "2 rows"})
+HELD = FailedAudit(ID, 2, 3, {"kept": "40 rows, readers see 100", "not_null": "2 rows"})
 
 
 def ago(**spans: float) -> datetime:
@@ -70,10 +70,10 @@ class Shop:
         build = notes.Build(".alluvium", "dev", "shop", {"realtime": 900.0})
         (target / notes.BUILD).write_text(notes.text(build))
 
-    def note(self, name: str, outcome: str = "success", held: HeldBack | None = None) -> None:
+    def note(self, name: str, outcome: str = "success", held: FailedAudit | None = None) -> None:
         folder = self.home / notes.FOLDER
         folder.mkdir(exist_ok=True)
-        found = Note(f"warehouse/shop.db/{name}", ID, ago(minutes=5), outcome, held)
+        found = NodeNote(f"warehouse/shop.db/{name}", ID, ago(minutes=5), outcome, held)
         (folder / notes.file_name(f"shop.{name}")).write_text(notes.text(found, f"shop.{name}"))
 
     def arrive(self, batch: int, events: int, when: datetime) -> None:

@@ -16,7 +16,7 @@ from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
 from alluvium.plan.status.feed import MOST, Feed
 from alluvium.plan.status.fragments import fragments
-from alluvium.plan.status.table import Table
+from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions.batches import deletes_of
 from alluvium.wording import counted, in_bytes, span
 
@@ -46,7 +46,7 @@ class Due:
 
 
 def of_table(
-    table: Table, layout: Layout | None, keeps_tombstones: bool, now: datetime
+    table: SeenTable, layout: Layout | None, keeps_tombstones: bool, now: datetime
 ) -> Iterator[Due]:
     """What is due at the files of a table; nothing where it was not read."""
     if table.snapshot is None:
@@ -100,7 +100,7 @@ def of_feed(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
         )
 
 
-def _compaction(table: Table, layout: Layout, now: datetime) -> Iterator[Due]:
+def _compaction(table: SeenTable, layout: Layout, now: datetime) -> Iterator[Due]:
     assert table.snapshot is not None
     try:
         resolved, files = fragments(table.snapshot, layout)
@@ -119,7 +119,7 @@ def _compaction(table: Table, layout: Layout, now: datetime) -> Iterator[Due]:
     yield Due(table.name, f"{said} are to be compacted", operation("compact", model=table.name))
 
 
-def _vacuum(table: Table, now: datetime) -> Iterator[Due]:
+def _vacuum(table: SeenTable, now: datetime) -> Iterator[Due]:
     """Files that went so long ago that no version within the retention needs them."""
     assert table.snapshot is not None
     keep = _retention(table.snapshot.properties)
@@ -152,7 +152,7 @@ def _vacuum(table: Table, now: datetime) -> Iterator[Due]:
         )
 
 
-def _purge(table: Table, now: datetime) -> Iterator[Due]:
+def _purge(table: SeenTable, now: datetime) -> Iterator[Due]:
     """Deletes that left tombstones which a purge would take, or may take."""
     merged: list[tuple[datetime, int, bool]] = []
     reached = False

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from alluvium import marks
-from alluvium.plan.status.table import HeldBack, Table
+from alluvium.plan.status.table import FailedAudit, SeenTable
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.batches import app_id
 from alluvium.plan.versions.heads import head_of, is_held
-from alluvium.plan.versions.written import WrittenCommit
 from alluvium.wording import counted, span
 
 # Commits of a table that a look reads at most: a month of one each hour.
@@ -82,7 +82,7 @@ class Feed:
     waiting: Waiting | None = None
     rejected: int | None = None
     readers: Readers | None = None
-    held_back: HeldBack | None = None
+    held_back: FailedAudit | None = None
     failed: datetime | None = None
     is_late: bool = False
 
@@ -100,7 +100,7 @@ class Feed:
         """The feed in one line."""
         parts = [*self.problems]
         if self.newest is not None:
-            slo = f" (slo {_plain(self.slo)})" if self.slo is not None else ""
+            slo = f" (slo {span(self.slo)})" if self.slo is not None else ""
             late = ", late" if self.is_late else ""
             parts.append(f"newest arrival {_ago(self.newest, now)}{slo}{late}")
         if self.waiting is not None:
@@ -118,9 +118,9 @@ class Feed:
 
 def feed(
     name: str,
-    bronze: Table | None,
-    merged: Table | None,
-    published: Table | None,
+    bronze: SeenTable | None,
+    merged: SeenTable | None,
+    published: SeenTable | None,
     slo: float | None,
     now: datetime,
 ) -> Feed:
@@ -135,7 +135,6 @@ def feed(
     tables = [one for one in (bronze, merged, published) if one is not None]
     waiting, newest = _waiting(bronze, merged)
     readers = _readers(merged, published)
-    late = waiting is not None and slo is not None and waiting.since is not None
     runs = [one.note for one in tables if one.note is not None and one.note.outcome == "error"]
     return Feed(
         name=name,
@@ -149,7 +148,7 @@ def feed(
         readers=readers,
         held_back=_held_back(merged, readers),
         failed=max((one.at for one in runs), default=None),
-        is_late=bool(late and (now - waiting.since).total_seconds() > slo),  # type: ignore
+        is_late=_is_late(waiting, slo, now),
     )
 
 
@@ -168,7 +167,13 @@ def worst_first(feeds: Iterable[Feed]) -> list[Feed]:
     return sorted(feeds, key=place)
 
 
-def _problems(tables: Iterable[Table], feed: str) -> Iterator[str]:
+def _is_late(waiting: Waiting | None, slo: float | None, now: datetime) -> bool:
+    if waiting is None or waiting.since is None or slo is None:
+        return False
+    return (now - waiting.since).total_seconds() > slo
+
+
+def _problems(tables: Iterable[SeenTable], feed: str) -> Iterator[str]:
     """Why tables of a feed could not be looked at: those that are not there as one."""
     missing = [one.name for one in tables if not one.is_built]
     if missing:
@@ -182,50 +187,58 @@ def _problems(tables: Iterable[Table], feed: str) -> Iterator[str]:
             yield f"{whose}version {one.unfinished:,} is being written"
 
 
-def _waiting(bronze: Table | None, merged: Table | None) -> tuple[Waiting | None, datetime | None]:
+def _waiting(
+    bronze: SeenTable | None, merged: SeenTable | None
+) -> tuple[Waiting | None, datetime | None]:
     """What waits, and when the newest event arrived."""
     if bronze is None or bronze.snapshot is None:
         return None, None
-    through = None
-    if merged is not None and merged.snapshot is not None:
-        app = app_id(merged.unique_id, merged.snapshot.id)
-        through = merged.snapshot.transactions.get(app, -1)
-    elif merged is not None and not merged.is_built:
-        through = -1
     time = bronze.snapshot.fields.get(arrivals.TIME)
+    earliest: list[int] = []
     batches = arrivals.arrivals(
-        _of_files(islice(bronze.commits(), MOST)), arrivals.TIME if time is None else time.physical
+        _of_files(bronze, earliest), arrivals.TIME if time is None else time.physical
     )
+    through = _progress(merged)
     if through is None:
         first = next(batches, None)
         return None, None if first is None else first.newest
     found = arrivals.freshness(batches, through)
     if found is None:
         return None, None
-    reached = found.merged is not None or (through < 0 and _tells_all(bronze))
     waiting = None
     if found.batches:
-        waiting = Waiting(bronze.name, found.events, found.batches, found.since, reached)
+        # Where the commits ended before the batch that is merged, more may wait.
+        is_all = not earliest or earliest == [0]
+        waiting = Waiting(bronze.name, found.events, found.batches, found.since, is_all)
     return waiting, found.newest
 
 
+def _progress(merged: SeenTable | None) -> int | None:
+    """The newest batch that is merged, -1 before the first; None where that is not known."""
+    if merged is None:
+        return None
+    if merged.snapshot is None:
+        return None if merged.is_built else -1
+    app = app_id(merged.unique_id, merged.snapshot.id)
+    return merged.snapshot.transactions.get(app, -1)
+
+
 def _of_files(
-    commits: Iterable[WrittenCommit],
-) -> Iterator[tuple[dict[str, object], list[str | None]]]:
-    for one in commits:
+    table: SeenTable, earliest: list[int]
+) -> Iterator[tuple[Mapping[str, Any], list[str | None]]]:
+    """What `arrivals` asks of commits; it looks at them all where it needs them.
+
+    earliest: then gets the version of the last one.
+    """
+    version = -1
+    for one in islice(table.commits(), MOST):
+        version = one.version
         is_batch = arrivals.stream_note(one.info) is not None
-        yield dict(one.info), [file.get("stats") for file in one.files("add")] if is_batch else []
+        yield one.info, [file.get("stats") for file in one.files("add")] if is_batch else []
+    earliest.append(version)
 
 
-def _tells_all(table: Table) -> bool:
-    """Whether the log still has the first commit, and a look reads as far."""
-    last = None
-    for last in islice(table.commits(), MOST):  # noqa: B007
-        pass
-    return last is not None and last.version == 0
-
-
-def _rejected(merged: Table | None, now: datetime) -> int | None:
+def _rejected(merged: SeenTable | None, now: datetime) -> int | None:
     if merged is None or merged.snapshot is None:
         return None
     found = 0
@@ -236,7 +249,7 @@ def _rejected(merged: Table | None, now: datetime) -> int | None:
     return found
 
 
-def _readers(candidate: Table | None, published: Table | None) -> Readers | None:
+def _readers(candidate: SeenTable | None, published: SeenTable | None) -> Readers | None:
     if published is None or (published.snapshot is None and published.is_built):
         return None
     newest = candidate.snapshot if candidate is not None else None
@@ -257,7 +270,7 @@ def _readers(candidate: Table | None, published: Table | None) -> Readers | None
     )
 
 
-def _held_back(candidate: Table | None, readers: Readers | None) -> HeldBack | None:
+def _held_back(candidate: SeenTable | None, readers: Readers | None) -> FailedAudit | None:
     """What the audit holds back still: readers may have got a later version since."""
     note = candidate.note.held_back if candidate is not None and candidate.note else None
     if note is None or readers is None or candidate is None or candidate.snapshot is None:
@@ -274,7 +287,7 @@ def _waits(waiting: Waiting) -> str:
     return f"{least}{counted(waiting.events, 'event')} of {waiting.of} {wait}"
 
 
-def _seen(readers: Readers, held_back: HeldBack | None, now: datetime) -> str:
+def _seen(readers: Readers, held_back: FailedAudit | None, now: datetime) -> str:
     if readers.version is None:
         said = "readers see nothing yet"
     else:
@@ -293,7 +306,3 @@ def _seen(readers: Readers, held_back: HeldBack | None, now: datetime) -> str:
 
 def _ago(time: datetime, now: datetime) -> str:
     return f"{span((now - time).total_seconds())} ago"
-
-
-def _plain(seconds: float | None) -> str:
-    return span(seconds or 0)

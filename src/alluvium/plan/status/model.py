@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from alluvium import marks
 from alluvium.plan.layout.settings import Layout
 from alluvium.plan.status.fragments import fragments
-from alluvium.plan.status.table import Table
+from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions import history
 from alluvium.plan.versions.snapshots import ACTIONS
 from alluvium.plan.versions.written import WrittenCommit
@@ -44,7 +44,7 @@ def sizes(files: pa.Table) -> dict[str, tuple[int, int]]:
     return found
 
 
-def pointers(table: Table, shown: Mapping[str, int]) -> dict[int, list[str]]:
+def pointers(table: SeenTable, shown: Mapping[str, int]) -> dict[int, list[str]]:
     """What points to versions of a table.
 
     shown: by the name of each published table that shows it, the version.
@@ -60,7 +60,9 @@ def pointers(table: Table, shown: Mapping[str, int]) -> dict[int, list[str]]:
     return found
 
 
-def bucket_states(table: Table, layout: Layout | None, now: datetime, states: Any) -> Counter[str]:
+def bucket_states(
+    table: SeenTable, layout: Layout | None, now: datetime, states: Any
+) -> Counter[str]:
     """Buckets by their state; empty for a table without a layout.
 
     states: gives the rows of buckets, columns as `compact.storage.BUCKET_ROWS`.
@@ -72,7 +74,7 @@ def bucket_states(table: Table, layout: Layout | None, now: datetime, states: An
 
 
 def lines(
-    table: Table,
+    table: SeenTable,
     buckets: Mapping[str, int],
     pointed: Mapping[int, Sequence[str]],
     keeps_tombstones: bool,

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from alluvium.plan.status.table import HeldBack, Note
+from alluvium.plan.status.table import FailedAudit, NodeNote
 
 # In the home: a file for each table.
 FOLDER = "status"
@@ -42,26 +42,26 @@ def file_name(table: str) -> str:
     return f"{hashlib.sha256(table.lower().encode()).hexdigest()[:32]}.json"
 
 
-def text(noted: Note | Build, table: str | None = None) -> str:
+def text(noted: NodeNote | Build, table: str | None = None) -> str:
     """A note as it is written; table: for people who open the file."""
     found = {"table": table} if table is not None else {}
     values = found | asdict(noted)
-    if isinstance(noted, Note):
+    if isinstance(noted, NodeNote):
         values["at"] = noted.at.astimezone(UTC).isoformat(timespec="seconds")
     return json.dumps(values, indent=1)
 
 
-def of_node(text: str | None) -> Note | None:
+def of_node(text: str | None) -> NodeNote | None:
     """What the note of a node says; None where there is none, or it cannot be read."""
     try:
         found = _mapping(text)
         held = found.get("held_back")
-        return Note(
+        return NodeNote(
             place=found["place"],
             table_id=found["table_id"],
             at=datetime.fromisoformat(found["at"]),
             outcome=str(found["outcome"]),
-            held_back=None if held is None else HeldBack(**held),
+            held_back=None if held is None else FailedAudit(**held),
         )
     except (ValueError, KeyError, TypeError):
         return None

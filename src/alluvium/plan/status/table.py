@@ -11,7 +11,7 @@ from alluvium.plan.versions.written import WrittenCommit
 
 
 @dataclass(frozen=True)
-class HeldBack:
+class FailedAudit:
     """A version of a candidate that failed its audit.
 
     Attributes:
@@ -27,7 +27,7 @@ class HeldBack:
 
 
 @dataclass(frozen=True)
-class Note:
+class NodeNote:
     """What the adapter noted as a node ended.
 
     Attributes:
@@ -42,7 +42,7 @@ class Note:
     table_id: str | None
     at: datetime
     outcome: str
-    held_back: HeldBack | None = None
+    held_back: FailedAudit | None = None
 
 
 def _no_commits() -> Iterator[WrittenCommit]:
@@ -50,7 +50,7 @@ def _no_commits() -> Iterator[WrittenCommit]:
 
 
 @dataclass(frozen=True)
-class Table:
+class SeenTable:
     """A model's table.
 
     Attributes:
@@ -73,6 +73,6 @@ class Table:
     is_built: bool = True
     unfinished: int | None = None
     commits: Callable[[], Iterator[WrittenCommit]] = _no_commits
-    note: Note | None = None
+    note: NodeNote | None = None
     tags: Mapping[str, int] = field(default_factory=dict)
     branches: Mapping[str, int] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import log
 from alluvium.plan.layout.settings import duration
 from alluvium.plan.status import notes
-from alluvium.plan.status.table import HeldBack, Note
+from alluvium.plan.status.table import FailedAudit, NodeNote
 
 _log = AdapterLogger("Alluvium")
 # Of all threads: a test and its candidate's other tests end at one time.
@@ -47,7 +47,7 @@ def ended(session: SparkSession, home: Path, table: str, name: str, error: objec
         held = before.held_back if before is not None else None
         # What was held back is that still where the node has made no other version.
         stays = held is not None and (held.table_id, held.version) == (table_id, version)
-        note = Note(
+        note = NodeNote(
             place=place,
             table_id=table_id,
             at=datetime.now(UTC),
@@ -57,11 +57,11 @@ def ended(session: SparkSession, home: Path, table: str, name: str, error: objec
         _write(path, notes.text(note, name))
 
 
-def held_back(home: Path, name: str, held: HeldBack) -> None:
+def held_back(home: Path, name: str, held: FailedAudit) -> None:
     """Note what the audit of a candidate holds back; name: schema, dot and name of its table."""
     path = home / notes.FOLDER / notes.file_name(name)
     with _writing:
-        before = _read(path) or Note(None, held.table_id, datetime.now(UTC), "success")
+        before = _read(path) or NodeNote(None, held.table_id, datetime.now(UTC), "success")
         _write(path, notes.text(replace(before, held_back=held), name))
 
 
@@ -89,7 +89,7 @@ def _inside(folder: Path, place: str) -> str:
     return bare.removeprefix(start) if bare.startswith(start) else place
 
 
-def _read(path: Path) -> Note | None:
+def _read(path: Path) -> NodeNote | None:
     try:
         return notes.of_node(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -17,7 +17,7 @@ from alluvium.delta.heads import head_of, shown_since
 from alluvium.delta.log import TableVersion
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files
-from alluvium.plan.status.table import HeldBack as NotedHeldBack
+from alluvium.plan.status.table import FailedAudit
 from dbt.adapters.alluvium import audit, held_back, noting, told
 from dbt.adapters.alluvium.held_back import HeldBack, Shown
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
@@ -67,7 +67,7 @@ class HoldingBack(SessionAdapter):
 
     def _note_held_back(self, unique_id: str, held: HeldBack) -> None:
         node, table_id = self.nodes[unique_id], self._ledger.versions[unique_id].table_id
-        found = NotedHeldBack(table_id, held.version, held.tests, dict(held.failed))
+        found = FailedAudit(table_id, held.version, held.tests, dict(held.failed))
         noting.held_back(self._home, f"{node.schema}.{node.alias}", found)
 
     def _how(self, test: Any, failures: Any) -> str:
