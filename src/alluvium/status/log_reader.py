@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -48,7 +48,8 @@ _COLUMNS = [
     *("txn", "metaData", "protocol", "sidecar"),
 ]
 _ACTIONS = pa.schema([*FILES, ("key", pa.string()), ("is_add", pa.bool_())])
-_Read = TypeVar("_Read")
+# What comes of a log that another has damaged.
+DAMAGES = (ValueError, KeyError, TypeError, AttributeError)
 
 
 class LogError(ValueError):
@@ -56,7 +57,12 @@ class LogError(ValueError):
 
 
 class _UnfinishedError(Exception):
-    """The file of a commit that has no end yet."""
+    """The file of a commit that has no end yet; of that version."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path.name} has no end")
+        number = path.name.partition(".")[0]
+        self.version = int(number) if number.isdecimal() else None
 
 
 @dataclass(frozen=True)
@@ -91,42 +97,40 @@ class LogFiles:
     def version(self) -> int:
         return max(self.checkpointed, max(self.commits, default=-1))
 
-    @property
-    def first(self) -> int:
-        """The earliest version from which on the log has the files of all commits."""
-        version = self.version
-        while version - 1 in self.commits:
-            version -= 1
-        return version
-
     def newest_first(self) -> Iterator[WrittenCommit]:
-        """The commits as far back as the log has their files; read one at a time."""
+        """The commits as far back as the log has their files whole; read one at a time."""
         for version in range(self.version, -1, -1):
             if version not in self.commits:
                 return
             try:
                 yield self.commit(version)
-            except FileNotFoundError:  # a cleanup takes the oldest ones
+            except (FileNotFoundError, _UnfinishedError):  # a cleanup takes the oldest ones
                 return
 
 
-def look(folder: Path) -> LogFiles:
-    """The log of the table in a folder, as it is now.
-
-    Raises:
-        LogError: there is not a Delta table, or its log has a gap.
-    """
-    return _again(folder, lambda found: found)
-
-
 def read(folder: Path) -> tuple[LogFiles, Snapshot]:
-    """The log of a table, and its newest version.
+    """The log of a table, and its newest version; looked at again where it changes meanwhile.
 
     Raises:
         LogError: the log cannot be read.
     """
-    found: tuple[LogFiles, Snapshot] = _again(folder, lambda log: (log, _snapshot(log)))
-    return found
+    unfinished: int | None = None
+    for left in reversed(range(_LOOKS)):
+        try:
+            log = _listed(folder, unfinished)
+            return log, _snapshot(log)
+        except LogError:
+            raise
+        except (FileNotFoundError, _UnfinishedError) as error:
+            if not left:
+                raise LogError(f"its log changes while it is read ({error})") from error
+            # One that is still unfinished at the last look is left out, and said to be.
+            if left == 1 and isinstance(error, _UnfinishedError):
+                unfinished = error.version
+            time.sleep(_WAIT)
+        except (pa.ArrowException, OSError, *DAMAGES) as error:
+            raise LogError(f"its log cannot be read: {in_short(error)}") from error
+    raise AssertionError
 
 
 def first_commit(folder: Path) -> WrittenCommit | None:
@@ -135,24 +139,6 @@ def first_commit(folder: Path) -> WrittenCommit | None:
         return WrittenCommit(0, _lines(folder / LOG / f"{0:020}.json"))
     except (OSError, _UnfinishedError):
         return None
-
-
-def _again(folder: Path, read: Callable[[LogFiles], _Read]) -> _Read:
-    """What `read` makes of a log; looked at again where it changes meanwhile."""
-    unfinished: int | None = None
-    for left in reversed(range(_LOOKS)):
-        try:
-            return read(_listed(folder, unfinished))
-        except (FileNotFoundError, _UnfinishedError) as error:
-            if not left:
-                raise LogError(f"its log changes while it is read ({error})") from error
-            # One that is still unfinished at the last look is left out, and said to be.
-            if left == 1 and isinstance(error, _UnfinishedError):
-                unfinished = int(str(error))
-            time.sleep(_WAIT)
-        except (PermissionError, pa.ArrowException, OSError, KeyError, TypeError) as error:
-            raise LogError(f"its log cannot be read: {_in_short(error)}") from error
-    raise AssertionError
 
 
 def _listed(folder: Path, unfinished: int | None) -> LogFiles:
@@ -360,12 +346,13 @@ def _lines(path: Path) -> tuple[str, ...]:
     lines = tuple(one for one in path.read_bytes().decode().split("\n") if one.strip())
     try:
         if not isinstance(json.loads(lines[-1]), dict):
-            raise ValueError
+            raise _UnfinishedError(path)
     except (IndexError, ValueError) as error:
-        number = path.name.partition(".")[0]
-        raise _UnfinishedError(str(int(number)) if number.isdecimal() else path.name) from error
+        raise _UnfinishedError(path) from error
     return lines
 
 
-def _in_short(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+def in_short(error: Exception) -> str:
+    """What an error says, in one line."""
+    said = (str(error).splitlines() or [""])[0][:200]
+    return said or type(error).__name__

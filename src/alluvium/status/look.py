@@ -8,6 +8,7 @@ from datetime import datetime
 
 from alluvium.compact.storage import bucket_rows
 from alluvium.plan import published_models
+from alluvium.plan.commands import operation
 from alluvium.plan.graph import MERGE_META, bronze_of, keeps_tombstones
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout, parse_layout
@@ -15,6 +16,7 @@ from alluvium.plan.status import due, model
 from alluvium.plan.status.due import Due
 from alluvium.plan.status.feed import UNKNOWN, WRONG, Feed, feed, worst_first
 from alluvium.plan.versions.heads import head_of
+from alluvium.status.log_reader import DAMAGES, in_short
 from alluvium.status.project import Node, Project, ProjectError
 
 
@@ -66,7 +68,12 @@ def look(project: Project, now: datetime, only: Node | None = None) -> Look:
         )
         slos = [slo for node in one.nodes if (slo := project.slo_of(node)) is not None]
         slo = min(slos, default=None)
-        found.append((one, feed(one.name, bronze, merged, published, slo, now)))
+        try:
+            stands = feed(one.name, bronze, merged, published, slo, now)
+        except DAMAGES as error:
+            problem = f"a log of it cannot be read: {in_short(error)}"
+            stands = Feed(one.name, (problem,), is_damaged=True)
+        found.append((one, stands))
     feeds = worst_first([one for _, one in found])
     of_feeds = [
         todo
@@ -80,7 +87,7 @@ def look(project: Project, now: datetime, only: Node | None = None) -> Look:
         todo
         for node in project.in_files.values()
         if only is None or node is only
-        for todo in due.of_table(project.table(node), _layout(node), keeps_tombstones(node), now)
+        for todo in _of_table(project, node, now)
     ]
     return Look(now, tuple(feeds), tuple(of_feeds + of_tables), project.newer())
 
@@ -111,7 +118,19 @@ def whole(project: Project, node: Node, now: datetime) -> Iterator[str]:
     except ValueError as error:
         states = model.bucket_states(table, None, now, bucket_rows)
         yield f"{table.name}: meta.alluvium_layout: {error}"
-    yield from model.lines(table, states, model.pointers(table, shown), keeps_tombstones(node))
+    try:
+        yield from model.lines(table, states, model.pointers(table, shown), keeps_tombstones(node))
+    except DAMAGES as error:
+        yield f"  a commit of it cannot be read: {in_short(error)}"
+
+
+def _of_table(project: Project, node: Node, now: datetime) -> list[Due]:
+    table = project.table(node)
+    try:
+        return list(due.of_table(table, _layout(node), keeps_tombstones(node), now))
+    except DAMAGES as error:
+        what = f"a commit of it cannot be read: {in_short(error)}"
+        return [Due(table.name, what, operation("fsck", models=[table.name]))]
 
 
 def _feeds(project: Project) -> Iterator[_Feed]:

@@ -170,6 +170,21 @@ def test_a_gap(tmp_path: Path) -> None:
     assert paths(tmp_path) == ["a", "b"]
 
 
+def test_a_commit_that_is_damaged(tmp_path: Path) -> None:
+    """Behind a checkpoint it is told; before one its history ends there."""
+    path = commit(tmp_path, 0, protocol(), metadata(), add("a"), add("b"))
+    whole = path.read_text()
+    path.write_text(whole.replace('{"add"', "add", 1))
+    with pytest.raises(LogError, match="its log cannot be read: Expecting value"):
+        read(tmp_path)
+    path.write_text(whole[:-9])
+    commit(tmp_path, 1, add("c"))
+    written.checkpoint(tmp_path, 1, [*HEADS, add("a")])
+    commit(tmp_path, 2, add("d"))
+    assert paths(tmp_path) == ["a", "d"]
+    assert [one.version for one in read(tmp_path)[0].newest_first()] == [2, 1]
+
+
 def test_a_checkpoint_that_is_cut(tmp_path: Path) -> None:
     (path,) = written.checkpoint(tmp_path, 1, [*HEADS, add("b")])
     path.write_bytes(path.read_bytes()[:-9])

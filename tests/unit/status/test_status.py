@@ -294,6 +294,18 @@ def test_what_cannot_be_read(shop: Shop, capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
+def test_history_that_is_damaged(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before a checkpoint: the files of the table are known."""
+    place = shop.place("orders_wap")
+    (place / "_delta_log" / f"{1:020}.json").write_text('{"commitInfo":\n{}')
+    delta_log.checkpoint(place, 1, [protocol(), metadata(), txn(f"alluvium/{MERGED}/{ID}", 1)])
+    status, said = run(capsys, "orders_wap")
+    assert status == 1
+    assert "  a commit of it cannot be read: Expecting value" in said
+    assert "orders: a log of it cannot be read: Expecting value" in said
+    assert "alluvium.fsck --args '{models: [orders_wap]}'" in said
+
+
 def test_a_file_that_is_newer(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     models = shop.folder / "models"
     models.mkdir()
