@@ -160,9 +160,14 @@ def test_a_history(
     assert made.seen_by_each() == made.rows
     # The column is read once of a file, and once more when its candidate hides other rows of it.
     assert len(looked_at) == len(set(looked_at)) > 0
-    # Somebody writes to the published table: the next publish puts it right.
+    # Somebody writes to the published table: the next publish puts it right. Statistics that are
+    # missing are taken from the footer.
     spark.sql(f"delete from {made.shown} where id % 2 = 0")
     spark.sql(f"insert into {made.shown} (id, name) values (-1, 'mine')")
+    spark.conf.set("spark.databricks.delta.stats.collect", "false")
+    made.do("insert into {t} values (901, 'gone', true), (902, 'here', false)")
+    spark.conf.set("spark.databricks.delta.stats.collect", "true")
+    made.rows = {**made.rows, 902: "here"}
     made.publish()
     assert made.seen_by_each() == made.rows
     # An older version is none to go back to by itself; a newer one may hold what an older one held.
@@ -173,13 +178,6 @@ def test_a_history(
     made.rows = made.versions[earlier]
     made.publish()
     assert made.seen() == made.rows
-    # Statistics that are missing are taken from the footer.
-    spark.conf.set("spark.databricks.delta.stats.collect", "false")
-    made.do("insert into {t} values (901, 'gone', true), (902, 'here', false)")
-    spark.conf.set("spark.databricks.delta.stats.collect", "true")
-    made.rows = {**made.rows, 902: "here"}
-    made.publish()
-    assert made.seen_by_each() == made.rows
     # Another table under the same name, with another column. A slow run brings back no older one.
     older = log.version(spark, made.name)
     made.do(
@@ -278,9 +276,13 @@ def test_where_vectors_lie(spark: SparkSession) -> None:
     assert made.seen_by_each() == made.rows
 
 
-def test_what_a_compaction_moved(spark: SparkSession) -> None:
-    vectors = "tblproperties ('delta.enableDeletionVectors' = 'true')"
-    made = Candidate(spark, "moved", vectors)
+@pytest.fixture(scope="module")
+def moved(spark: SparkSession) -> Candidate:
+    return Candidate(spark, "moved", "tblproperties ('delta.enableDeletionVectors' = 'true')")
+
+
+def test_what_a_compaction_moved(spark: SparkSession, moved: Candidate) -> None:
+    made = moved
     for start in (0, 10, 20):
         insert(made, range(start, start + 10))
     made.do("update {t} set _deleted = true where id in (3, 13)", drop(range(3, 14, 10)))
@@ -298,6 +300,11 @@ def test_what_a_compaction_moved(spark: SparkSession) -> None:
     assert made.history()[-1] == "COMPUTE STATS"
     assert {file["tags"]["of"] for file in files_of(spark, made.shown)} == {"the source"}
     assert made.seen() == made.rows
+
+
+def test_what_comes_between_its_steps(spark: SparkSession, moved: Candidate) -> None:
+    """After the one before: everything is published."""
+    made = moved
     # Of two that only label files one loses too: what it has read may have another vector since.
     labels = {file["path"]: {"of": "nobody"} for file in files_of(spark, made.name)}
     LayoutCommits(spark, made.name).relabel(labels, "{}")
@@ -342,8 +349,13 @@ def test_what_stops_a_publish(spark: SparkSession) -> None:
     assert made.seen() == {1: "mine"}
 
 
-def test_of_two_publishers_one_loses(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Candidate(spark, "raced")
+@pytest.fixture(scope="module")
+def raced(spark: SparkSession) -> Candidate:
+    return Candidate(spark, "raced")
+
+
+def test_of_two_publishers_one_loses(spark: SparkSession, raced: Candidate) -> None:
+    made = raced
     insert(made, range(5))
     made.publish()
     insert(made, range(5, 9))
@@ -370,7 +382,13 @@ def test_of_two_publishers_one_loses(spark: SparkSession, monkeypatch: pytest.Mo
     ] == []
     assert errors.count(None) >= 1
     assert made.seen() == made.rows
-    # A restore beside a publish: to what readers saw before, and behind that.
+
+
+def test_a_restore_beside_a_publish(
+    spark: SparkSession, raced: Candidate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the one before: to what readers saw before, and behind that."""
+    made = raced
     original, due = Publisher.publish, list[int]()
 
     def meanwhile(self: Publisher, *args: Any) -> Any:
