@@ -3,8 +3,8 @@
 {% macro _run_merge(relation, source, predicates=none, is_new=false) %}
   {%- set started = modules.datetime.datetime.now() -%}
   {%- set plan = alluvium._merge_plan(relation, source, model, predicates, is_new) -%}
-  {%- if plan.adds_deleted -%}
-    {%- do run_query('alter table ' ~ relation.render() ~ ' add columns (`_deleted` boolean)') -%}
+  {%- if plan.added -%}
+    {%- do run_query('alter table ' ~ relation.render() ~ ' add columns (' ~ plan.added ~ ')') -%}
   {%- endif -%}
   {%- for sql in plan.rejected -%}{%- do run_query(sql) -%}{%- endfor -%}
   {%- if plan.pending and plan.verify -%}

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from alluvium.delta import committing, log, marks
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.refs import base_of, ref_in
+from alluvium.delta.states import TOMBSTONE_TIME
 from alluvium.engine.row_json import IN_FULL
 from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
@@ -268,7 +269,9 @@ when not matched and applied.change <> 'removed'
         # Tombstones are rows: a branch that deleted one brings its tombstone.
         rows = diff(self.session, before, after, self._key, hides=False).rows
         # As texts two rows can be compared, whatever types and order their columns have.
-        row = F.struct(*(F.col("after")[one].alias(one) for one in sorted(self._columns)))
+        # Both may have merged one delete, each at its own time.
+        columns = sorted(one for one in self._columns if one.lower() != TOMBSTONE_TIME)
+        row = F.struct(*(F.col("after")[one].alias(one) for one in columns))
         now = F.when(F.col("after").isNotNull(), F.to_json(row, IN_FULL))
         self._keep(rows.withColumn("now", now)).createOrReplaceTempView(name)
 

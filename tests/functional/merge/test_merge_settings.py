@@ -132,7 +132,7 @@ def test_new_column_is_added_and_control_columns_are_not(project: Any) -> None:
     stage(project, "(6, 'c', 10L, 'v', 1.5D, 7L)", "id, op, lsn, v, extra, _batch_through")
     project.dbt("run", "--select", "growing")
     names = project.read("select * from {s}.growing").columns.tolist()
-    assert names == ["id", "op", "lsn", "v", "_deleted", "extra"]
+    assert names == ["id", "op", "lsn", "v", "_deleted", "_tombstone_time", "extra"]
     assert project.read("select extra from {s}.growing where id = 6")["extra"][0] == 1.5
     assert project.figures("growing")["engine"] == "one_commit"
 

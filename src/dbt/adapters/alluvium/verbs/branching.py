@@ -67,7 +67,9 @@ class Branching(Versioning):
             branch = self._branch(name)
             built, schemas = set[str](), set[str]()
             for node in self.nodes.values():
-                schema = _schema(branch, node) if node.is_relational else None
+                # A test may have stored what fails it.
+                has_table = node.is_relational or node.resource_type == "test"
+                schema = _schema(branch, node) if has_table else None
                 if schema is not None:
                     schemas.add(in_catalog(schema))
                     table = in_catalog(f"{schema}.{node.alias}")

@@ -128,8 +128,8 @@ class Merging(Checking):
             if verify == "reject":
                 plan = self._without_changed(plan, source, planner)
             plans.append(plan)
-            if plan.outline.adds_deleted:
-                self.rows(f"alter table {table} add columns (`_deleted` boolean)")
+            if plan.outline.added:
+                self.rows(f"alter table {table} add columns ({plan.outline.added})")
             if plan.texts.rejected:
                 self._keep_rejected(plan.texts.rejected, plan.texts.rejected_table)
             if not plan.pending:
@@ -220,7 +220,7 @@ class Merging(Checking):
             table, texts, settings = relation.render(), plan.texts, plan.outline.settings
             kept = log.skipping(session, table, texts.prune) if plan.pending else None
             engine = "merge_into"
-            if plan.outline.adds_deleted and settings.engine != engine:
+            if plan.outline.added and settings.engine != engine:
                 engine = "known when the merge has added the column _deleted"
             elif plan.pending and settings.engine != engine:
                 found = one_commit.looked_at(session, texts.statement, settings.prunes)
