@@ -219,6 +219,7 @@ class Publisher(PublishedFiles):
         if is_last:
             commit = self.commit_of(self.version)
             about |= {"version": self.version, "root": self._root, "commit": commit}
+            about["hides"] = self._asked
         self.set(committing.COMMIT_METADATA, json.dumps({marks.PUBLISH_NOTE: about}))
         first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place

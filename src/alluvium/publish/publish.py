@@ -146,8 +146,12 @@ def publish(
                 back = None if publisher.undid(before.version) else before.version
             last = _publisher(session, source, target, back, own, hides)
             shows = last.version
-            with _alone(session, target):
-                moved = last.publish(note)
+            if last.head != log.TableVersion(publisher.table_id, publisher.version):
+                # Others have published since, who look at this too.
+                shows = last.head.version if last.head is not None else shows
+            else:
+                with _alone(session, target):
+                    moved = last.publish(note)
     return Published(
         shows,
         moved.version,

@@ -191,6 +191,7 @@ def test_nothing_is_left_to_read(copy: Copy) -> None:
     assert copy.content() == before
 
 
+@pytest.mark.slow
 def test_what_others_commit_meanwhile_stays(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     copy.live()[0].unlink()
     sql = f"delta.`{copy.place}`"
