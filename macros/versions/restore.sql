@@ -15,8 +15,8 @@
     {%- do exceptions.raise_compiler_error('alluvium.restore: skip is of a batch, and version names none; accepted: skip with before_batch or batch') -%}
   {%- elif batch is not none and (skip is none or including) -%}
     {%- do exceptions.raise_compiler_error('alluvium.restore: batch undoes nothing; accepted: batch with skip, or before_batch') -%}
-  {%- elif files and (skip is none or files is string or files is not iterable) -%}
-    {%- do exceptions.raise_compiler_error('alluvium.restore: files: ' ~ files ~ '; accepted: a list of names as in _source_partition, with skip') -%}
+  {%- elif files and skip is none -%}
+    {%- do exceptions.raise_compiler_error('alluvium.restore: files needs skip; accepted: files with skip') -%}
   {%- endif -%}
   {%- for line in adapter.restore(node.unique_id, version, before_batch, batch, including, skip, files, dry_run) -%}
     {%- do alluvium._tell(line, dry_run and loop.first) -%}

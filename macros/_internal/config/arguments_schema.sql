@@ -54,6 +54,7 @@
               'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
               'including': {'type': 'array', 'items': {'enum': ['backfill', 'purge', 'write']}, 'accepted': 'a list of backfill, purge, write'},
               'skip': dict(of.flag, type=['boolean', 'null']),
+              'files': {'type': 'array', 'items': {'type': 'string'}, 'accepted': 'a list of names as in _source_partition'},
               'dry_run': of.flag,
           }, ['model']),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),
