@@ -329,7 +329,9 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     assert list(fix["t"]) == ["2.00"]
     pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
     run("merge", "{name: fix, models: orders}")
-    assert project.said("orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders is")
+    assert project.said(
+        "orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders has"
+    )
     assert list(project.sql(new)["t"]) == ["2.00"]
     # Progress does not come along: the event is read once more, and changes nothing.
     project.dbt("run", "-s", "orders")
@@ -343,7 +345,7 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     assert project.said("Accepted: prefer: branch, which takes the rows of fix, or prefer: table")
     args = "{name: fix, models: orders, prefer: ours}"
     assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
-    assert project.said("prefer is 'ours'; accepted: branch, table")
+    assert project.said('prefer is "ours"; accepted: branch, table')
     run("diff", "{model: orders, to: {branch: fix}}")
     assert project.said("orders: 0 added, 0 removed, 1 changed")
     assert project.said("  + id: 200, total: 3.00")
