@@ -44,8 +44,13 @@ def metrics(session: SparkSession, table: str) -> dict[str, Any] | None:
     made = version(session)
     if made is None:
         return None
-    commit = log.commit_info(log.commit_of(session, table_log, made).head())
-    return dict(commit.get("operationMetrics") or {})
+    lines = log.commit_of(session, table_log, made)
+    found = dict(log.commit_info(lines.head()).get("operationMetrics") or {})
+    # Delta counts the file that a write without rows opens, and leaves it out of its commit.
+    counts_it = found.get("numOutputRows") == "0" and found.get("numFiles", "0") != "0"
+    if counts_it and not any(line.startswith('{"add":') for line in jvm.texts(lines)):
+        found |= {"numFiles": "0", "numOutputBytes": "0"}
+    return found
 
 
 def tidy(session: SparkSession, table: str, begun: float) -> None:

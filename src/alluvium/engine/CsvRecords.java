@@ -63,6 +63,17 @@ public class CsvRecords implements MapPartitionsFunction {
         return new Records(lines, options, joins);
     }
 
+    /** Small: of a large file with an open quote many are in memory. */
+    private static final class Line {
+        final byte[] value;
+        final long place;
+
+        Line(byte[] value, long place) {
+            this.value = value;
+            this.place = place;
+        }
+    }
+
     private static final class Records implements Iterator {
 
         private final Iterator lines;
@@ -72,6 +83,8 @@ public class CsvRecords implements MapPartitionsFunction {
         private final String quote;
         private final String comment;
         private final String next;
+        /** A row of the file, for what is the same in all of them. */
+        private Row row;
         /** Lines that were read to find the end of a record, and are looked at once more. */
         private final ArrayDeque again = new ArrayDeque();
         private final ArrayDeque ready = new ArrayDeque();
@@ -103,55 +116,59 @@ public class CsvRecords implements MapPartitionsFunction {
             return !again.isEmpty() || lines.hasNext();
         }
 
-        private Row line() {
-            return (Row) (again.isEmpty() ? lines.next() : again.removeFirst());
+        private Line line() {
+            if (!again.isEmpty()) {
+                return (Line) again.removeFirst();
+            }
+            row = (Row) lines.next();
+            return new Line((byte[]) row.get(0), row.getLong(1));
         }
 
         private void read() {
-            Row first = line();
+            Line first = line();
             if (!opens(first)) {
-                give(first, bytes(first), true);
+                give(first, first.value, true);
                 return;
             }
             List record = new ArrayList();
             record.add(first);
             int state = OPEN;
-            long size = bytes(first).length;
+            long size = first.value.length;
             while (state == OPEN && size <= LONGEST && hasLine()) {
-                Row more = line();
+                Line more = line();
                 record.add(more);
-                size += bytes(more).length + 1;
+                size += more.value.length + 1;
                 state = behind(more);
             }
             if (joins) {
                 if (state == OPEN && size > LONGEST) {
-                    throw new IllegalStateException("the quote that line " + (first.getLong(1) + 1) + " of "
-                        + first.getString(2) + " opens is not closed within " + (LONGEST >> 20)
+                    throw new IllegalStateException("the quote that line " + (first.place + 1) + " of "
+                        + row.getString(2) + " opens is not closed within " + (LONGEST >> 20)
                         + " MiB. Close it there, or take the file away");
                 }
                 give(first, joined(record), state == CLOSED);
             } else if (state == OPEN) {
                 // Nothing closes it: the lines behind it are no part of it.
-                give(first, bytes(first), false);
+                give(first, first.value, false);
                 for (int n = record.size() - 1; n > 0; n--) {
                     again.addFirst(record.get(n));
                 }
             } else {
                 for (int n = 0; n < record.size(); n++) {
-                    Row part = (Row) record.get(n);
-                    give(part, bytes(part), false);
+                    Line part = (Line) record.get(n);
+                    give(part, part.value, false);
                 }
             }
         }
 
-        private void give(Row line, byte[] value, boolean whole) {
+        private void give(Line line, byte[] value, boolean whole) {
             ready.add(RowFactory.create(new Object[] {
-                Arrays.copyOf(value, end(value)), line.get(1), line.get(2), line.get(3), Boolean.valueOf(whole)
+                Arrays.copyOf(value, end(value)), Long.valueOf(line.place), row.get(2), row.get(3), Boolean.valueOf(whole)
             }));
         }
 
         /** Whether a quote is open at the end of a line that begins a record. */
-        private boolean opens(Row line) {
+        private boolean opens(Line line) {
             String text = text(line);
             if (text == null || comment != null && text.startsWith(comment)) {
                 return false;
@@ -164,7 +181,7 @@ public class CsvRecords implements MapPartitionsFunction {
         }
 
         /** What a line does that begins inside quotes. */
-        private int behind(Row line) {
+        private int behind(Line line) {
             String text = text(line);
             if (text == null) {
                 return OPEN;
@@ -189,8 +206,8 @@ public class CsvRecords implements MapPartitionsFunction {
         }
 
         /** The text of a line; null where it has no quote, or no character is one. */
-        private String text(Row line) {
-            byte[] bytes = bytes(line);
+        private String text(Line line) {
+            byte[] bytes = line.value;
             char sign = quote.charAt(0);
             boolean found = sign > 127;
             for (int n = 0; n < bytes.length && sign != 0 && !found; n++) {
@@ -199,17 +216,13 @@ public class CsvRecords implements MapPartitionsFunction {
             return found ? new String(bytes, 0, end(bytes), StandardCharsets.UTF_8) : null;
         }
 
-        private static byte[] bytes(Row line) {
-            return (byte[]) line.get(0);
-        }
-
         private static byte[] joined(List record) {
             ByteArrayOutputStream all = new ByteArrayOutputStream();
             for (int n = 0; n < record.size(); n++) {
                 if (n > 0) {
                     all.write('\n');
                 }
-                byte[] part = bytes((Row) record.get(n));
+                byte[] part = ((Line) record.get(n)).value;
                 all.write(part, 0, part.length);
             }
             return all.toByteArray();
