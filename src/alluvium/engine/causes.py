@@ -240,8 +240,8 @@ def _untyped(thrown: list[Thrown]) -> Cause | None:
     what = f"column {said['column']}" if said["column"] else "a column"
     return Cause(
         f"{what} has no type in the table (VOID), for it was made of NULLs alone, and the batch "
-        f"has {said['type']}. Accepted: `on_schema_change: append_new_columns` or "
-        "`sync_all_columns`, by which it takes that type, or --full-refresh"
+        f"has {said['type']}. Accepted: `on_schema_change: sync_all_columns`, by which it "
+        "takes that type, or --full-refresh"
     )
 
 
@@ -305,9 +305,8 @@ def _vacuum(thrown: list[Thrown]) -> Cause | None:
     if _said(thrown, _INLINE) is None:
         return None
     return Cause(
-        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. The next"
-        " publish puts those of a published table into files, and `dbt run-operation"
-        " alluvium.recover` those of any table"
+        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. A published"
+        " table has no data files of its own: vacuum its candidate instead"
     )
 
 

@@ -73,8 +73,8 @@ class Files:
 
     def size(self, path: str) -> int | None:
         """Of a file, in bytes; None where it is absent."""
-        fs, where = self._open(path)
-        return int(fs.getFileStatus(where).getLen()) if fs.exists(where) else None
+        found = self.stamp(path)
+        return found and found[0]
 
     def stamp(self, path: str) -> tuple[int, int] | None:
         """A file's size in bytes and its time in ms since 1970; None where it is absent."""

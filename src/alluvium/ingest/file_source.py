@@ -27,6 +27,7 @@ from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError
+from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 # The raw line that names a file's columns, among the headers of each of its events.
@@ -280,10 +281,9 @@ class FileSource:
 
     def _bad_header(self, header: _Header, paths: list[str], why: str) -> SpecError:
         names = sorted(_path_in(path).rpartition("/")[2] for path in paths)
-        more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
         text = header.line.decode("utf-8", "replace")[:_SHOWN]
         return SpecError(
-            self.feed.spec.source, [f"schema: the header of {names[0]}{more} is {text!r}: {why}"]
+            self.feed.spec.source, [f"schema: the header of {listed(names, 1)} is {text!r}: {why}"]
         )
 
 

@@ -26,6 +26,7 @@ from alluvium.ingest.naming import SAME, base_of, began_at, naming, renamed, tak
 from alluvium.ingest.options import CLEANS
 from alluvium.ingest.parsing import unnamed_columns
 from alluvium.ingest.spec import SpecError, StreamError
+from alluvium.wording import listed
 
 # Commits that bring no events which an earlier one did not: of a compaction, of deletes.
 _BRING_NOTHING = (
@@ -89,15 +90,17 @@ class Intake:
             return [f"source {source}: there is no {self._source.path}: nothing was read"]
         found = []
         if self._stay:
-            found.append(f"source {source}: {CLEANS}: {_some(self._stay)}: stays where it is")
+            found.append(
+                f"source {source}: {CLEANS}: {listed(self._stay, _SHOWN)}: stays where it is"
+            )
         if self._source.headers:
             found += self._new_columns()
         if others := replaced(self._landed, self._ledger.read):
             self._ledger.note(self._files, {file.name: file.stamp for file in others}, set())
+            names = listed([file.name for file in others], _SHOWN)
             found.append(
-                f"source {source}: {_some([file.name for file in others])}: written again since it "
-                "was read, and a file is read once. If its content is another, deliver it under a "
-                "new name"
+                f"source {source}: {names}: written again since it was read, and a file is read "
+                "once. If its content is another, deliver it under a new name"
             )
         return found
 
@@ -353,11 +356,6 @@ class Intake:
             except FileExistsError:
                 continue
             return
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _place_of(files: Files, path: str, folder: str) -> str:

@@ -253,18 +253,18 @@ def spelt(fmt: str, key: str) -> str:
 def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
     """Why a format does not take an option; None where it does, or for an unknown format."""
     lower = key.lower()
+    names = accepted(fmt, has_schema) if fmt in _READ else ()
+    if lower in (name.lower() for name in names):
+        return None
+    if names and lower in (name.lower() for name in accepted(fmt, True)):
+        return f"has no effect without the key `schema`; accepted without it: {', '.join(names)}"
     for reasons in (_WHY_NOT[""], _WHY_NOT.get(fmt, {})):
-        if lower in reasons and (fmt, lower) != ("csv", MULTI_LINE.lower()):
+        if lower in reasons:
             return reasons[lower]
     if fmt not in _READ:
         return None
     if fmt == "kafka" and lower.startswith(_KAFKA_CLIENT) and lower != _KAFKA_CLIENT:
         return None
-    names = accepted(fmt, has_schema)
-    if lower in (name.lower() for name in names):
-        return None
-    if lower in (name.lower() for name in accepted(fmt, True)):
-        return f"has no effect without the key `schema`; accepted without it: {', '.join(names)}"
     of = [other for other in _READ if lower in (name.lower() for name in accepted(other, True))]
     if of:
         return f"has no effect on {fmt}, only on {', '.join(of)}; accepted: {', '.join(names)}"

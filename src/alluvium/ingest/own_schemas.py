@@ -31,8 +31,10 @@ from pyspark.sql.types import (
 )
 
 from alluvium.engine import jvm
+from alluvium.ingest.parsing import columns_of
 from alluvium.ingest.spec import Feed, SpecError
 from alluvium.names import quoted
+from alluvium.wording import listed
 
 _SCHEMAS = "alluvium.FileSchemas"
 _FOUND = "schema string, unread map<string,string>, nanos map<string,boolean>"
@@ -69,8 +71,7 @@ class Own:
     @property
     def name(self) -> str:
         """For a message."""
-        names = sorted(posixpath.basename(path) for path in self.paths)
-        return names[0] + (f" and {len(names) - 1:,} more" if len(names) > 1 else "")
+        return listed(sorted(posixpath.basename(path) for path in self.paths), 1)
 
 
 def own_schemas(
@@ -95,7 +96,7 @@ def own_schemas(
     session._jsparkSession.udf().register(
         "__alluvium_schema",
         constructor.newInstance(arguments),
-        java.org.apache.spark.sql.types.DataType.fromJson(_struct(_FOUND).json()),
+        java.org.apache.spark.sql.types.DataType.fromJson(columns_of(_FOUND).json()),
     )
     cores = session.sparkContext.defaultParallelism
     tasks = max(1, min(4 * cores, len(paths) // _TASK_FILES))
@@ -126,7 +127,7 @@ def rows(
     fold: Callable[[str], str] = str if is_exact else str.lower
     wanted: dict[str, tuple[str, DataType | None]] = {}
     if feed.spec.schema is not None:
-        wanted = {fold(f.name): (f.name, f.dataType) for f in _struct(feed.spec.schema)}
+        wanted = {fold(f.name): (f.name, f.dataType) for f in columns_of(feed.spec.schema)}
     for own in files if feed.spec.schema is None else ():
         for name in (*(own.schema or StructType()).names, *own.unread):
             wanted.setdefault(fold(name), (name, None))
@@ -251,9 +252,3 @@ def _value(own: Own, one: StructField, want: DataType | None) -> Column:
     return F.when(column.isNull() | column.between(-most, most - 1), column.cast(want)).otherwise(
         F.raise_error(F.concat(*parts, F.lit(why)))
     )
-
-
-def _struct(ddl: str) -> StructType:
-    made = StructType.fromDDL(ddl)
-    assert isinstance(made, StructType)  # check_schema has seen that of a feed
-    return made

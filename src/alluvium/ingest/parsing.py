@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -74,7 +76,7 @@ def with_schema(events: DataFrame, feed: Feed, header: str | None = None) -> Dat
     spec = feed.spec
     if spec.schema is None or spec.format not in ("json", "csv"):
         return events
-    options = {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+    options = _parsed_by(feed)
     try:
         if spec.format == "json":
             return _json(events, spec.schema, options)
@@ -95,9 +97,7 @@ def _json(events: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
     if not any(key.startswith("allow") and is_set == "true" for key, is_set in options.items()):
         alone = F.json_array_length(F.concat(F.lit("["), value, F.lit("]"))).eqNullSafe(1)
         is_more = value.rlike(_MORE) & ~alone
-    session = events.sparkSession
-    default = session.conf.get("spark.sql.columnNameOfCorruptRecord") or ""
-    corrupt = options.get(_CORRUPT, default)
+    corrupt = _corrupt(events.sparkSession, options)
     text = F.when(F.col("is_more"), F.concat(F.lit("}"), value)).otherwise(value)
     parsed = F.from_json(text, schema, options)
     whole = F.when(F.col("is_more"), value).otherwise(F.col(f"with_schema.{quoted(corrupt)}"))
@@ -108,7 +108,7 @@ def _json(events: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
             *events.columns,
             *(
                 whole.alias(name) if name == corrupt else F.col(f"with_schema.{quoted(name)}")
-                for name in _columns(schema).names
+                for name in columns_of(schema).names
             ),
         )
     )
@@ -117,9 +117,8 @@ def _json(events: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
 def _csv(events: DataFrame, schema: str, options: dict[str, str], header: str | None) -> DataFrame:
     """Records of CSV files with one header or none, with the schema's columns in its order."""
     session = events.sparkSession
-    columns = _columns(schema)
-    default = session.conf.get("spark.sql.columnNameOfCorruptRecord")
-    corrupt = options.get(_CORRUPT, default or "")
+    columns = columns_of(schema)
+    corrupt = _corrupt(session, options)
     read = columns
     if header is not None:
         wanted = [name for name in columns.names if name != corrupt]
@@ -150,18 +149,29 @@ def _csv(events: DataFrame, schema: str, options: dict[str, str], header: str | 
     )
 
 
-def _columns(schema: str) -> StructType:
+def columns_of(schema: str) -> StructType:
+    """The columns of a schema that is known to be right."""
     columns = StructType.fromDDL(schema)
     assert isinstance(columns, StructType)  # check_schema has seen it
     return columns
+
+
+def _parsed_by(feed: Feed) -> dict[str, str]:
+    """The options of a feed that say how a record is parsed."""
+    return {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+
+
+def _corrupt(session: SparkSession, options: Mapping[str, str]) -> str:
+    """The name of the column that gets the text of records which are wrong."""
+    default = session.conf.get("spark.sql.columnNameOfCorruptRecord") or ""
+    return options.get(_CORRUPT, default)
 
 
 def unnamed_columns(session: SparkSession, feed: Feed, header: str) -> list[str]:
     """The columns in a header of csv files that the schema does not name; none without a schema."""
     if feed.spec.schema is None:
         return []
-    options = {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
-    return unnamed(names(session, header, options), _columns(feed.spec.schema).names)
+    return unnamed(names(session, header, _parsed_by(feed)), columns_of(feed.spec.schema).names)
 
 
 def _broken(columns: StructType, corrupt: str, options: dict[str, str]) -> Column:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log, marks
@@ -31,12 +33,11 @@ def left_out(session: SparkSession, table: str, model: str) -> set[Events]:
     return {(int(batch), file if slash else None) for batch, slash, file in named}
 
 
-def batches(session: SparkSession, table: str, model: str) -> list[int]:
-    """The batches that `model` leaves out as a whole, rising."""
-    return sorted(batch for batch, file in left_out(session, table, model) if file is None)
+def batches(events: Iterable[Events]) -> list[int]:
+    """The batches that are left out as a whole, rising."""
+    return sorted(batch for batch, file in events if file is None)
 
 
-def files(session: SparkSession, table: str, model: str) -> list[tuple[int, str]]:
-    """The `_source_partition`s of batches that `model` leaves out, by rising batches."""
-    found = left_out(session, table, model)
-    return sorted((batch, file) for batch, file in found if file is not None)
+def files(events: Iterable[Events]) -> list[tuple[int, str]]:
+    """The `_source_partition`s of batches that are left out, by rising batches."""
+    return sorted((batch, file) for batch, file in events if file is not None)

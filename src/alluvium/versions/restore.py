@@ -183,7 +183,8 @@ def _forward(
     session: SparkSession, table_log: TableLog, made: int, marked: Mapping[str, int]
 ) -> str:
     """Take a restore back whose files a vacuum may delete; what a message says then."""
-    newest = log.earlier(session, log.newest_of(session, table_log.snapshot.deltaLog()), made, "")
+    newest = log.newest_of(session, table_log.snapshot.deltaLog())
+    newest = log.earlier(session, newest, made, table_log.name)
     forward = SettingBack(session, newest, table_log.snapshot)
     try:
         forward.commit("{}", {app: 1 - on for app, on in marked.items()})

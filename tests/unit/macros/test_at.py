@@ -53,8 +53,8 @@ def test_what_dbt_writes_around_a_name(macros: Any, written: str) -> None:
 
 
 def test_what_has_no_versions(macros: Any, stop: type[Exception]) -> None:
-    of_no_table = Ref("__dbt__cte__codes")
-    of_no_table.is_cte, of_no_table.identifier = True, str(of_no_table)  # type: ignore[attr-defined]
+    of_no_table: Any = Ref("__dbt__cte__codes")
+    of_no_table.is_cte, of_no_table.identifier = True, str(of_no_table)
     with pytest.raises(stop, match="codes is ephemeral, so no version of it is kept; accepted: a "):
         macros.at(of_no_table, version=3)
     # In a unit test the rows that it gives stand for that version.

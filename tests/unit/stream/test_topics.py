@@ -17,6 +17,8 @@ from alluvium.ingest.kafka_source import KafkaSource
 from alluvium.ingest.topics import Offsets, Topics
 
 FILES: Any = LocalFiles()
+# The log that a session would read stands in for itself here.
+NO_SESSION: Any = None
 METADATA = '{"batchWatermarkMs":0}'
 
 
@@ -31,7 +33,7 @@ def settle(
     """Offsets of the checkpoint's files after a run that named these topics."""
     log = SimpleNamespace(state=lambda *_: ("t", {place.app_id: committed}))
     monkeypatch.setattr(topics, "log", log)
-    Topics(FILES, place, stream(*names)).settle(None, "t")  # type: ignore[arg-type]
+    Topics(FILES, place, stream(*names)).settle(NO_SESSION, "t")
     found = {}
     for path in Path(place.location).glob("*/**/*"):
         if path.is_file() and "commits" not in path.parts:
@@ -88,7 +90,7 @@ def test_nothing_to_settle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert settle(monkeypatch, place, -1, "a") == {}
     spark(place, {"a": {"0": 0}})
     FILES.replace(f"{place.location}/offsets/0", f"v1\n{METADATA}\n-")
-    Topics(FILES, place, stream("b")).settle(None, "t")  # type: ignore[arg-type]
+    Topics(FILES, place, stream("b")).settle(NO_SESSION, "t")
     assert Path(f"{place.location}/offsets/0").read_text().endswith("\n-")
 
 

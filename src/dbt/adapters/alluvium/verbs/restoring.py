@@ -121,10 +121,8 @@ class Restoring(Publishing):
     def skipped_batches(self, table: str, model_id: str) -> dict[str, list[Any]]:
         """The events that a model leaves out for good: `batches`, and `files` of batches."""
         with self._working() as session:
-            return {
-                "batches": skipped.batches(session, table, model_id),
-                "files": skipped.files(session, table, model_id),
-            }
+            events = skipped.left_out(session, table, model_id)
+        return {"batches": skipped.batches(events), "files": skipped.files(events)}
 
 
 def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
