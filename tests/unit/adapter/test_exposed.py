@@ -56,6 +56,7 @@ REPLACED = {
     "restore",
     "run_with_retries",
     "setting_mistakes",
+    "shown_by",
     "skipped_batches",
     "storage",
     "stream_mistakes",
