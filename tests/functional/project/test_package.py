@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 STORAGE = {
     *("alluvium_fragments", "alluvium_buckets", "alluvium_compactions"),
-    *("alluvium_actions", "alluvium_snapshots", "alluvium_segments", "alluvium_blocks"),
+    *("alluvium_snapshots", "alluvium_segments"),
 }
 HEADER = re.compile(r"-- (models/\w+\.sql)\n")
 
