@@ -260,7 +260,7 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     assert found() == mended
     project.dbt(*of_orders, "--full-refresh")
     assert found() == mended
-    project.dbt("run-operation", "alluvium.log", "--args", "{model: orders}")
+    project.dbt("run-operation", "alluvium.commits", "--args", "{model: orders}")
     assert project.said(f"leaves out batch {batch} of orders")
     args = f"{{model: orders, batch: {batch}, skip: false}}"
     project.dbt("run-operation", "alluvium.restore", "--args", args)
@@ -305,7 +305,7 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     fix = project.sql(new.replace("{s}", "{s}__fix"))
     assert list(fix["t"]) == ["2.00"]
     pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
-    run("merge", "{name: fix, models: orders}")
+    run("merge_branch", "{name: fix, models: orders}")
     assert project.said(
         "orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders has"
     )
@@ -318,10 +318,10 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     for schema, total in ((f"{project.schema}__fix", 3), (project.schema, 4)):
         project.session.sql(f"update {schema}.orders set total = {total} where id = 200")
     args = "{name: fix, models: orders}"
-    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert not project.try_dbt("run-operation", "alluvium.merge_branch", "--args", args).success
     assert project.said("Accepted: prefer: branch, which takes the rows of fix, or prefer: table")
     args = "{name: fix, models: orders, prefer: ours}"
-    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert not project.try_dbt("run-operation", "alluvium.merge_branch", "--args", args).success
     assert project.said('prefer is "ours"; accepted: branch, table')
     run("diff", "{model: orders, to: {branch: fix}}")
     assert project.said("orders: 0 added, 0 removed, 1 changed")
@@ -333,12 +333,12 @@ def test_a_branch_of_a_feed(project: Project) -> None:
         "run-operation", "alluvium.diff", "--args", "{model: orders}"
     ).success
     assert project.said("alluvium.diff: from is missing; accepted: a version")
-    run("merge", "{name: fix, models: orders, prefer: branch, dry_run: true}")
+    run("merge_branch", "{name: fix, models: orders, prefer: branch, dry_run: true}")
     assert project.said(
         "would take over 1 row of fix (0 added, 1 changed, 0 removed); 1 row changed"
     )
     assert list(project.sql(new)["t"]) == ["4.00"]
-    run("merge", "{name: fix, models: orders, prefer: branch}")
+    run("merge_branch", "{name: fix, models: orders, prefer: branch}")
     assert project.said(
         "not alike: those of fix were taken; orders has changed since fix was merged"
     )

@@ -403,8 +403,8 @@ def test_two_inserts_are_two_linked_snapshots(project: Stored) -> None:
 
 
 def operate(project: Project, arguments: dict[str, Any]) -> list[str]:
-    """What `alluvium.log` printed."""
-    done = project.try_dbt("run-operation", "alluvium.log", "--args", json.dumps(arguments))
+    """What `alluvium.commits` printed."""
+    done = project.try_dbt("run-operation", "alluvium.commits", "--args", json.dumps(arguments))
     assert done.exception is None, done.exception
     return project.lines
 

@@ -339,11 +339,11 @@ def test_a_branch(project: Project) -> None:
     merge = "{name: fix, models: animals_wap, dry_run: %s}"
     took = "{} 3 rows of fix (1 added, 1 changed, 1 removed); animals_wap has {} since fix began"
     version = project.versions("animals_wap")
-    run(project, "merge", merge % "true")
+    run(project, "merge_branch", merge % "true")
     assert project.said(took.format("would take over", "not changed"))
     assert project.versions("animals_wap") == version
     arrive(project, (10, "elk"))
-    run(project, "merge", merge % "false")
+    run(project, "merge_branch", merge % "false")
     assert project.said(took.format("took over", "changed"))
     assert seen(project) == before
     # Both add one row, each in its own way.
@@ -354,10 +354,14 @@ def test_a_branch(project: Project) -> None:
     assert seen(project) == after
     arrive(project, (30, "cat"), schema=f"{SCHEMA}__fix")
     version = project.versions("animals_wap")
-    refused("merge", merge % "false", '{"id":30}: added on the branch ({"id":30,"name":"cat"')
+    refused(
+        "merge_branch", merge % "false", '{"id":30}: added on the branch ({"id":30,"name":"cat"'
+    )
     assert (project.versions("animals_wap"), seen(project)) == (version, after)
 
-    refused("merge", "{name: fix, models: animals}", "animals is published, and holds no rows")
+    refused(
+        "merge_branch", "{name: fix, models: animals}", "animals is published, and holds no rows"
+    )
     # Of schemas that are not there when the branch begins, those that its builds make go with it.
     run(project, "discard", "{name: fix}")
     assert project.session.catalog.databaseExists(f"{SCHEMA}__fix")
@@ -584,7 +588,7 @@ def test_tags_and_clones(project: Project) -> None:
     assert project.said(f"clone {SCHEMA}.animals_copy shows what tag accepted names, ")
     assert len(project.sql("select id from {s}.animals_copy")) == everything
     project.session.sql(f"delete from {table}")
-    run(project, "log", "{model: animals_wap}")
+    run(project, "commits", "{model: animals_wap}")
     assert project.said("tag accepted")
 
     # Read at a tag, tombstones are hidden as ever.

@@ -125,7 +125,7 @@ def test_a_misspelt_name(
     macros: Any, graph: Any, stop: type[Exception], name: str, meant: str
 ) -> None:
     with pytest.raises(stop, match=f"there is no enabled model '{name}'") as raised:
-        macros.find_model(name, "alluvium.log")
+        macros.find_model(name, "alluvium.commits")
     _, _, asked = str(raised.value).partition("; did you mean ")
     assert asked == (f"{meant}?" if meant else "")
 

@@ -213,7 +213,7 @@ def test_each_argument_has_a_description() -> None:
         for key, text in arguments.items():
             value = signatures[name].get(key, "")
             assert text.strip(), (name, key)
-            if value not in ("", "none", "[]") and name != "log":
+            if value not in ("", "none", "[]"):
                 plain = value.strip("'")
                 assert re.search(rf"Default `?{re.escape(plain)}`?\b", text), (name, key, value)
 

@@ -31,7 +31,7 @@ class Reporting(SessionAdapter):
         Raises:
             DbtRuntimeError: the table is none of Delta's, or its log does not tell the version.
         """
-        with self._working() as session, mistakes("alluvium.log"):
+        with self._working() as session, mistakes("alluvium.commits"):
             table_log = TableLog(session, table)
             pointers = names(session, table_log, published or {})
             if show is not None:
