@@ -261,7 +261,8 @@ class PublishedFiles(jvm.SessionCopy):
 
     def has_head(self, note: Mapping[str, Any]) -> bool:
         """Whether the source has the version that a publish noted, by its commit too."""
-        return note.get("commit") in (None, self.commit_of(int(note["version"])))
+        commit = self.commit_of(int(note["version"]))
+        return commit is not None and commit == note.get("commit")
 
     def _source_files(self, paths: Sequence[str] = ()) -> DataFrame:
         """The source's files: the columns of the log's action, `vector` and `label`.

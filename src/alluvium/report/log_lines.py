@@ -15,7 +15,7 @@ from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.heads import head_of
 from alluvium.delta.states import TOMBSTONE
 from alluvium.names import among
-from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
+from alluvium.plan.versions.snapshots import SIZES, follow, live_before
 from alluvium.report.batches import batch_of, deletes_of, published_of, skips_of
 from alluvium.wording import counted, moment
 
@@ -142,9 +142,8 @@ def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
     found = table_log.read(first, last)
     keeps_tombstones = among(TOMBSTONE, log.schema_of(table_log.snapshot).names)
     actions = found.actions
-    before = live_before(actions)
     versions = [one.version for one in found.commits]
-    changes, totals = follow(State(Totals(), before), versions, actions, SIZES.empty_table())
+    changes, totals = follow(live_before(actions), versions, actions, SIZES.empty_table())
     blocks: dict[int, list[dict[str, Any]]] = {}
     for block in changes.to_pylist():
         blocks.setdefault(block["version"], []).append(block)

@@ -229,9 +229,7 @@ def test_every_mistake_is_listed_before_anything_runs(project: Any) -> None:
     project.write({"models/items.sql": items})
     assert project.said("items: meta.alluvium_layout.fan_in: 1; accepted: a whole number from 2")
     assert project.said("items: meta.alluvium_layout.bucket_by.colum: unknown key; accepted: col")
-    # Keys that change nothing are no mistake: a warning, once.
-    [line] = project.said("items: meta.alluvium_layout has keys that change nothing")
-    assert "any more: tiers. The next release will refuse them." in line
+    assert project.said("items: meta.alluvium_layout.tiers: unknown key; accepted: sort_by")
 
 
 @pytest.mark.slow

@@ -117,7 +117,8 @@ def test_ref_hides_tombstones_and_this_does_not(project: Any) -> None:
     project.write(
         {
             "models/reader.sql": "select id from {{ ref('items') }} r order by id",
-            "models/live_reader.sql": "select id from {{ alluvium.live(ref('items')) }}",
+            "models/live_reader.sql": "select id from"
+            " {{ alluvium.without_tombstones(ref('items')) }}",
             "models/limited.sql": "select count(*) as n from {{ ref('items') }}",
         }
     )

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 STORAGE = {
     *("alluvium_fragments", "alluvium_buckets", "alluvium_compactions"),
-    *("alluvium_actions", "alluvium_snapshots", "alluvium_segments", "alluvium_blocks"),
+    *("alluvium_snapshots", "alluvium_segments"),
 }
 HEADER = re.compile(r"-- (models/\w+\.sql)\n")
 
@@ -286,7 +286,7 @@ def test_what_is_left_out_stays_out(project: Project) -> None:
     project.dbt("run", "-s", "orders", "--full-refresh")
     assert found() == mended
     pd.testing.assert_frame_equal(orders(project, "id not in (1, 100)"), others)
-    assert operate(project, "log", "{model: orders}")
+    assert operate(project, "commits", "{model: orders}")
     assert project.said(f"leaves out batch {batch} of orders")
     assert operate(project, "restore", f"{{model: orders, batch: {batch}, skip: false}}")
     assert project.said(f"batch {batch} no longer stays out")
@@ -328,7 +328,7 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     fix = project.sql(new.replace("{s}", "{s}__fix"))
     assert list(fix["t"]) == ["2.00"]
     pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
-    run("merge", "{name: fix, models: orders}")
+    run("merge_branch", "{name: fix, models: orders}")
     assert project.said(
         "orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders has"
     )
@@ -341,10 +341,10 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     for schema, total in ((f"{project.schema}__fix", 3), (project.schema, 4)):
         project.session.sql(f"update {schema}.orders set total = {total} where id = 200")
     args = "{name: fix, models: orders}"
-    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert not project.try_dbt("run-operation", "alluvium.merge_branch", "--args", args).success
     assert project.said("Accepted: prefer: branch, which takes the rows of fix, or prefer: table")
     args = "{name: fix, models: orders, prefer: ours}"
-    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert not project.try_dbt("run-operation", "alluvium.merge_branch", "--args", args).success
     assert project.said('prefer is "ours"; accepted: branch, table')
     run("diff", "{model: orders, to: {branch: fix}}")
     assert project.said("orders: 0 added, 0 removed, 1 changed")
@@ -356,12 +356,12 @@ def test_a_branch_of_a_feed(project: Project) -> None:
         "run-operation", "alluvium.diff", "--args", "{model: orders}"
     ).success
     assert project.said("alluvium.diff: from is missing; accepted: a version")
-    run("merge", "{name: fix, models: orders, prefer: branch, dry_run: true}")
+    run("merge_branch", "{name: fix, models: orders, prefer: branch, dry_run: true}")
     assert project.said(
         "would take over 1 row of fix (0 added, 1 changed, 0 removed); 1 row changed"
     )
     assert list(project.sql(new)["t"]) == ["4.00"]
-    run("merge", "{name: fix, models: orders, prefer: branch}")
+    run("merge_branch", "{name: fix, models: orders, prefer: branch}")
     assert project.said(
         "not alike: those of fix were taken; orders has changed since fix was merged"
     )

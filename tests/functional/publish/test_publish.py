@@ -351,11 +351,11 @@ def test_a_branch(project: Project) -> None:
     merge = "{name: fix, models: animals_wap, dry_run: %s}"
     took = "{} 3 rows of fix (1 added, 1 changed, 1 removed); animals_wap has {} since fix began"
     version = project.versions("animals_wap")
-    run(project, "merge", merge % "true")
+    run(project, "merge_branch", merge % "true")
     assert project.said(took.format("would take over", "not changed"))
     assert project.versions("animals_wap") == version
     arrive(project, (10, "elk"))
-    run(project, "merge", merge % "false")
+    run(project, "merge_branch", merge % "false")
     assert project.said(took.format("took over", "changed"))
     live = project.read("select id, name from {s}.animals_wap where not coalesce(_deleted, false)")
     after = {**on_branch, 10: "elk"}
@@ -368,11 +368,11 @@ def test_a_branch(project: Project) -> None:
     arrive(project, (30, "cat"), schema=f"{SCHEMA}__fix")
     version = project.versions("animals_wap")
     conflict = '{"id":30}: added on the branch ({"id":30,"name":"cat"'
-    refused(project, "merge", merge % "false", conflict)
+    refused(project, "merge_branch", merge % "false", conflict)
     assert (project.versions("animals_wap"), seen(project)) == (version, before)
 
     published = "animals is published, and holds no rows"
-    refused(project, "merge", "{name: fix, models: animals}", published)
+    refused(project, "merge_branch", "{name: fix, models: animals}", published)
     # Of schemas that are not there when the branch begins, those that its builds make go with it.
     run(project, "discard", "{name: fix}")
     assert project.session.catalog.databaseExists(f"{SCHEMA}__fix")
@@ -602,7 +602,7 @@ def test_tags_and_clones(project: Project) -> None:
     assert project.said(f"clone {SCHEMA}.animals_copy shows what tag accepted names, ")
     assert len(project.sql("select id from {s}.animals_copy")) == everything
     project.session.sql(f"delete from {table}")
-    run(project, "log", "{model: animals_wap}")
+    run(project, "commits", "{model: animals_wap}")
     assert project.said("tag accepted")
 
     # Read at a tag, tombstones are hidden as ever.

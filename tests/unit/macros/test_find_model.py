@@ -125,7 +125,7 @@ def test_a_misspelt_name(
     macros: Any, graph: Any, stop: type[Exception], name: str, meant: str
 ) -> None:
     with pytest.raises(stop, match=f"there is no enabled model '{name}'") as raised:
-        macros.find_model(name, "alluvium.log")
+        macros.find_model(name, "alluvium.commits")
     _, _, asked = str(raised.value).partition("; did you mean ")
     assert asked == (f"{meant}?" if meant else "")
 
@@ -133,12 +133,8 @@ def test_a_misspelt_name(
 def test_a_candidate_is_not_what_readers_see(
     macros: Any, graph: Any, stop: type[Exception]
 ) -> None:
-    for key in ("lone", "dotted"):
-        graph[IDS[key]] |= {
-            "config": {"materialized": "published"},
-            "depends_on": {"nodes": [IDS["longer"]], "macros": []},
-            "raw_code": "select * from {{ ref('orders_batch') }}",
-        }
+    shown = {IDS["longer"]: [IDS["lone"], IDS["dotted"]]}
+    macros.context["adapter"] = SimpleNamespace(shown_by=lambda one: shown.get(one, []))
     for name, end in (
         ("orders_batch", ", as lone and orders.old, of which it is the candidate"),
         (IDS["other"], ""),
