@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     AtomicType,
+    BinaryType,
     ByteType,
     DataType,
     DecimalType,
@@ -172,11 +173,14 @@ def way(have: DataType, want: DataType) -> str:
     """How a column of a file is read as the schema says.
 
     Returns:
-        ``cast``: it holds each value. ``checked``: a smaller whole number; each value is looked at.
+        ``cast``: it holds each value. ``checked``: a smaller whole number, or bytes as text; each
+        value is looked at.
         ``lossy``: not at all, for it would change values. ``spark``: Spark's own reader knows.
     """
-    if have == want or (isinstance(want, StringType) and isinstance(have, AtomicType)):
+    if have == want:
         return "cast"
+    if isinstance(want, StringType) and isinstance(have, AtomicType):
+        return "checked" if isinstance(have, BinaryType) else "cast"
     if not isinstance(have, NumericType) or not isinstance(want, NumericType):
         return "spark"
     bits, digits = _WHOLE.get(type(have), (0, 0))
@@ -245,10 +249,14 @@ def _value(own: Own, one: StructField, want: DataType | None) -> Column:
         return column
     if way(have, want) == "cast":
         return column.cast(want)
-    most = 2 ** _WHOLE[type(want)][0]
-    parts = (F.col("_metadata.file_name"), F.lit(f": {one.name} is "), column.cast("string"))
+    if isinstance(have, BinaryType):
+        holds, value = F.is_valid_utf8(column.cast("string")), F.lit("bytes that are no UTF-8")
+    else:
+        most = 2 ** _WHOLE[type(want)][0]
+        holds, value = column.between(-most, most - 1), column.cast("string")
     why = f", and {want.simpleString()} does not hold that; write `{one.name} "
     why += f"{have.simpleString()}` in `schema`"
-    return F.when(column.isNull() | column.between(-most, most - 1), column.cast(want)).otherwise(
-        F.raise_error(F.concat(*parts, F.lit(why)))
+    parts = (F.col("_metadata.file_name"), F.lit(f": {one.name} is "), value, F.lit(why))
+    return F.when(column.isNull() | holds, column.cast(want)).otherwise(
+        F.raise_error(F.concat(*parts))
     )

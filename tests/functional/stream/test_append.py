@@ -181,8 +181,17 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
     (bronze.root / "aside/link").symlink_to(bronze.root)
     bronze.block = {"path": f"file://{bronze.root}/aside/link/[lo]*/"}
     assert bronze.run().rows == 1
-    found = {row["_source_partition"] for row in bronze.rows()}
-    assert found == {"orders/1.json", "orders/g/2.json", "orders/3.json", "../others/1.json"}
+    names = {"orders/1.json", "orders/g/2.json", "orders/3.json", "../others/1.json"}
+    assert {row["_source_partition"] for row in bronze.rows()} == names
+    # A new file has a link beside it, and a folder one that another link leads to.
+    bronze.land("orders/days/4.json", b"e\n")
+    (bronze.landing / "orders/newest.json").symlink_to("days/4.json")
+    (bronze.landing / "orders/today").symlink_to("days")
+    assert bronze.run().rows == 1
+    names.add("orders/days/4.json")
+    assert {row["_source_partition"] for row in bronze.rows()} == names
+    bronze.land("orders/days/5.json", b"f\n")
+    assert bronze.run().rows == 1
 
 
 @pytest.mark.slow
@@ -306,10 +315,13 @@ def test_external_table(make_bronze: Make) -> None:
 
 def test_query_and_its_changes(make_bronze: Make) -> None:
     schema = "a int, b string, _corrupt_record string"
-    bronze = make_bronze(block={"format": "json", "schema": schema})
+    block = {"format": "json", "schema": schema, "options": {"allowComments": True}}
+    bronze = make_bronze(block=block)
     # Two objects in one line are not one.
-    bad = ['{"a": ', '{"a": 3}{"a": 4}', '{"a": 3}  x', "{'a': 3} [{'a': 4}]"]
+    bad = ['{"a": ', '{"a": 3}{"a": 4}', '{"a": 3}  x', "{'a': 3} [{'a': 4}]", '{"a": 3}, {"a": 4}']
+    bad += ['{"a": 3}], [{"a": 4}', '{"a": 3, "c": {}}}, {"a": 4}']
     good = ['{"a": 1, "b": "x"}', '{"a": 1, "b": "}{"}', "{'a': 1}", '{"a": 1} ', '{"a": 1},']
+    good += ['{"a": 1, "c": {"d": [{}, NaN]}, "e": 1}', '{"a": 1} ]', '{"a": 1, "c": {}} // {}']
     bronze.land("1.json", "\n".join([*bad, *good]).encode())
     bronze.sql = f"select * except (b) from `{VIEW}`"
     bronze.run()
@@ -522,9 +534,11 @@ def test_files_that_were_read_are_cleaned_up(
     bronze = make_bronze(block={"options": options})
     archive = bronze.root / "archive"
     if wanted == "archive":
-        bronze.block["options"]["sourceArchiveDir"] = str(bronze.landing / "archive")
-        with pytest.raises(stream.SpecError, match="lies where the source's files are"):
-            bronze.run()
+        (bronze.root / "aside").symlink_to("landing")
+        for inside in (bronze.landing / "archive", bronze.root / "aside/archive", "landing/x"):
+            bronze.block["options"]["sourceArchiveDir"] = str(inside)
+            with pytest.raises(stream.SpecError, match="lies where the source's files are"):
+                bronze.run()
         bronze.block["options"]["sourceArchiveDir"] = str(archive)
     bronze.land("a/1.txt", b"a\n")
     bronze.land("a/more", b"b\nc\n")
@@ -545,6 +559,16 @@ def test_files_that_were_read_are_cleaned_up(
     assert "left it with 2 events fewer" in warning
     assert f"restore table {bronze.name} to version as of {version}`" in warning
     assert kept() == ({"1.txt": b"a\n", "1.2.txt": b"b\n"} if wanted == "archive" else {})
+    # Another folder with a file of a name that was read and cleaned up.
+    elsewhere = bronze.root / "next/a"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "1:2.txt").write_bytes(b"x\n")
+    (elsewhere / "1.txt").write_bytes(b"of another folder\n")
+    (bronze.landing / "a/more").unlink(missing_ok=True)
+    bronze.block["path"] = "next"
+    figures = bronze.run()
+    assert (figures.rows, figures.warnings) == (2, [])
+    bronze.block["path"] = "landing"
     # What is written again while the run reads is not what was read.
     own = MicroBatches.write
 

@@ -147,3 +147,16 @@ def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
     assert values(bronze) == found
     orc.write_table(pa.table({"_col0": pa.array([6])}), bronze.landing / "2.orc")
     assert values(bronze)["2.orc", 0] == {"qty": 6}
+
+
+@pytest.mark.slow
+def test_bytes_as_text(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "parquet", "schema": "raw string"})
+    bronze.landing.mkdir()
+    land(bronze, "1.parquet", pa.table({"raw": ["é".encode(), None]}))
+    assert values(bronze) == {("1.parquet", 0): {"raw": "é"}, ("1.parquet", 1): {"raw": None}}
+    land(bronze, "2.parquet", pa.table({"raw": [b"\xff\x00a"]}))
+    with pytest.raises(PySparkException, match=r"2\.parquet: raw is bytes.*`raw binary`"):
+        values(bronze)
+    bronze.block["schema"] = "raw binary"
+    assert values(bronze)["2.parquet", 0] == {"raw": "/wBh"}
