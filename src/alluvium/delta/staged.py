@@ -40,7 +40,7 @@ def by_newest_commit(frame: DataFrame) -> DataFrame:
 
 def replace_view(frame: DataFrame, name: str, but: str | None = None) -> Callable[[], None] | None:
     """Let the temporary view `name` read its Delta tables as they are now, whatever is committed
-    to them later; gives what puts the view back.
+    to them later, and have one current time; gives what puts the view back.
 
     Args:
         frame: what the view gives now.
@@ -101,7 +101,8 @@ def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> Dat
     if others.isEmpty():
         return frame
     dataset = jvm.scala_object(session, "org.apache.spark.sql.classic.Dataset$")
-    known = jvm.call_own(session, "alluvium.Leaves", "replaced", plan, others)
+    clock = jvm.scala_object(session, "org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$")
+    known = clock.apply(jvm.call_own(session, "alluvium.Leaves", "replaced", plan, others))
     return DataFrame(dataset.ofRows(session._jsparkSession, known), session)
 
 
