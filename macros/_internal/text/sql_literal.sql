@@ -38,6 +38,8 @@
   {%- set matched = modules.re.match -%}
   {%- if lo is none or hi is none or (hi == 'nan' and type in ('float', 'double')) -%}
     {{ return([none, none]) }}
+  {%- elif lo == '0.0' and type in ('float', 'double') -%}
+    {{ return(['-0.0', hi]) }}
   {%- elif type == 'string' -%}
     {%- set ascii = matched('[\x00-\x7f]*', hi).group() -%}
     {%- set more = hi | length - ascii | length -%}

@@ -68,7 +68,7 @@ def typed_literal(value_text: str, spark_type: str) -> str:
 def told(lo: str, hi: str, spark_type: str) -> tuple[str, str] | None:
     """Bounds between which a file's statistics show a value that lies in a range.
 
-    Statistics are not always exact. Many writers leave NaN out, and write decimals as doubles. Of
+    Statistics are not always exact. Many writers leave NaN out, or write decimals as doubles. Of
     texts with bytes that are not UTF-8 they show others, which lie elsewhere in the order.
 
     Args:
@@ -78,8 +78,9 @@ def told(lo: str, hi: str, spark_type: str) -> tuple[str, str] | None:
     Returns:
         Wider bounds where that matters; None where statistics exclude no file.
     """
-    if hi == "nan" and spark_type in ("float", "double"):
-        return None
+    if spark_type in ("float", "double"):
+        # Parquet's readers have the two zeros in an order.
+        return None if hi == "nan" else ("-0.0" if lo == "0.0" else lo, hi)
     if spark_type == "string":
         cut = len(_BEYOND_ASCII.split(hi, 1)[0])
         lo = _NOT_BELOW.split(lo, 1)[0]

@@ -7,7 +7,7 @@
 -- bigint
 (t.`c` between -9223372036854775808L and 9223372036854775807L or t.`c` = -9223372036854775808L or t.`c` = 9223372036854775807L)
 -- float
-(t.`c` between 0.0F and 0.10000000149011612F or t.`c` = 0.0F or t.`c` = 0.10000000149011612F)
+(t.`c` between -0.0F and 0.10000000149011612F or t.`c` between -0.0F and 0.0F or t.`c` = 0.10000000149011612F)
 -- double
 (t.`c` between cast('-inf' as double) and cast('inf' as double) or t.`c` = cast('-inf' as double) or t.`c` = cast('inf' as double))
 -- decimal(10,2)
