@@ -22,7 +22,7 @@ _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
         *("ExclusiveLogStore", "ParquetFooters", "ParquetValues"),
-        *("CsvRecords", "EmptyFiles", "FileSchemas"),
+        *("CsvRecords", "EmptyFiles", "FileSchemas", "Leaves"),
         *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import staged
+from alluvium.delta import log, staged
 
 pytestmark = pytest.mark.spark
 
@@ -97,3 +97,29 @@ def test_the_view_is_put_back(spark: SparkSession, schema: str) -> None:
     put_back()
     assert spark.table("staged_view").count() == 20
     assert staged.replace_view(spark.table(table), table) is None
+
+
+def test_a_view_reads_its_tables_as_they_were(
+    spark: SparkSession, schema: str, changed: str
+) -> None:
+    make(spark, changed, VECTORS)
+    spark.sql(f"delete from {changed} where id = 7")
+    count = f"select count(*) as n from {changed}"
+    spark.sql(
+        "create or replace temporary view settled_view as"
+        f" select a.id, now() as at, (select n from ({count})) as n"
+        f" from {changed} a join {changed} b using (id)"
+    )
+    seen = {"id": 49, "n": 49}
+    folder = str(log.delta_log(spark, changed).dataPath())
+    for but, after in ((None, seen), (folder, {"id": 50, "n": 50})):
+        put_back = staged.replace_view(spark.table("settled_view"), "settled_view", but)
+        assert (put_back is None) == (but is not None)
+        if put_back:
+            spark.sql(f"insert into {changed} values (100, 1, 'more')")
+            times = {spark.sql("select at from settled_view").first()["at"] for _ in range(2)}
+            assert len(times) == 1
+        rows = spark.table("settled_view")
+        assert {"id": rows.count(), "n": rows.first()["n"]} == after
+        if put_back:
+            put_back()
