@@ -21,7 +21,7 @@ EXTENSIONS = "io.delta.sql.DeltaSparkSessionExtension,alluvium.PrunedReads"
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
-        *("ExclusiveLogStore", "ParquetFooters", "ParquetValues"),
+        *("ExclusiveLogStore", "ParquetFooters", "ManyFiles", "ParquetValues"),
         *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
     )
 )

@@ -283,7 +283,7 @@ def _check_droppable(
         one.location: one
         for folder in folders
         for one in pinned.clones(session, folder, others)
-        if not dependents.needed(session, one, folder).isEmpty()
+        if len(dependents.needed(session, one, folder))
     }
     for location, table in tables.items():
         needing = dependents.needing(session, location, tables, clones.values())
