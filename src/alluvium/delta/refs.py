@@ -48,10 +48,19 @@ def tag_folder(folder: str, name: str) -> str:
 
 
 def tags(session: SparkSession, folder: str) -> list[Ref]:
-    """The tags of the table in a folder, by name."""
-    names = Files(session).names(f"{folder}/{_TAGS}")
-    found = (ref_in(session, tag_folder(folder, name)) for name in sorted(names))
+    """The tags of the table in a folder, by name; those that can be read."""
+    found = (ref_in(session, tag_folder(folder, name)) for name in tag_names(session, folder))
     return [one for one in found if one is not None]
+
+
+def tag_names(session: SparkSession, folder: str) -> list[str]:
+    """The names of the tags of the table in a folder, whether they can be read or not."""
+    files = Files(session)
+    return [
+        name
+        for name in sorted(files.names(f"{folder}/{_TAGS}"))
+        if files.is_there(dependents.first_commit(tag_folder(folder, name)))
+    ]
 
 
 def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
@@ -69,7 +78,10 @@ def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
 def ref_in(session: SparkSession, location: str) -> Ref | None:
     """What the first commit of the table in a folder notes; None where it is none, or not ours."""
     first = Files(session).first_line(dependents.first_commit(location))
-    info: dict[str, Any] = log.commit_info(first) if first else {}
+    try:
+        info: dict[str, Any] = log.commit_info(first) if first else {}
+    except ValueError:  # it is cut
+        return None
     note = log.noted(info, marks.REF_NOTE)
     if note is None:
         return None
