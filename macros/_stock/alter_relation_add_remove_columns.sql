@@ -1,5 +1,5 @@
 {#- `on_schema_change` compares the batch with the table. On stock targets the control columns of a batch must not be
-    added for that, nor the tombstones' column be dropped. Nowhere may a column be dropped that the merge needs. -#}
+    added for that, nor the tombstones' columns be dropped. Nowhere may a column be dropped that the merge needs. -#}
 {% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
   {%- set changes = alluvium._stored_columns(add_columns, remove_columns) -%}
   {%- if changes.add or changes.remove -%}
@@ -28,7 +28,7 @@
   {%- if model.resource_type == 'model' and alluvium._merge_settings(model) is not none -%}
     {%- set controls = alluvium._control_columns(alluvium._merge_settings(model)) -%}
     {%- set add = add | rejectattr('name', 'in', controls) | list -%}
-    {%- set remove = remove | rejectattr('name', 'equalto', '_deleted') | list -%}
+    {%- set remove = remove | rejectattr('name', 'in', ('_deleted', '_tombstone_time')) | list -%}
     {%- do alluvium._check_removed_columns(model, remove) -%}
   {%- endif -%}
   {{ return({'add': add, 'remove': remove}) }}

@@ -28,7 +28,7 @@
       node, relation, source.render(), outline, profile, bounds, none if method == 'none' else method, none, predicates) -%}
   {{ return(dict(
       texts, settings=settings, profile=profile, method=method, through=profile._batch_through, table_id=table.id,
-      adds_deleted=settings.soft and '_deleted' not in outline.types,
+      added=outline.added,
       pending=alluvium._is_pending(profile, progress))) }}
 {% endmacro %}
 

@@ -3,8 +3,8 @@
 {% macro _run_merge(relation, source, predicates=none, is_new=false) %}
   {%- set started = modules.datetime.datetime.now() -%}
   {%- set plan = alluvium._merge_plan(relation, source, model, predicates, is_new) -%}
-  {%- if plan.adds_deleted -%}
-    {%- do run_query('alter table ' ~ relation.render() ~ ' add columns (`_deleted` boolean)') -%}
+  {%- if plan.added -%}
+    {%- do run_query('alter table ' ~ relation.render() ~ ' add columns (' ~ plan.added ~ ')') -%}
   {%- endif -%}
   {%- for sql in plan.rejected -%}{%- do run_query(sql) -%}{%- endfor -%}
   {%- if plan.pending and plan.verify -%}
@@ -61,5 +61,6 @@
   {{ return(alluvium._counted(missed, 'row') ~ ' of the table whose key is in the batch'
       ~ (' lie' if missed != 1 else ' lies') ~ ' outside its ranges, for example ' ~ example
       ~ '. ' ~ settings.immutable | join(', ') ~ ': not immutable for its key, so nothing was merged. Accepted: columns that'
-      ~ ' never change, or `ranges: false`.') }}
+      ~ ' never change, `ranges: false`, or on an alluvium'
+      ~ ' target `verify: reject`: it keeps such events aside and merges the others.') }}
 {% endmacro %}

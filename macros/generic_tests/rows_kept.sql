@@ -14,6 +14,11 @@ from (select count(*) as row_count from {{ model }}) as candidate
 where false
 {%- else %}
     {%- set where = config.get('where') %}
+    {%- if where and alluvium._cannot_answer(head, where) %}
+        {%- do log('alluvium.rows_kept: ' ~ head.render() ~ ', which readers see, cannot answer `where: ' ~ where
+            ~ '` yet, so all its rows count', info=true) %}
+        {%- set where = none %}
+    {%- endif %}
     cross join (select count(*) as row_count from {{ head }}{{ ' where ' ~ where if where }}) as head
 where candidate.row_count < {{ share }} * head.row_count
 {%- endif %}

@@ -15,22 +15,31 @@
     {%- do log(model ~ ': no table yet', info=true) -%}
     {{ return('') }}
   {%- endif -%}
-  {%- if '_deleted' not in alluvium._column_types(relation) -%}
+  {%- set types = alluvium._column_types(relation) -%}
+  {%- if '_deleted' not in types -%}
     {%- do log(model ~ ': there are no tombstones; no merge has added the column _deleted yet', info=true) -%}
     {{ return('') }}
   {%- endif -%}
   {%- set table = relation.render() -%}
-  {%- set moment = settings.tombstone_time or (alluvium._quote(settings.order_by[0]) if settings.order_by else 'null') -%}
+  {%- set moment = alluvium._tombstone_moment(settings, types) -%}
+  {%- set time = 'meta.alluvium_merge.tombstone_time, SQL over its columns that gives a timestamp or a date' -%}
+  {%- if moment is none -%}
+    {%- set found = run_query('select count_if(`_deleted`) as `all` from ' ~ table).rows[0]['all'] | int -%}
+    {%- do exceptions.raise_compiler_error('alluvium.purge_tombstones: ' ~ model ~ ' does not say when a tombstone was made, so '
+        ~ alluvium._counted(found, 'tombstone') ~ ' cannot be dated; accepted: ' ~ time ~ '; or `alter table ' ~ table
+        ~ ' add columns (_tombstone_time timestamp)`, after which merges note the time of those that they make.') -%}
+  {%- endif -%}
   {%- set type = run_query('select typeof((' ~ moment ~ ')) as `type` from (select * from ' ~ table ~ ' limit 0) right join (select 1) on true').rows[0]['type'] -%}
   {%- if type not in ('timestamp', 'timestamp_ntz', 'date') -%}
     {%- do exceptions.raise_compiler_error('alluvium.purge_tombstones: ' ~ model ~ ' does not say when a tombstone was made: ' ~ moment ~ ' is ' ~ type
-        ~ '; accepted: meta.alluvium_merge.tombstone_time, SQL over its columns that gives a timestamp or a date.') -%}
+        ~ '; accepted: ' ~ time ~ '.') -%}
   {%- endif -%}
   {%- set old = '`_deleted` and (' ~ moment ~ ') < current_timestamp() - interval ' ~ older_than -%}
   {%- set found = run_query('select count_if(`_deleted`) as `all`, count_if(' ~ old ~ ') as `old`, count_if(`_deleted` and ('
       ~ moment ~ ') is null) as `undated` from ' ~ table).rows[0] -%}
   {%- set said = alluvium._thousands(found['old'] | int) ~ ' of ' ~ alluvium._counted(found['all'] | int, 'tombstone') ~ ' older than ' ~ older_than
-      ~ (', ' ~ alluvium._thousands(found['undated'] | int) ~ ' cannot be dated: their tombstone_time is NULL' if found['undated'] | int else '') -%}
+      ~ (', ' ~ alluvium._thousands(found['undated'] | int) ~ ' cannot be dated: ' ~ ('they are older than the column _tombstone_time'
+          if moment == '`_tombstone_time`' else 'their tombstone_time is NULL') if found['undated'] | int else '') -%}
   {%- if dry_run -%}
     {%- do log(model ~ ': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)', info=true) -%}
   {%- else -%}

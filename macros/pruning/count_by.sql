@@ -20,12 +20,7 @@
         ~ '; accepted: other columns') -%}
   {%- endif -%}
   {%- set told = none -%}
-  {#- A view would keep the numbers of the day on which it was made, and an ephemeral model may become part of one. What runs before
-      the query, behind this, may change what it finds. -#}
-  {%- if execute and target.type == 'alluvium' and model is defined and relation is not string
-      and (model.config.materialized in ('table', 'incremental', 'snapshot', 'test') or model.resource_type == 'sql_operation')
-      and model.config.store_failures_as != 'view' and not model.config.sql_header
-      and not (model.config['pre-hook'] or model.config.pre_hook) -%}
+  {%- if relation is not string and alluvium._runs_as_compiled() -%}
     {%- set told = adapter.count_by(relation, keys, conditions, bounded) -%}
   {%- endif -%}
   {%- if told -%}

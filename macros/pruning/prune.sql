@@ -9,8 +9,7 @@
   {%- endif -%}
   {%- set conditions = alluvium._conditions(where, 'alluvium.prune') -%}
   {%- set shared = alluvium._shared_columns(relation, join, columns) if join is not none and execute else [] -%}
-  {#- A view would keep the values of the day on which it was made, and an ephemeral model may become part of one. -#}
-  {%- if shared and target.type == 'alluvium' and model.config.materialized in ('table', 'incremental', 'snapshot', 'test') -%}
+  {%- if shared and alluvium._runs_as_compiled() -%}
     {%- do conditions.extend(adapter.values_of(relation, join, shared)) -%}
   {%- endif -%}
   {%- set rows = '(select * from ' ~ relation ~ (' where ' ~ conditions | join(' and ') if conditions else '') ~ ')' -%}

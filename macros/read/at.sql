@@ -9,15 +9,23 @@
     {%- do exceptions.raise_compiler_error('alluvium.at: ' ~ (named | join(' and ') ~ ' are given' if named else 'no version is given')
         ~ '; accepted: one of ' ~ given | join(', ')) -%}
   {%- endif -%}
-  {%- if target.type == 'alluvium' and execute -%}
+  {%- if model is defined and model.resource_type == 'unit_test' -%}
+    {#- The rows that it gives stand for that version. -#}
+    {{- relation -}}
+  {%- elif relation.is_cte -%}
+    {%- do exceptions.raise_compiler_error('alluvium.at: ' ~ relation.identifier | replace('__dbt__cte__', '', 1)
+        ~ ' is ephemeral, so no version of it is kept; accepted: a model with a Delta table') -%}
+  {%- elif target.type == 'alluvium' and execute -%}
     {{ adapter.at(relation, version, timestamp and timestamp | string, tag, batch) }}
-  {%- elif version is not none -%}
-    {{ relation }} version as of {{ version }}
-  {%- elif timestamp is not none -%}
-    {#- A zone is named, for that of the session is the writer's. -#}
-    {{ relation }} timestamp as of '{{ timestamp }}{{ ' 00:00' if timestamp | string | length == 10 }} UTC'
-  {%- else -%}
+  {%- elif tag is not none or batch is not none -%}
     {%- if execute -%}{%- do alluvium._require_alluvium('alluvium.at', 'has no ' ~ ('tags' if tag is not none else 'batches')) -%}{%- endif -%}
     {{ relation }}
+  {%- else -%}
+    {%- set name = relation if relation is string else relation.render() -%}
+    {#- A zone is named, for that of the session is the writer's. -#}
+    {%- set clause = 'version as of ' ~ version if version is not none
+        else "timestamp as of '" ~ timestamp ~ (' 00:00' if timestamp | string | length == 10 else '') ~ " UTC'" -%}
+    {#- dbt may have written a limit or a filter around the name, which time travel belongs to. -#}
+    {{- relation | string | replace(name, name ~ ' ' ~ clause, 1) -}}
   {%- endif -%}
 {%- endmacro %}

@@ -95,6 +95,7 @@ judged as (
         lateral view explode(array(
             case
                 when is_invalid then 'invalid_json'
+                when op = 't' then 'truncate'
                 when op is null or op not in ('c', 'u', 'd', 'r') then 'unknown_op'
                 when lsn is null or ts_ms is null then 'missing_order'
                 when image is null or image._corrupt_record is not null then 'missing_image'

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 
 def counted(number: int, noun: str) -> str:
     ending = "es" if noun.endswith("ch") else "s"
     return f"{number:,} {noun}{'' if number == 1 else ending}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first of some names, such as `a, b and 3 more`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def in_bytes(number: int) -> str:

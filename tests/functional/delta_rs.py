@@ -5,8 +5,10 @@ Its reading is independent of ours, too. What is tested by Spark's own reading s
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import duckdb
 import pandas as pd
@@ -15,6 +17,15 @@ from deltalake import DeltaTable, QueryBuilder
 
 # As tests name a table: schema and name.
 _TABLE = re.compile(r"\b(?P<schema>[a-z_]\w*)\.(?P<name>[a-z_]\w*)\b(?!\()", re.IGNORECASE)
+
+
+def unused_files(folder: Path) -> set[str]:
+    """Parquet files of a table's folder that no commit of its log has added."""
+    there = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet")}
+    lines = (line for log in folder.glob("_delta_log/*.json") for line in log.open())
+    actions = (json.loads(line) for line in lines)
+    added = {unquote(one["add"]["path"]) for one in actions if "add" in one}
+    return {name for name in there - added if not name.startswith("_delta_log")}
 
 
 def by_query(table: DeltaTable, query: str = "select * from t") -> pa.Table:

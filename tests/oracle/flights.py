@@ -39,6 +39,7 @@ COLUMNS = {
 }
 REASONS = [
     "invalid_json",
+    "truncate",
     "unknown_op",
     "missing_order",
     "missing_image",
@@ -100,6 +101,8 @@ def parse_line(line: str) -> dict[str, Any]:
     if not isinstance(event, dict):
         raise RejectedError("invalid_json")
     op = event.get("op")
+    if op == "t":
+        raise RejectedError("truncate")
     if op not in ("c", "u", "d", "r"):
         raise RejectedError("unknown_op")
     source = event.get("source")

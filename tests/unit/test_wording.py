@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alluvium.wording import counted, newest, span
+from alluvium.wording import counted, listed, newest, span
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,8 @@ def test_newest() -> None:
     time = datetime(2025, 1, 31, 23, 59, tzinfo=UTC)
     said = newest(time, now=time + timedelta(days=3))
     assert said == "newest event 2025-01-31 23:59:00 UTC (3 days ago)"
+
+
+def test_listed() -> None:
+    assert listed(["a"], 2) == "a"
+    assert listed(["a", "b", "c"], 2) == "a, b and 1 more"

@@ -8,9 +8,10 @@
       'tag': dict(of.text, type=['string', 'null'], accepted='the name of a tag'),
       'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
   } -%}
-  {%- set one_point = {'anyOf': [{'type': ['integer', 'null'], 'minimum': 0}, alluvium._mapping_schema(point)],
-                       'accepted': 'a version, or {tag: x}, {timestamp: 2024-01-31} or {batch: 17}'} -%}
   {%- set branch = dict(of.text, type=['string', 'null'], accepted='the name of a branch') -%}
+  {%- set one_point = {'anyOf': [{'type': ['integer', 'null'], 'minimum': 0}, alluvium._mapping_schema(dict(point, branch=branch))],
+                       'accepted': 'a version, or {tag: x}, {timestamp: 2024-01-31}, {batch: 17} or {branch: x}'} -%}
+  {%- set prefer = {'anyOf': [{'type': 'null'}, {'enum': ['branch', 'table']}], 'accepted': 'branch, table'} -%}
   {%- set message = dict(of.text, type=['string', 'null']) -%}
   {{ return({
       'operation': {
@@ -27,7 +28,7 @@
               dict(point, model=of.model, to=dict(of.text, type=['string', 'null'], accepted='a table, schema.name'), message=message,
                    dry_run=of.flag), ['model', 'to']),
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
-          'diff': alluvium._mapping_schema({'model': of.model, 'from': one_point, 'to': one_point, 'limit': of.positive}, ['model', 'from']),
+          'diff': alluvium._mapping_schema({'model': of.model, 'from': one_point, 'to': one_point, 'limit': of.positive}, ['model']),
           'discard': alluvium._mapping_schema({'name': branch, 'dry_run': of.flag}, ['name']),
           'drop_old_buckets': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'explain_merge': alluvium._mapping_schema({'model': of.model}, ['model']),
@@ -41,7 +42,8 @@
               'since': dict(of.moment, type=['moment', 'null']),
               'show': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
           }, ['model']),
-          'merge': alluvium._mapping_schema({'name': branch, 'models': of.models, 'dry_run': of.flag}, ['name', 'models']),
+          'merge': alluvium._mapping_schema(
+              {'name': branch, 'models': of.models, 'prefer': prefer, 'dry_run': of.flag}, ['name', 'models']),
           'publish': alluvium._mapping_schema({'model': of.model, 'untested': of.flag, 'dry_run': of.flag}, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),
           'recover': alluvium._mapping_schema({'models': of.models, 'dry_run': of.flag}),
@@ -52,6 +54,7 @@
               'batch': dict(of.natural, type=['integer', 'null'], accepted='a batch, a whole number'),
               'including': {'type': 'array', 'items': {'enum': ['backfill', 'purge', 'write']}, 'accepted': 'a list of backfill, purge, write'},
               'skip': dict(of.flag, type=['boolean', 'null']),
+              'files': {'type': 'array', 'items': {'type': 'string'}, 'accepted': 'a list of names as in _source_partition'},
               'dry_run': of.flag,
           }, ['model']),
           'suggest_layout': alluvium._mapping_schema({'model': of.model}),

@@ -19,6 +19,7 @@
       'verify': given.get('verify') or false,
       'tombstone_time': given.get('tombstone_time'),
       'soft': alluvium._keeps_tombstones(given),
+      'notes_time': false,
       'prunes': prunes,
       'immutable': columns,
       'ranges': none if not ranges else {
@@ -38,4 +39,14 @@
     too: `ref` needs it while dbt parses. -#}
 {% macro _keeps_tombstones(block) %}
   {{ return(block.get('delete_when') is not none and (block.get('delete') or ('soft' if block.get('order_by') else 'hard')) == 'soft') }}
+{% endmacro %}
+
+
+{#- SQL of when a tombstone was made; none where nothing says it. A delete sets the columns of the order alone, and `_tombstone_time`, which the
+    merge keeps for tables that have no other time. types: of the table's columns by lower-case name. -#}
+{% macro _tombstone_moment(settings, types) %}
+  {%- if settings.tombstone_time -%}{{ return(settings.tombstone_time) }}{%- endif -%}
+  {%- set first = settings.order_by | first | default('') -%}
+  {%- if types.get(first | lower) in ('timestamp', 'timestamp_ntz', 'date') -%}{{ return(alluvium._quote_name(first)) }}{%- endif -%}
+  {{ return('`_tombstone_time`' if '_tombstone_time' in types else none) }}
 {% endmacro %}

@@ -15,7 +15,7 @@
               'null_keys': alluvium._choice_schema(['reject', 'match', 'insert']),
               'reject_by': of.text,
               'engine': alluvium._choice_schema(['auto', 'merge_into']),
-              'verify': of.flag,
+              'verify': {'anyOf': [of.flag, alluvium._choice_schema(['reject'])], 'accepted': 'true, false, reject'},
               'tombstone_time': of.text,
               'ranges': dict(alluvium._mapping_schema({
                   'column': of.columns,

@@ -35,3 +35,13 @@
   {%- if flags.EMPTY or flags.SAMPLE -%}{{ return(none) }}{%- endif -%}
   {{ return(alluvium._existing_relation(meant[0])) }}
 {% endmacro %}
+
+
+{#- Whether a condition on the tested model says nothing of a table that shows an older version of it: a column came since, say. -#}
+{% macro _cannot_answer(relation, where) %}
+  {%- if target.type == 'alluvium' -%}{{ return(adapter.condition_mistakes('where', where, relation.render()) | length > 0) }}{%- endif -%}
+  {%- set known = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
+  {%- set words = modules.re.findall('\\w+', where | lower) -%}
+  {%- set tested = adapter.get_columns_in_relation(alluvium._existing_relation(alluvium._tested_node())) -%}
+  {{ return(tested | map(attribute='name') | map('lower') | reject('in', known) | select('in', words) | list | length > 0) }}
+{% endmacro %}

@@ -13,7 +13,7 @@
 
 {#- Names of a batch's columns as they are written: SQL does not find every one by its lower case.
     without: names, in lower case, of columns that only steer its merge. -#}
-{% macro _event_columns(columns, without=('_batch_through', '_batch_after')) %}
+{% macro _event_columns(columns, without=('_batch_through', '_batch_after', '__alluvium_changed_range')) %}
   {%- set names = [] -%}
   {%- for column in columns if column.name | lower not in without -%}
     {%- do names.append(column.name) -%}

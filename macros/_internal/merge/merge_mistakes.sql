@@ -57,14 +57,18 @@
     {%- endfor -%}
   {%- endfor -%}
   {%- do mistakes.extend(alluvium._unstorable_keys(settings, types, source_types, table.padded)) -%}
-  {%- if settings.soft and '_deleted' in source_types -%}
-    {%- do mistakes.append('delete: soft keeps its own column _deleted, the model may not select one') -%}
-  {%- endif -%}
+  {%- for column in ('_deleted', '_tombstone_time') if settings.soft and column in source_types -%}
+    {%- do mistakes.append('delete: soft keeps its own column ' ~ column ~ ', the model may not select one') -%}
+  {%- endfor -%}
+  {%- for one in alluvium._upstream_models(node) if flags.SAMPLE and '_batch_through' in source_types and one.config.get('event_time') -%}
+    {%- do mistakes.append('--sample filters ' ~ alluvium._name_of(one) ~ ' by its event_time, and progress would pass over the events that'
+        ~ ' it leaves out; accepted: without --sample, or ' ~ alluvium._name_of(one) ~ ' without event_time') -%}
+  {%- endfor -%}
   {%- for column, always in table.made.items() if always and column | lower in source_types -%}
     {%- do mistakes.append('the table numbers ' ~ column ~ ' itself (generated always as identity), so the model may not select it') -%}
   {%- endfor -%}
   {%- if (node.config.get('on_schema_change') or 'ignore') == 'ignore' -%}
-    {%- set missing = types | reject('in', source_types) | reject('eq', '_deleted') | list -%}
+    {%- set missing = types | reject('in', source_types) | reject('in', ('_deleted', '_tombstone_time')) | list -%}
     {%- for column in missing if column not in table.made | map('lower') -%}
       {%- do mistakes.append('the model no longer selects ' ~ column ~ ', which the table has; set on_schema_change or rebuild it') -%}
     {%- endfor -%}

@@ -2,8 +2,8 @@
     session is asked to plan. No query is run. Where there are `mistakes` the rest is left out.
 
     node: the merged model; relation: its table; table: what `_stored_table` says of it; selected: the batch's columns.
-    Gives of ranges `request`, what the library is asked for, and `range_rows`, SQL of the rows that a model has
-    planned. Where `several` columns are asked for, the settings have no ranges of their own. `warnings` says what was
+    Gives `added`, columns for tombstones that the table is yet to have. Gives of ranges `request`, what the library is
+    asked for, and `range_rows`, SQL of the rows that a model has planned. Where `several` columns are asked for, the settings have no ranges of their own. `warnings` says what was
     left out. -#}
 {% macro _merge_outline(node, relation, table, selected) %}
   {%- set settings = alluvium._merge_settings(node) -%}
@@ -11,6 +11,8 @@
   {%- set source_types = alluvium._types_of(selected) -%}
   {%- set mistakes = alluvium._merge_mistakes(node, settings, source_types, types, table) -%}
   {%- if mistakes -%}{{ return({'name': alluvium._name_of(node), 'settings': settings, 'mistakes': mistakes}) }}{%- endif -%}
+  {%- set is_first = settings.soft and '_deleted' not in types -%}
+  {%- do settings.update({'notes_time': settings.soft and ('_tombstone_time' in types or (is_first and alluvium._tombstone_moment(settings, types) is none))}) -%}
   {%- set keys = alluvium._stored_keys(table, settings, types, source_types) -%}
   {%- if keys and settings.null_keys == 'match' -%}
     {#- Ranges are planned on the events: a key that the table stores as NULL would lie outside of them. -#}
@@ -42,6 +44,7 @@
       'stored': table.columns | map(attribute='name') | list, 'selected': alluvium._event_columns(selected),
       'controls': ['_batch_through', '_batch_after'] | select('in', source_types) | list,
       'stored_keys': keys, 'box': alluvium._bounded_keys(settings, types, source_types),
+      'added': '`_deleted` boolean' ~ (', `_tombstone_time` timestamp' if settings.notes_time else '') if is_first else none,
       'several': several, 'request': request, 'range_rows': range_rows,
   }) }}
 {% endmacro %}

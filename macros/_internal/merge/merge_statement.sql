@@ -42,6 +42,9 @@ on
   {%- if deletes and tombstones and settings.soft %}
 when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then update set
     {{ d }}.`_deleted` = true
+    {%- if settings.notes_time %},
+    {{ d }}.`_tombstone_time` = current_timestamp()
+    {%- endif %}
     {%- for column in settings.order_by %},
     {{ d }}.{{ alluvium._quote_name(column) }} = {{ s }}.{{ alluvium._quote_name(column) }}
     {%- endfor %}
@@ -59,7 +62,7 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
     {{ alluvium._quote_name(column) }}{{ ',' if settings.soft or not loop.last }}
     {%- endfor %}
     {%- if settings.soft %}
-    `_deleted`
+    `_deleted`{{ ',\n    `_tombstone_time`' if settings.notes_time }}
     {%- endif %}
 ) values (
     {%- for column in columns %}
@@ -67,6 +70,9 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
     {%- endfor %}
     {%- if settings.soft %}
     {{ s }}.`__alluvium_delete`
+    {%- if settings.notes_time %},
+    if({{ s }}.`__alluvium_delete`, current_timestamp(), null)
+    {%- endif %}
     {%- endif %}
 )
 {%- endmacro %}
@@ -129,5 +135,6 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
     {%- endif -%}
   {%- endfor -%}
   {%- if settings.soft -%}{%- do sets.append(d ~ '`_deleted` = false') -%}{%- endif -%}
+  {%- if settings.notes_time -%}{%- do sets.append(d ~ '`_tombstone_time` = null') -%}{%- endif -%}
   {{ return(sets) }}
 {% endmacro %}

@@ -20,7 +20,8 @@
 
 
 {#- SQL of a merge whose batch was looked at. `predicate` is on the target, and `prune` the same for a query on the
-    target alone. `verify` must find no row before `statement`. Statements keep `rejected` events in `rejected_table`:
+    target alone. `verify` must find no row before `statement`. Where it finds keys for
+    `verify: reject`, `marked` reads the batch with them marked: they are in the view `__alluvium_changed`. Statements keep `rejected` events in `rejected_table`:
     the first makes it.
 
     node: the merged model. relation: its table. profile: the figures of the batch. ranges: rows of ranges. written_by:
@@ -67,6 +68,7 @@
           profile.events > profile.key_count, without_key if settings.null_keys == 'insert' else none, profile.delete_events > 0),
       'verify': alluvium._verify_merge_sql(relation, {'settings': settings, 'source': events, 'prune': predicate})
                 if settings.verify and predicate else none,
+      'marked': alluvium._marked_batch_sql(source, outline) if settings.verify == 'reject' else none,
       'rejected': [alluvium._create_rejected_sql(rejected_table)] + rejected if rejected else [],
       'rejected_table': rejected_table.identifier,
       'ranges': ranges,
@@ -77,14 +79,16 @@
 
 {#- Whether something says of an event that it may not be merged. -#}
 {% macro _judges(outline) %}
-  {{ return(outline.stored_keys | length + outline.settings.stored_order | length > 0 or outline.settings.reject_by is not none) }}
+  {{ return(outline.stored_keys | length + outline.settings.stored_order | length > 0 or outline.settings.reject_by is not none
+      or '__alluvium_changed_range' in outline.source_types) }}
 {% endmacro %}
 
 
 {#- The batch as `_judged` gives it; as it is where nothing judges. -#}
 {% macro _judged_batch(source, outline, raw=false) %}
   {%- if not alluvium._judges(outline) -%}{{ return(source) }}{%- endif -%}
-  {{ return(alluvium._judged(source, outline.stored_keys, outline.settings.reject_by, raw=raw, order=outline.settings.stored_order)) }}
+  {{ return(alluvium._judged(source, outline.stored_keys, outline.settings.reject_by, raw=raw, order=outline.settings.stored_order,
+      marked='__alluvium_changed_range' in outline.source_types)) }}
 {% endmacro %}
 
 

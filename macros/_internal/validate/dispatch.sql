@@ -6,10 +6,10 @@
   {%- set winners = {
       'get_merge_sql': adapter.dispatch('get_merge_sql', 'dbt').macro.package_name,
       'create_table_as': adapter.dispatch('create_table_as', 'dbt').macro.package_name,
-      'get_test_sql': adapter.dispatch('get_test_sql', 'dbt').macro.package_name,
+      'get_limit_sql': adapter.dispatch('get_limit_sql', 'dbt').macro.package_name,
   } -%}
-  {%- for name, winner in winners.items() if (merged and name != 'get_test_sql') or (published and name != 'get_merge_sql') -%}
-    {%- set ours = 'meta.alluvium_merge' if merged and name != 'get_test_sql' else 'published models' -%}
+  {%- for name, winner in winners.items() if (merged and name != 'get_limit_sql') or (published and name != 'get_merge_sql') -%}
+    {%- set ours = 'meta.alluvium_merge' if merged and name != 'get_limit_sql' else 'published models' -%}
     {%- if winner != 'alluvium' and winner[:3] == 'dbt' -%}
       {%- do mistakes.append('dispatch: ' ~ name ~ ' is taken from ' ~ winner
           ~ ', which knows nothing of ' ~ ours ~ '; accepted: in dbt_project.yml `dispatch:` with'

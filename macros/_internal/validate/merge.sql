@@ -45,7 +45,9 @@
   {%- endif -%}
 
   {%- set ranges = given.get('ranges') -%}
-  {%- if given.get('verify') is sameas true and ('ranges' in given or 'ranges' not in block)
+  {%- if given.get('verify') == 'reject' and target.type != 'alluvium' -%}
+    {%- do mistakes.append(where ~ '.verify: reject works on alluvium targets only; accepted on a ' ~ target.type ~ ' target: true, false') -%}
+  {%- elif given.get('verify') in (true, 'reject') and ('ranges' in given or 'ranges' not in block)
          and (not ranges or ranges.get('method') == 'none') -%}
     {%- do mistakes.append(where ~ '.verify: without ranges nothing is promised that could be wrong; accepted: with ranges') -%}
   {%- endif -%}

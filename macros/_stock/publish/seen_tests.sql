@@ -8,11 +8,10 @@
 {% endmacro %}
 
 
-{#- Notes for each candidate that this data test reads what it is now. A test that stores its failures comes here twice. -#}
+{#- Notes for each candidate that this data test reads what it is now. -#}
 {% macro _note_test() %}
   {%- if model.resource_type != 'test' or flags.WHICH not in ('build', 'retry') -%}{{ return('') }}{%- endif -%}
   {%- set ledger = alluvium._audit_ledger() -%}
-  {%- if model.unique_id in ledger.tests -%}{{ return('') }}{%- endif -%}
   {%- for id in model.depends_on.nodes if id in graph.nodes and id not in ledger.states and alluvium._shown_by(id) -%}
     {%- set relation = alluvium._existing_relation(graph.nodes[id]) -%}
     {#- Without a table the test tells it. -#}
@@ -31,13 +30,14 @@
 {% endmacro %}
 
 
-{% macro spark__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) %}
+{#- dbt asks for this before a test reads anything: what stores its failures reads long before it counts them. -#}
+{% macro spark__get_limit_sql(sql, limit) %}
   {%- do alluvium._note_test() -%}
-  {{ return(dbt.default__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit)) }}
+  {{ return(dbt.default__get_limit_sql(sql, limit)) }}
 {% endmacro %}
 
 
 {#- dbt looks through a package for Spark's macro before it comes to the adapter's own. -#}
-{% macro alluvium__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) %}
-  {{ return(dbt.default__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit)) }}
+{% macro alluvium__get_limit_sql(sql, limit) %}
+  {{ return(adapter.limited(sql, limit)) }}
 {% endmacro %}

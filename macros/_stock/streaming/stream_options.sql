@@ -1,5 +1,5 @@
 {#- The parser's options that have an effect on lines of a format, as src/alluvium/ingest/options.py has
-    them; a test compares the two. `header` is not among them: no SQL of a stock target reads it. -#}
+    them; a test compares the two. Without `header` and `multiLine`: no SQL of a stock target reads them. -#}
 {% macro _stream_options(format) %}
   {%- set records = ['mode', 'columnNameOfCorruptRecord'] -%}
   {%- set dates = ['dateFormat', 'timestampFormat', 'timestampNTZFormat', 'timeFormat', 'enableDateTimeParsingFallback', 'timeZone', 'locale'] -%}
@@ -25,6 +25,8 @@
       {{ return('headers are read on alluvium targets only. Here the first line of a file is an event:'
           ~ ' leave the option out, and the lines with `where _source_offset > 0` in the query') }}
     {%- endif -%}
+  {%- elif name == 'multiline' and given.get('format') == 'csv' -%}
+    {{ return('records that span lines are read on alluvium targets only. Here a line is an event: leave the option out') }}
   {%- elif name != 'pathglobfilter' and name not in parsed | map('lower') -%}
     {{ return('has no effect on ' ~ given.get('format') ~ ('' if given.get('schema') else ' without the key `schema`') ~ '; accepted: '
         ~ (['pathGlobFilter'] + parsed) | join(', ')) }}

@@ -15,6 +15,7 @@ from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout
+from alluvium.wording import listed
 
 # Files without a commit that are named.
 _NAMED = 20
@@ -85,5 +86,4 @@ def commit_metadata(figures: Sequence[dict[str, object]]) -> str:
 def first_paths(merges: Sequence[WrittenMerge]) -> str:
     """The first files that the merges wrote."""
     paths = [one.action.path() for merge in merges for one in merge.made.files]
-    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return ", ".join(paths[:_NAMED]) + more
+    return listed(paths, _NAMED)

@@ -57,6 +57,9 @@ _STEP, _MOST = 50, 800
 _FEW = 8
 # Rows that a commit wrote again as they were, by the names of its metrics.
 _COPIED = ("numTargetRowsCopied", "numCopiedRows")
+# Of a MERGE.
+_CHANGED = ("numTargetRowsInserted", "numTargetRowsUpdated")
+_REMOVED = "numTargetRowsDeleted"
 
 
 def commit_lines(session: SparkSession, schema: str, places: str | list[str]) -> DataFrame:
@@ -122,6 +125,7 @@ class Commit:
         table_id: the id of the table's metadata, where the commit sets it.
         transactions: newest number of each application, of `txn` actions.
         copied: rows that it wrote again as they were.
+        changed, removed: rows that a MERGE inserted or updated, and rows that it deleted.
         restored: of a restore, the version that it went back to.
     """
 
@@ -135,6 +139,8 @@ class Commit:
     transactions: Mapping[str, int]
     copied: int
     restored: int | None = None
+    changed: int = 0
+    removed: int = 0
 
     def without_copies(self, rows: int | None) -> int | None:
         """Of the rows of the files that it brought, or took, those that it did not copy."""
@@ -154,6 +160,7 @@ class TableLog:
 
     Attributes:
         name: the table's, as SQL writes it.
+        snapshot: Delta's, of the newest version.
         version: the newest.
         root: the table's folder, a URI.
 
@@ -163,9 +170,9 @@ class TableLog:
 
     def __init__(self, session: SparkSession, table: str) -> None:
         self._session, self.name = session, table
-        self._snapshot = log.snapshot_of(session, table)
-        self._log = self._snapshot.deltaLog()
-        self.version = int(self._snapshot.version())
+        self.snapshot = log.snapshot_of(session, table)
+        self._log = self.snapshot.deltaLog()
+        self.version = int(self.snapshot.version())
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
         self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
@@ -181,7 +188,7 @@ class TableLog:
 
     def files(self) -> int | None:
         """Number of files of the newest version, as Delta wrote it beside the commit, if it did."""
-        found = self._snapshot.checksumOpt()
+        found = self.snapshot.checksumOpt()
         return int(found.get().numFiles()) if found.isDefined() else None
 
     def earliest(self) -> int:
@@ -260,7 +267,7 @@ class TableLog:
 
     def _at(self, version: int) -> Any:
         if version == self.version:
-            return self._snapshot
+            return self.snapshot
         return log.snapshot_at(self._session, self._log, version)
 
 
@@ -299,6 +306,8 @@ def _commit(version: int, found: Mapping[str, Any]) -> Commit:
         transactions=found.get("transactions") or {},
         copied=next((int(metrics[name]) for name in _COPIED if metrics.get(name)), 0),
         restored=restored(info),
+        changed=sum(int(metrics.get(name) or 0) for name in _CHANGED),
+        removed=int(metrics.get(_REMOVED) or 0),
     )
 
 

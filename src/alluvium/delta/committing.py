@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from delta.exceptions import ConcurrentWriteException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
@@ -14,6 +17,8 @@ from alluvium.engine import jvm
 COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 TXN_APP = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+# How often Delta tries a commit again behind those of others.
+_RETRIES = "spark.databricks.delta.maxCommitAttempts"
 # Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
 NEVER_FORGOTTEN = 253_402_300_799_000
 
@@ -40,6 +45,29 @@ def transaction(session: SparkSession, snapshot: Any) -> Any:
     """Delta's transaction on a version of a table."""
     option = jvm.of(session).scala.Option
     return snapshot.deltaLog().startTransaction(option.empty(), option.apply(snapshot))
+
+
+def commit_next(
+    copy: jvm.SessionCopy, transaction: Any, actions: Iterable[Any], operation: Any
+) -> int:
+    """Commit right behind the version that was looked at; the new version.
+
+    Delta lets other commits come between where it sees no conflict: progress alone, for one. What
+    says that it goes back to a version would then undo what nobody looked at.
+
+    Raises:
+        ConcurrentWriteException: somebody else has committed since. Nothing was changed.
+    """
+    copy.set(_RETRIES, 0)
+    with copy.active():
+        try:
+            return int(transaction.commit(jvm.scala_seq(copy.session, actions), operation))
+        except (Py4JJavaError, PySparkException) as error:
+            if "DELTA_MAX_COMMIT_RETRIES_EXCEEDED" not in str(error):
+                raise
+            raise ConcurrentWriteException(
+                "a concurrent commit came behind the version that was read"
+            ) from error
 
 
 def action(session: SparkSession, kind: str, content: Mapping[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
@@ -26,6 +27,15 @@ def head_of(snapshot: Any) -> TableVersion | None:
     for action in jvm.items(snapshot.setTransactions()):
         if action.appId().startswith(marks.PUBLISHED) and action.version() >= 0:
             return TableVersion(action.appId()[len(marks.PUBLISHED) :], int(action.version()))
+    return None
+
+
+def shown_since(session: SparkSession, snapshot: Any) -> datetime | None:
+    """When the newest publish of a table was; None where its log does not tell it."""
+    for lines in log.commits_of(session, snapshot):
+        info = log.commit_info(lines[0]) if lines else {}
+        if "version" in (log.noted(info, marks.PUBLISH_NOTE) or {}):
+            return datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
     return None
 
 

@@ -80,9 +80,17 @@ def snapshot_of(session: SparkSession, table: str, version: int | None = None) -
 def snapshot_there(session: SparkSession, table: str, version: int | None) -> Any:
     """`snapshot_of` a version that a person names; ValueError says which ones there are."""
     snapshot = snapshot_of(session, table)
-    newest = int(snapshot.version())
-    if newest < 0:
+    if int(snapshot.version()) < 0:
         raise ValueError(f"{table} is not a Delta table; accepted: a Delta table")
+    return earlier(session, snapshot, version, table)
+
+
+def earlier(session: SparkSession, snapshot: Any, version: int | None, table: str) -> Any:
+    """The snapshot of a version up to that of `snapshot`; ValueError says which ones there are.
+
+    table: its name, for the message.
+    """
+    newest = int(snapshot.version())
     if version is None or version == newest:
         return snapshot
     if not 0 <= version <= newest:

@@ -28,14 +28,15 @@ HOLD = "alluvium/hold"
 # Before the id of a table: the version of it that a table of a branch began as. Read by
 # `delta.refs`.
 BRANCH = "alluvium/branch/"
-# Before the id that a branch's table began with: the newest version of it that was merged into this
-# table. Read by `versions.merging`.
+# Before the id that a branch's table began with, and that of this table: the newest version of it
+# that was merged into this one. Read by `versions.merging`.
 BRANCH_MERGED = "alluvium/merged/"
 # The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
 # appends. Read by Delta.
 ACTIONS_KEPT = "alluvium.actions"
 
 # Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
+# Of a part of them the name goes on with `/<_source_partition>`.
 # It names no table id, so that a full refresh and a clone heed it too. Read by `merge.skipped`.
 SKIPPED = "alluvium/skip/"
 

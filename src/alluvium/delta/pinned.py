@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
@@ -159,6 +159,20 @@ def lost(session: SparkSession, snapshot: Any, old: Sequence[str]) -> list[str]:
     if not gone(session, old):
         return []
     return gone(session, _exactly(session, snapshot))
+
+
+def endangered(
+    session: SparkSession, folder: str, missing: Callable[[], Sequence[str]]
+) -> str | None:
+    """Behind a commit that names old files of a folder: why they may not stay; None where they do.
+
+    missing: which of them are gone.
+    """
+    if going_on := dependents.vacuums(session, [folder]):
+        return f"a vacuum goes on that may delete what it needs ({going_on[0]})"
+    if gone := missing():
+        return f"VACUUM deleted {counted(len(gone), 'file')}, such as {gone[0]}"
+    return None
 
 
 def needs(lost: Sequence[str]) -> str:

@@ -25,7 +25,6 @@ from alluvium.delta.published_files import PublishedFiles
 from alluvium.delta.states import FEW, metadata_action
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
-from alluvium.wording import counted
 
 _DELTA = "org.apache.spark.sql.delta."
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
@@ -107,11 +106,7 @@ class Publisher(PublishedFiles):
 
     def endangered(self) -> str | None:
         """After a publish of an old version: why its files may not stay; None where they do."""
-        if going_on := dependents.vacuums(self.session, [self._root]):
-            return f"a vacuum goes on that may delete what it needs ({going_on[0]})"
-        if missing := self.missing():
-            return f"VACUUM deleted {counted(len(missing), 'file')}, such as {missing[0]}"
-        return None
+        return pinned.endangered(self.session, self._root, self.missing)
 
     def planned(self) -> Moved:
         """What a publish would do, at most: files full of tombstones do not come."""
@@ -238,7 +233,7 @@ class Publisher(PublishedFiles):
         if is_last:
             commit = self.commit_of(self.version)
             about |= {"version": self.version, "root": self._root, "commit": commit}
-            about["vectors"] = IN_FILES
+            about |= {"hides": self._asked, "vectors": IN_FILES}
         self.set(committing.COMMIT_METADATA, _noted(about))
         first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place

@@ -101,6 +101,7 @@ class PublishedFiles(jvm.SessionCopy):
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
         self._again = again
+        self._asked = hides
         self._hides = hides and among(TOMBSTONE, self._source.metadata().schema().fieldNames())
         # Version of the published table of which what differs is known.
         self._compared = int(self._snapshot.version())
@@ -161,6 +162,8 @@ class PublishedFiles(jvm.SessionCopy):
             return steps(before, after, moves)
         same = ["path", "vector", "label"]
         source, target = (one.select(*same) for one in (self._source_files(), self._target_files()))
+        if self._is_turned:
+            target = target.withColumn("vector", F.lit("?"))
         # What both have in the same way stays in the JVM.
         left = target.join(source, same, "left_anti").collect()
         new = source.join(target, same, "left_anti").collect()
@@ -175,6 +178,8 @@ class PublishedFiles(jvm.SessionCopy):
         """
         head = self.head
         if self._again is not None or head is None or head.table_id != self.table_id:
+            return None
+        if self._is_turned:
             return None
         number = self.version - head.version
         if not 0 <= number <= FEW or not self._is_ours():
@@ -198,6 +203,16 @@ class PublishedFiles(jvm.SessionCopy):
             if removed and added and not any(changes):
                 found.moves.append(Move(self._vectors(removed), self._vectors(added)))
         return found
+
+    @cached_property
+    def _is_turned(self) -> bool:
+        """Whether the newest publish hid tombstones and this one is not to, or the other way round.
+
+        Then files that stay hide other rows than before.
+        """
+        notes = (one.note for one in written(self.session, self._snapshot))
+        last = next((note for note in notes if "version" in note), {})
+        return bool(last.get("hides", self._asked) != self._asked)
 
     def _absolute(self, path: str) -> str:
         return absolute_path(self.session, self._root, path)

@@ -19,31 +19,18 @@ from alluvium.plan.versions.properties import MAPPING, restored
 
 
 class SettingBack(jvm.SessionCopy):
-    """The way from a table's newest version back to an earlier one.
+    """The way from a version of a table, its newest one, back to an earlier one.
 
     Delta's RESTORE keeps the progress of merges and streams: they would pass over what they had
     read. Here it goes back in the same commit, so the next run reads it again.
 
-    Raises:
-        ValueError: there is no such version, or the log tells it no more.
+    Args:
+        now, then: Delta's snapshots of both versions. The commit follows `now`, or there is none.
     """
 
-    def __init__(self, session: SparkSession, table: str, version: int) -> None:
+    def __init__(self, session: SparkSession, now: Any, then: Any) -> None:
         super().__init__(session)
-        self._version = version
-        with self.active():
-            self._then = log.snapshot_there(session, table, version)
-            self._log = self._then.deltaLog()
-            self._now = log.newest_of(session, self._log)
-
-    @property
-    def newest(self) -> int:
-        """The version that the commit would follow."""
-        return int(self._now.version())
-
-    def numbers(self) -> tuple[str, dict[str, int]]:
-        """Table id and `txn` actions of the earlier version, as `log.state` has them."""
-        return log.numbers(self._then)
+        self._now, self._then, self._log = now, then, now.deltaLog()
 
     @cached_property
     def goes(self) -> list[Any]:
@@ -82,16 +69,16 @@ class SettingBack(jvm.SessionCopy):
 
         marked: further `txn` actions, by application.
 
-        Raises Delta's exceptions where others wrote meanwhile."""
+        Raises Delta's concurrency exceptions where somebody else has committed anything since.
+        """
         goes, comes, metadata = self.goes, self.comes, self._metadata()
         now = int(time.time() * 1000)
         progress = {**self._progress(), **(marked or {})}
         self.set(committing.COMMIT_METADATA, message)
         with self.active():
             transaction = committing.transaction(self.session, self._now)
+            # Not a blind append, which others would let come between.
             transaction.readWholeTable()
-            for app in progress:
-                transaction.txnVersion(app)
             if metadata is not None:
                 transaction.updateMetadata(metadata, True)
             actions = [
@@ -99,10 +86,10 @@ class SettingBack(jvm.SessionCopy):
                 *(file.removeWithTimestamp(now, True) for file in goes),
                 *(edited(self.session, file, dataChange=True) for file in comes),
             ]
-            version = self._jvm.scala.Option.apply(self._version)
+            version = self._jvm.scala.Option.apply(int(self._then.version()))
             operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
             restore = operations.Restore(version, self._none)
-            return int(transaction.commit(self._seq(actions), restore))
+            return committing.commit_next(self, transaction, actions, restore)
 
     def _metadata(self) -> Any:
         """That of the earlier version; None where it is the same.

@@ -27,6 +27,8 @@ from alluvium.plan.versions.steps import Entry, Move
 
 _DELTA = "org.apache.spark.sql.delta."
 TOMBSTONE = "_deleted"
+# When a merge made it, where nothing else of the row says so.
+TOMBSTONE_TIME = "_tombstone_time"
 # So many files a filter names, and so many commits are read one by one; of more, whole tables are
 # looked at.
 FEW = 64

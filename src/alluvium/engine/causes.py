@@ -74,6 +74,14 @@ _NO_MEMORY = re.compile(r"Java heap space|GC overhead limit exceeded|OutOfMemory
 _CUT_OFF = re.compile(r"unexpected end of|premature EOF", re.IGNORECASE)
 _CHECKSUM = re.compile(r"Checksum error")
 _FOOTER = re.compile(r"can not read class org.apache.parquet|Could not read footer")
+_TO_VOID = re.compile(
+    r"(?:CAST\((?P<column>[^()]+) AS VOID\).*?)?cannot cast \"(?P<type>[^\"]+)\" to \"VOID\"",
+    re.DOTALL,
+)
+# Of a column whose type in a whole file is not one that is asked for.
+_OTHER_TYPE = re.compile(
+    r"COLUMN_DATA_TYPE_MISMATCH|Data type mismatches|PARQUET_CONVERSION_FAILURE"
+)
 _DATA_FILE = re.compile(r"part-\d{5}-[0-9a-f]{8}-[0-9a-f-]{27}")
 # What Delta and Java say of a log or a deletion vector that is damaged, whatever they advise.
 _DAMAGED = re.compile(
@@ -100,7 +108,7 @@ def explain(error: BaseException) -> Cause:
 def explained(chain: Iterable[Thrown]) -> Cause:
     """Why something failed, of what was thrown: the outermost first, each with its cause behind."""
     thrown = list(_apart(chain))
-    for special in (_no_room, _no_memory, _broken_file, _python, _vacuum):
+    for special in (_no_room, _no_memory, _broken_file, _untyped, _python, _vacuum):
         found = special(thrown)
         if found is not None:
             return found
@@ -224,6 +232,19 @@ def _no_memory(thrown: list[Thrown]) -> Cause | None:
     )
 
 
+def _untyped(thrown: list[Thrown]) -> Cause | None:
+    """Of a column that was made of NULLs alone, and gets its first value."""
+    said = _said(thrown, _TO_VOID)
+    if said is None:
+        return None
+    what = f"column {said['column']}" if said["column"] else "a column"
+    return Cause(
+        f"{what} has no type in the table (VOID), for it was made of NULLs alone, and the batch "
+        f"has {said['type']}. Accepted: `on_schema_change: sync_all_columns`, by which it "
+        "takes that type, or --full-refresh"
+    )
+
+
 def _python(thrown: list[Thrown]) -> Cause | None:
     """Of a function that failed in a Python worker: its last words, and its lines."""
     for one in reversed(thrown):
@@ -265,14 +286,17 @@ def _broken_file(thrown: list[Thrown]) -> Cause | None:
     else:
         last = next(text for one in reversed(thrown) if not _WRAPS.match(text := _sentence(one)))
         wrong = f"cannot be read: {_READING.sub('', last).strip(' .') or 'it is not known why'}"
-    return Cause(f"{path} {wrong}. {_first_aid(path)}")
+    is_whole = _OTHER_TYPE.search(everything) is not None
+    return Cause(f"{path} {wrong}. {_first_aid(path, is_whole)}")
 
 
-def _first_aid(path: str) -> str:
+def _first_aid(path: str, is_whole: bool) -> str:
     if "/_delta_log/" in path:
         return f"It is a part of the log of the table {path.split('/_delta_log/')[0]}: {MENDS}"
     if _DATA_FILE.search(path):
         return f"If it is a table's: {MENDS}, with the progress of merges. Else deliver it whole"
+    if is_whole:
+        return "Give the source's `schema` the type that the file has, or deliver the file with it"
     return "Deliver it whole under its name, or take it away, and run again"
 
 
@@ -281,9 +305,8 @@ def _vacuum(thrown: list[Thrown]) -> Cause | None:
     if _said(thrown, _INLINE) is None:
         return None
     return Cause(
-        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. The next"
-        " publish puts those of a published table into files, and `dbt run-operation"
-        " alluvium.recover` those of any table"
+        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. A published"
+        " table has no data files of its own: vacuum its candidate instead"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 
@@ -72,8 +73,16 @@ class Files:
 
     def size(self, path: str) -> int | None:
         """Of a file, in bytes; None where it is absent."""
+        found = self.stamp(path)
+        return found and found[0]
+
+    def stamp(self, path: str) -> tuple[int, int] | None:
+        """A file's size in bytes and its time in ms since 1970; None where it is absent."""
         fs, where = self._open(path)
-        return int(fs.getFileStatus(where).getLen()) if fs.exists(where) else None
+        if not fs.exists(where):
+            return None
+        status = fs.getFileStatus(where)
+        return int(status.getLen()), int(status.getModificationTime())
 
     def read(self, path: str) -> str | None:
         """The text of a file; None where it is absent."""
@@ -112,16 +121,25 @@ class Files:
         self._rename(fs, draft, where)
 
     def rename(self, path: str, new: str) -> None:
-        """Give a file another name, in whatever folder, in place of any file that has it."""
+        """Give a file another name, in whatever folder.
+
+        Raises:
+            FileExistsError: A file has that name.
+        """
         fs, where = self._open(path)
         to = self._jvm.org.apache.hadoop.fs.Path(new)
         fs.mkdirs(to.getParent())
-        self._rename(fs, where, to)
+        try:
+            self._rename(fs, where, to, "NONE")
+        except Py4JJavaError as error:
+            if "FileAlreadyExistsException" in str(error.java_exception):
+                raise FileExistsError(new) from error
+            raise
 
-    def _rename(self, fs: Any, where: Any, to: Any) -> None:
+    def _rename(self, fs: Any, where: Any, to: Any, how: str = "OVERWRITE") -> None:
         rename = self._jvm.org.apache.hadoop.fs.Options.Rename
         flags = self._gateway.new_array(rename, 1)
-        flags[0] = rename.OVERWRITE
+        flags[0] = getattr(rename, how)
         qualified = fs.makeQualified(to)
         context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
             qualified.toUri(), self._conf

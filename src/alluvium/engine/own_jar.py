@@ -22,6 +22,7 @@ _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
         *("ExclusiveLogStore", "ParquetFooters", "ManyFiles", "ParquetValues"),
+        *("CsvRecords", "EmptyFiles", "FileSchemas"),
         *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
     )
 )

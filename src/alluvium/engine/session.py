@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, homes, jars, java, log_store, own_jar, versions
+from alluvium.engine import EngineError, home_lock, homes, jars, java, log_store, own_jar, versions
 
 _MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -47,12 +46,19 @@ _START_OF_HEAP = ("-Xms1g", "-Xmn384m")
 
 @dataclass(frozen=True)
 class Settings:
-    """What a context is started from. `home` is absolute; `conf` is laid over the defaults."""
+    """What a context is started from.
+
+    home: absolute.
+    conf: laid over the defaults.
+    wait: seconds to wait for another process that has the home open; another number is no other
+        context.
+    """
 
     home: Path
     master: str = "local[*]"
     conf: dict[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    wait: float = field(default=0.0, compare=False)
 
     @property
     def embedded_metastore(self) -> bool:
@@ -79,6 +85,21 @@ def new_session(settings: Settings) -> SparkSession:
             stop_locked()
             _running = _start(settings)
         return _running[1].newSession()
+
+
+def hold(settings: Settings, say: Callable[[str], None]) -> None:
+    """Wait in the caller's thread until no other process has the home open, and keep it open.
+
+    Raises:
+        EngineError: another process has it, and did not let go in time.
+    """
+    # A thread of this process may be about to start the context, which takes the home.
+    if settings.embedded_metastore and _guard.acquire(blocking=False):
+        try:
+            if _running is None or _running[0].home != settings.home:
+                home_lock.hold(settings.home, settings.wait, say)
+        finally:
+            _guard.release()
 
 
 def start_in_background(settings: Settings, *, writes: bool) -> None:
@@ -164,7 +185,7 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     if settings.master.startswith("local"):
         # Spark's own choice is the first python3 of PATH, which may not have what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    lock = _lock(settings.home) if settings.embedded_metastore else None
+    lock = home_lock.take(settings.home, settings.wait) if settings.embedded_metastore else None
     try:
         if lock is not None:
             _remove_half_made(_database(settings.home))
@@ -344,27 +365,6 @@ def _log4j(home: Path) -> Path:
         )
     )
     return path
-
-
-def _lock(home: Path) -> IO[str]:
-    """Derby admits one process: say so before it does, and in words."""
-    path = home / "lock"
-    handle = path.open("a+")
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        handle.seek(0)
-        holder = handle.read().strip() or "another process"
-        handle.close()
-        raise EngineError(
-            f"The embedded home {home} is in use by {holder}. One process at a time can open it;"
-            " accepted: to wait for it to end, another `home` in the profile, or a shared metastore"
-            f" in `spark_conf` ({_METASTORE_URL})."
-        ) from None
-    handle.truncate(0)
-    handle.write(f"process {os.getpid()} ({' '.join(sys.argv)[:200]})")
-    handle.flush()
-    return handle
 
 
 def _start_jvm(conf: dict[str, Any], log: Path) -> None:

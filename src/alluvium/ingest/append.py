@@ -19,7 +19,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import arrivals
+from alluvium.delta import arrivals, log
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
@@ -38,6 +38,8 @@ from alluvium.ingest.target import (
     query_columns,
     spelt_as_stored,
 )
+from alluvium.ingest.topics import Topics
+from alluvium.wording import counted
 
 
 def create_empty(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> None:
@@ -93,16 +95,21 @@ def append(
     elif not full_refresh:
         check_columns(session, target, columns)
     place = starting_place(session, files, target, existed, full_refresh, now)
+    replaced = _size(session, target) if place.replaces else None
 
     run = MicroBatches(feed, sql, view, target, place)
     waiting = None
     absent: str | None = None
     warnings: list[str] = []
     if isinstance(source, KafkaSource):
+        topics = Topics(files, place, feed.spec)
+        topics.check(target.name, source.topic_ids(session))
+        topics.settle(session, target.name)
         if is_kafka_idle(files, place):
             waiting = held_back(feed, partial(source.waiting, session, place.location), place, now)
         if waiting is None:
             _stream(session, source, run)
+        warnings = list(topics.warnings(session, target.name))
     else:
         intake = Intake(session, files, source, place, target.name)
         waiting = held_back(feed, intake.events, place, now)
@@ -115,6 +122,12 @@ def append(
         run.replace_by_nothing(session)
     if (settled := run.place.settled()) != place:
         checkpoints.save(files, settled)
+    if replaced is not None and (fewer := replaced[1] - _size(session, target)[1]) > 0:
+        warnings.append(
+            f"{target.name}: the full refresh left it with {counted(fewer, 'event')} fewer. If its "
+            f"source no longer holds them, `restore table {target.name} to version as of "
+            f"{replaced[0]}` brings them back"
+        )
     return replace(
         run.figures(),
         seconds=time.monotonic() - started,
@@ -124,6 +137,11 @@ def append(
         newest=arrivals.newest(session, target.name),
         warnings=tuple(warnings),
     )
+
+
+def _size(session: SparkSession, target: Target) -> tuple[int, int]:
+    """The version of a table, and how many events it holds; the log knows both."""
+    return log.version(session, target.name), session.table(target.name).count()
 
 
 def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:

@@ -17,13 +17,17 @@ from pyspark.sql import functions as F
 from alluvium.engine.files import Files
 from alluvium.engine.row_json import IN_FULL
 from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
+from alluvium.ingest.csv_records import records
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
 from alluvium.ingest.headers import HeaderError
 from alluvium.ingest.landing import Landed, may_be_listed
+from alluvium.ingest.naming import SAME
 from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS
-from alluvium.ingest.parsing import no_events, with_schema
+from alluvium.ingest.own_schemas import own_schemas
+from alluvium.ingest.own_schemas import rows as own_schema_rows
+from alluvium.ingest.parsing import WHOLE, no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError
-from alluvium.names import quoted
+from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 # The raw line that names a file's columns, among the headers of each of its events.
@@ -58,6 +62,10 @@ class FileSource:
         assert feed.path is not None
         self.feed = feed
         self.path = feed.path
+        # Where a table's names begin elsewhere; `landed` has the names below the source's folder.
+        self.naming = SAME
+        # The headers of files that were read, each with one of its files.
+        self.headers: dict[str, str] = {}
 
     def exists(self, session: SparkSession) -> bool:
         """Whether there is anything to open: an absent folder is an ordinary case."""
@@ -155,12 +163,22 @@ class FileSource:
         return self.path
 
     def _name(self, files: Files, url: Column) -> Column:
-        """A file's path below the source's folder: it stays the same where the folder moves."""
+        """A file's path below the folder where names begin: it stays where that folder moves."""
         folder = self.folder(files)
         path = path_of(url)
         below = F.substring(path, F.lit(len(folder) + 2), F.length(path))
         last = F.element_at(F.split(path, "/"), -1)
-        return F.when(path.startswith(folder + "/"), below).otherwise(last)
+        name = F.when(path.startswith(folder + "/"), below).otherwise(last)
+        if self.naming == SAME:
+            return name
+        renamed = [
+            (here, F.concat(F.lit(there), F.substring(name, F.lit(len(here) + 1), F.length(name))))
+            for here, there in self.naming
+        ]
+        chosen = renamed[-1][1]  # its beginning is empty
+        for here, other in reversed(renamed[:-1]):
+            chosen = F.when(name.startswith(here), other).otherwise(chosen)
+        return chosen
 
     def _events(self, session: SparkSession, paths: list[str]) -> DataFrame:
         """Events of exactly these files."""
@@ -184,17 +202,22 @@ class FileSource:
             yield None, paths
             return
         lines = self._rows(session, paths, unchecked)
-        url = F.col("_metadata.file_path")
-        lines = lines.select(path_of(url).alias("path"), _line(), _place().alias("place"))
-        records = lines.where(self._is_record(F.col("line").cast("string")))
-        first = _first_of_each_partition(records)
-        headers = {
-            row["path"]: _Header(bytes(row["line"]), row["place"]) for row in first.collect()
-        }
+        records = lines.where(self._is_record(F.col("value").cast("string")))
+        whole = F.col("whole") if "whole" in lines.columns else F.lit(True)
+        first = records.select(path_of(F.col("url")), "value", "place", whole)
+        headers = {}
+        for path, line, place, is_whole in _first_of_each_partition(first).collect():
+            headers[path] = _Header(bytes(line), place)
+            if not is_whole:
+                why = "a quote opens in its line and does not close there; accepted: a header"
+                why += " whose quotes close, or `multiLine: true` where a record may span lines"
+                raise self._bad_header(headers[path], [path], why)
         files = defaultdict(list)
         for path in paths:
             if (plain := _path_in(path)) in headers:
                 files[headers[plain]].append(path)
+        for header, some in files.items():
+            self.headers[header.line.decode("utf-8", "replace")] = some[0]
         yield from files.items()
 
     def _is_record(self, line: Column) -> Column:
@@ -204,30 +227,35 @@ class FileSource:
         return found & ~line.startswith(comment) if comment else found
 
     def _rows(self, session: SparkSession, paths: list[str], unchecked: bool) -> DataFrame:
-        """Lines or rows of files, one file to a partition."""
+        """The `value` of lines or rows in bytes, their `place`, and `url` and `time` of their file.
+
+        One file to a partition. Of csv that is parsed there is `whole` too: whether a line is a
+        record.
+        """
         spec = self.feed.spec
         # A name may hold a wildcard's characters.
         reader = session.read.option("__globPaths__", "false").option("recursiveFileLookup", "true")
         if unchecked:
             reader = reader.options(**_UNCHECKED)
         if spec.format in LINE_FORMATS:
-            return reader.option("lineSep", "\n").text(paths)
+            lines = _with_places(reader.option("lineSep", "\n").text(paths), F.col("value"))
+            if spec.format == "csv" and spec.schema is not None:
+                return records(lines, self.feed.options)
+            return lines.withColumn("value", _line())
         options = {k: v for k, v in self.feed.options.items() if k not in LISTING_OPTIONS}
         reader = reader.options(**options).format(spec.format)
-        # Without a schema the columns of all files, not those of the first one.
-        reader = reader.schema(spec.schema) if spec.schema else reader
-        return reader.option("mergeSchema", "true").load(paths)
+        files = own_schemas(session, self.feed, paths, _UNCHECKED if unchecked else {})
+        found = own_schema_rows(session, reader, self.feed, files)
+        return reduce(
+            DataFrame.unionAll,
+            (_with_places(rows, F.to_json(columns, IN_FULL)) for rows, columns in found),
+        )
 
     def _events_of(
         self, session: SparkSession, paths: list[str], header: _Header | None, unchecked: bool
     ) -> DataFrame:
         """Events of files that have one header, or none."""
         rows = self._rows(session, paths, unchecked)
-        if self.feed.spec.format in LINE_FORMATS:
-            value = _line()
-        else:
-            columns = [F.col(quoted(name)) for name in rows.columns]
-            value = F.to_json(F.struct(*columns), IN_FULL).cast("binary")
         headers = F.lit(None).cast(HEADERS)
         if header is not None:
             line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header.line).alias("value"))
@@ -235,12 +263,13 @@ class FileSource:
         events = rows.select(
             *event_columns(
                 F.lit(None).cast("binary"),
-                value,
+                F.col("value"),
                 headers,
-                self._name(Files(session), F.col("_metadata.file_path")),
-                _place(),
-                F.col("_metadata.file_modification_time"),
-            )
+                self._name(Files(session), F.col("url")),
+                F.col("place"),
+                F.timestamp_micros("time"),
+            ),
+            *([F.col("whole").alias(WHOLE)] if "whole" in rows.columns else []),
         )
         if header is None:
             return with_schema(events, self.feed)
@@ -248,20 +277,31 @@ class FileSource:
         try:
             return with_schema(events, self.feed, header.line.decode("utf-8", "replace"))
         except HeaderError as error:
-            names = sorted(_path_in(path).rpartition("/")[2] for path in paths)
-            more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-            text = header.line.decode("utf-8", "replace")[:_SHOWN]
-            raise SpecError(
-                self.feed.spec.source,
-                [f"schema: the header of {names[0]}{more} is {text!r}: {error}"],
-            ) from error
+            raise self._bad_header(header, paths, str(error)) from error
+
+    def _bad_header(self, header: _Header, paths: list[str], why: str) -> SpecError:
+        names = sorted(_path_in(path).rpartition("/")[2] for path in paths)
+        text = header.line.decode("utf-8", "replace")[:_SHOWN]
+        return SpecError(
+            self.feed.spec.source, [f"schema: the header of {listed(names, 1)} is {text!r}: {why}"]
+        )
+
+
+def _with_places(rows: DataFrame, value: Column) -> DataFrame:
+    """The value of each line or row, and where it stands. One file to a partition."""
+    return rows.select(
+        value.cast("binary").alias("value"),
+        F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION)).alias("place"),
+        F.col("_metadata.file_path").alias("url"),
+        F.unix_micros(F.col("_metadata.file_modification_time")).alias("time"),
+    )
 
 
 def _line() -> Column:
-    """A line of text as bytes; the carriage return of CRLF ends it as the newline does."""
-    line = F.col("value").cast("binary")
+    """A line in bytes; the carriage return of CRLF ends it as the newline does."""
+    line = F.col("value")
     shorter = F.substring(line, F.lit(1), F.octet_length(line) - 1)
-    return F.when(F.col("value").endswith("\r"), shorter).otherwise(line).alias("line")
+    return F.when(line.endswith(F.lit(b"\r")), shorter).otherwise(line)
 
 
 def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
@@ -276,11 +316,6 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
         yield usual, False
     if strange:
         yield strange, True
-
-
-def _place() -> Column:
-    """The number of a row in its file, from 0."""
-    return F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
 
 
 def _first_of_each_partition(frame: DataFrame) -> DataFrame:
@@ -320,6 +355,8 @@ def _whole_files(session: SparkSession) -> SparkSession:
     for name, value in WHOLE_FILES.items():
         scan.conf.set(name, value)
     scan.conf.unset("spark.sql.files.maxPartitionNum")
+    # Times in nanoseconds come as numbers, instead of an error.
+    scan.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     # A file is read whole or not at all.
     scan.conf.set("spark.sql.files.ignoreCorruptFiles", "false")
     scan.conf.set("spark.sql.files.ignoreMissingFiles", "false")

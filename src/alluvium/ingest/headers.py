@@ -37,14 +37,20 @@ def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | No
             f"it has none of the schema's columns; accepted: {', '.join(schema)}. "
             "Check the first line of the file and the option sep"
         )
-    unknown = [str(name).strip() for name in header if _plain(name or "") not in ("", *wanted)]
-    if absent and unknown:
+    others = unnamed(header, schema)
+    if absent and others:
         raise HeaderError(
-            f"it does not have {', '.join(absent)} and has {', '.join(unknown)}, which the schema "
+            f"it does not have {', '.join(absent)} and has {', '.join(others)}, which the schema "
             "does not name. Where a column was renamed, write both names in the schema, and take "
             "the one that is not NULL in the query. Where it is another, write it in the schema too"
         )
     return found
+
+
+def unnamed(header: Sequence[str | None], schema: Sequence[str]) -> list[str]:
+    """The columns of a header that the schema does not name."""
+    wanted = [_plain(name) for name in schema]
+    return [str(name).strip() for name in header if _plain(name or "") not in ("", *wanted)]
 
 
 def _plain(name: str) -> str:

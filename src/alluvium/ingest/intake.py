@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import logging
+import os
+import posixpath
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import arrivals, log
+from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers
 from alluvium.ingest import spark_log
@@ -18,7 +22,11 @@ from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
 from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
+from alluvium.ingest.naming import SAME, base_of, began_at, naming, renamed, taken_along
+from alluvium.ingest.options import CLEANS
+from alluvium.ingest.parsing import unnamed_columns
 from alluvium.ingest.spec import SpecError, StreamError
+from alluvium.wording import listed
 
 # Commits that bring no events which an earlier one did not: of a compaction, of deletes.
 _BRING_NOTHING = (
@@ -55,8 +63,14 @@ class Intake:
         self._check_archive()
         self._exists = source.exists(session)
         self._landed = source.landed(session) if self._exists else []
+        # Of the files that the table holds events of, where the ledger is new.
+        self._times: dict[str, int] = {}
         self._ledger = self._open()
+        if self._exists:
+            self._name_files()
         self.unread = unread(self._landed, self._ledger.read)
+        # Files that were read and could not be cleaned up, and why.
+        self._stay: list[str] = []
         self._look_at_table()
 
     @property
@@ -74,15 +88,34 @@ class Intake:
         source = self._source.feed.spec.source
         if not self._exists:
             return [f"source {source}: there is no {self._source.path}: nothing was read"]
-        others = replaced(self._landed, self._ledger.read)
-        if not others:
-            return []
-        self._ledger.note(self._files, {file.name: file.stamp for file in others}, set())
-        names = [file.name for file in others]
-        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        found = []
+        if self._stay:
+            found.append(
+                f"source {source}: {CLEANS}: {listed(self._stay, _SHOWN)}: stays where it is"
+            )
+        if self._source.headers:
+            found += self._new_columns()
+        if others := replaced(self._landed, self._ledger.read):
+            self._ledger.note(self._files, {file.name: file.stamp for file in others}, set())
+            names = listed([file.name for file in others], _SHOWN)
+            found.append(
+                f"source {source}: {names}: written again since it was read, and a file is read "
+                "once. If its content is another, deliver it under a new name"
+            )
+        return found
+
+    def _new_columns(self) -> list[str]:
+        """Columns that came later in headers of csv files and that the schema does not name."""
+        feed = self._source.feed
+        files = {
+            column: posixpath.basename(file)
+            for header, file in self._source.headers.items()
+            for column in unnamed_columns(self._session, feed, header)
+        }
         return [
-            f"source {source}: {', '.join(names[:_SHOWN])}{more}: written again since it was read, "
-            "and a file is read once. If its content is another, deliver it under a new name"
+            f"source {feed.spec.source}: the header of {files[column]} has a new column {column}. "
+            "The schema does not name it: its values stay in `_value` alone"
+            for column in self._ledger.new_columns(self._files, files)
         ]
 
     def events(self) -> DataFrame:
@@ -128,7 +161,8 @@ class Intake:
             ledger.epoch = spark_log.next_epoch(self._files, place, self._committed())
             if place.skips_known or ledger.epoch:
                 self._version = log.version(self._session, self._table)
-                ledger.held = self._held()
+                self._times = self._held()
+                ledger.held = set(self._times)
             paths = spark_log.read_paths(self._session, self._files, place, ledger.epoch)
             names = names_below(paths, self._source.folder(self._files), ledger.held)
             stamps = {file.name: file.stamp for file in self._landed}
@@ -146,12 +180,80 @@ class Intake:
         _, versions = log.state(self._session, self._table)
         return versions.get(self._place.app_id, -1)
 
-    def _held(self) -> set[str]:
-        """Names of the files that the table holds events of."""
+    def _name_files(self) -> None:
+        """Name the files as the ledger does, whatever folder `path` begins with now."""
+        ledger = self._ledger
+        folder = self._source.folder(self._files)
+        if len(self._landed) == 1 and self._files.uri_path(self._landed[0].path) == folder:
+            folder = posixpath.dirname(folder)  # the path is one file
+        here = _place_of(self._files, self._source.path, folder)
+        root = self._place.root
+        root = _place_of(self._files, root, self._files.uri_path(root))
+        if not ledger.read and not ledger.held:
+            base = here
+        elif ledger.base is None or ledger.root is None:
+            noted = {name: stamp[1] for name, stamp in ledger.read.items() if stamp}
+            base = began_at(here, self._landed, self._times | noted)
+        else:
+            base = taken_along(ledger.base, ledger.root, root, here)
+            base = base if base == here else self._base_of(base, here)
+        ledger.begin_at(self._files, base, root)
+        names = self._source.naming = naming(base, here)
+        self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
+        if names != SAME:
+            # The wider folder may have a link to what was read.
+            new = unread(self._landed, ledger.read)
+            if linked := {f.name: f.stamp for f in new if self._own_name(f, base) in ledger.read}:
+                ledger.note(self._files, linked, set())
+
+    def _own_name(self, file: Landed, base: str) -> str:
+        """The name of the file that a link on this machine leads to."""
+        if not base.startswith("file:"):
+            return file.name
+        path = os.path.realpath(self._files.uri_path(file.path))
+        return os.path.relpath(path, base.removeprefix("file:"))
+
+    def _base_of(self, base: str, here: str) -> str:
+        """The place where names begin, now that `path` has another folder."""
+        ledger = self._ledger
+        found = base_of(
+            base, here, self._landed, ledger.read, ledger.held, self._is_empty, self._lies_in
+        )
+        if found is None:
+            raise SpecError(
+                self._source.feed.spec.source,
+                [
+                    f"path: {here} has files with names and sizes of {base}, which was read and is "
+                    "still there. They are its copies or new events. Accepted: the path of before; "
+                    f"for copies this path, once you have deleted the folder {self._place.root}: "
+                    "the next run then reads what the table does not have; for new events a path "
+                    "that both folders lie in"
+                ],
+            )
+        return found
+
+    def _is_empty(self, folder: str) -> bool:
+        """Whether nothing that may be read lies in a folder; what cannot be looked at may have."""
+        try:
+            return all(name[0] in "._" for name in self._files.names(folder))
+        except Py4JJavaError:
+            return False
+
+    def _lies_in(self, folder: str, name: str) -> bool:
+        try:
+            return self._files.is_there(f"{folder}/{name}")
+        except Py4JJavaError:
+            return True
+
+    def _held(self) -> dict[str, int]:
+        """The files that the table holds events of, with their times in ms; -1 for unknown."""
         if not self._has_places:
-            return set()
-        names = self._session.table(self._table).select(PLACE[0]).distinct().collect()
-        return {row[0] for row in names if row[0] is not None}
+            return {}
+        table = self._session.table(self._table)
+        is_known = dict(table.dtypes).get("_source_timestamp") == "timestamp"
+        time = F.unix_millis(F.max("_source_timestamp")) if is_known else F.lit(None)
+        names = table.groupBy(PLACE[0]).agg(F.coalesce(time, F.lit(-1))).collect()
+        return {name: time for name, time in names if name is not None}
 
     def _look_at_table(self) -> None:
         """Note what the table got since this checkpoint last looked: a RESTORE may bring events.
@@ -174,7 +276,7 @@ class Intake:
         if is_behind:
             self._ledger.epoch = committed + 1
         if is_behind or (self._has_places and self._may_have_more(version)):
-            self._ledger.note(self._files, {}, self._held())
+            self._ledger.note(self._files, {}, set(self._held()))
         self._version = version
 
     def _may_have_more(self, version: int) -> bool:
@@ -230,15 +332,37 @@ class Intake:
 
     def _clean(self, some: list[Landed]) -> None:
         """Delete or move away files that were read, as `cleanSource` says."""
-        wanted = self._source.feed.options.get("cleanSource", "off").lower()
-        if wanted == "off":
+        feed = self._source.feed
+        if not feed.cleans:
             return
-        archive = self._source.feed.options.get("sourceArchiveDir")
+        archive = feed.options.get("sourceArchiveDir")
         for file in some:
             try:
-                if wanted == "delete":
+                if self._files.stamp(file.path) != file.stamp:
+                    self._stay.append(f"{file.name} (written again since it was listed)")
+                elif feed.options[CLEANS].lower() == "delete":
                     self._files.delete(file.path)
                 else:
-                    self._files.rename(file.path, f"{archive}{self._files.uri_path(file.path)}")
+                    self._archive(file.path, f"{archive}{self._files.uri_path(file.path)}")
             except Exception as error:  # its events are in; the file may be another's meanwhile
-                logging.getLogger(__name__).warning("%s stays where it is: %s", file.path, error)
+                self._stay.append(f"{file.name} ({reason(error)})")
+
+    def _archive(self, path: str, new: str) -> None:
+        """Move a file away; where its name is taken, under one of its own."""
+        stem, suffix = posixpath.splitext(new)
+        for number in count(1):
+            try:
+                self._files.rename(path, new if number == 1 else f"{stem}.{number}{suffix}")
+            except FileExistsError:
+                continue
+            return
+
+
+def _place_of(files: Files, path: str, folder: str) -> str:
+    """A folder with its file system; on this machine without links.
+
+    path: with the file system of the folder, a path that may hold wildcards.
+    """
+    system = files.qualified(path).removesuffix(files.uri_path(path))
+    # What is not there yet has no links.
+    return system + (os.path.realpath(folder) if system == "file:" else folder)

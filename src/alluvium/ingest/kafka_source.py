@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
 from alluvium.ingest.events import HEADERS, PLACE, Trigger, event_columns, lacking
-from alluvium.ingest.spec import Feed
+from alluvium.ingest.spec import Feed, StreamError
+
+# What a broker that knows no ids gives.
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class KafkaSource:
@@ -68,6 +73,39 @@ class KafkaSource:
             raise
         return events
 
+    def topic_ids(self, session: SparkSession) -> dict[str, str]:
+        """Kafka's own ids of the topics: one that is made again under its name has another.
+
+        Topics without one are left out: those that are not there or that may not be described, and
+        all of an old broker. So are all where the profile lacks Kafka's package: Spark tells that.
+
+        Raises:
+            StreamError: No broker answers.
+        """
+        jvm: Any = session._jvm
+        properties = jvm.java.util.Properties()
+        for key, value in self.feed.options.items():
+            if key.startswith("kafka."):
+                properties.put(key.removeprefix("kafka."), value)
+        try:
+            admin = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
+        except TypeError:
+            return {}
+        try:
+            there = set(admin.listTopics().names().get()) & set(self.feed.spec.topics)
+            described = admin.describeTopics(sorted(there)).allTopicNames().get()
+            found = {name: str(described[name].topicId().toString()) for name in there}
+        except Py4JJavaError as error:
+            if "TimeoutException" not in str(error.java_exception):
+                return {}
+            raise StreamError(
+                f"source {self.feed.spec.source}: no broker of options.kafka.bootstrap.servers "
+                f"answers: {first_line(error)}"
+            ) from error
+        finally:
+            admin.close()
+        return {name: its for name, its in found.items() if its != _NO_ID}
+
     def _read(self, session: SparkSession, **start: str) -> DataFrame:
         options = {**self._options(earliest=True), **start}
         options.pop("maxOffsetsPerTrigger", None)
@@ -80,9 +118,10 @@ class KafkaSource:
             the end, and a second start there would leave out what came since the first one.
         """
         # A topic that is named is an error where it is absent; one that matches may come later.
+        # Spark looks for the pattern anywhere in a name.
         topics = "|".join(re.escape(topic) for topic in self.feed.spec.topics)
         defaults = {"startingOffsets": "earliest"}
-        ours = {"subscribePattern": topics, "includeHeaders": "true"}
+        ours = {"subscribePattern": f"^(?:{topics})$", "includeHeaders": "true"}
         options = {**defaults, **self.feed.options, **ours}
         if earliest:
             options["startingOffsets"] = _not_at_the_end(options["startingOffsets"])

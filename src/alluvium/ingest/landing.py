@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import takewhile
 
 # The size in bytes and the time in ms of a file as it was read; None where only its name is known.
 Stamp = tuple[int, int] | None
+_WILDCARD = re.compile(r"[*?\[\\]")
+_CLASS = re.compile(r"\[[^]]*\]|\\.")
 
 
 @dataclass(frozen=True)
@@ -97,8 +102,33 @@ def _ends(path: str) -> Iterator[str]:
         yield "/".join(parts[first:])
 
 
-def may_be_listed(archive: str, pattern: str) -> bool:
-    """Whether files below a folder can be among those of a path or glob."""
-    # A part with alternatives may be anything: to refuse too much is the safe side.
-    parts = zip(archive.rstrip("/").split("/"), pattern.split("/"), strict=False)
-    return all(fnmatch(one, "*" if "{" in other else other) for one, other in parts)
+def may_be_listed(one: str, other: str) -> bool:
+    """Whether files below a folder or glob can be among those of another path or glob."""
+    return all(map(_may_be_equal, _known_parts(one), _known_parts(other)))
+
+
+def _known_parts(path: str) -> Iterator[str]:
+    """The parts of a path before one with alternatives, which may have parts of their own.
+
+    To refuse too much is the safe side.
+    """
+    return takewhile(lambda part: "{" not in part, path.rstrip("/").split("/"))
+
+
+def _may_be_equal(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    if not _WILDCARD.search(one):
+        return fnmatchcase(one, other)
+    return _may_meet(_CLASS.sub("?", one), _CLASS.sub("?", other))
+
+
+@cache
+def _may_meet(one: str, other: str) -> bool:
+    """Whether two patterns of `*`, `?` and characters have a name in common."""
+    if one.startswith("*") or other.startswith("*"):
+        some, rest = (one, other) if one.startswith("*") else (other, one)
+        return _may_meet(some[1:], rest) or (rest != "" and _may_meet(some, rest[1:]))
+    if not one or not other:
+        return one == other
+    return (one[0] == other[0] or "?" in (one[0], other[0])) and _may_meet(one[1:], other[1:])

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
@@ -37,6 +38,9 @@ class Ledger:
         held: Names that the table holds events of, without having read them since it began.
         epoch: Of the next commit.
         planned: The files of that commit, if it was planned and may have been made.
+        base: The place where the names begin; None in a ledger of an earlier version.
+        root: The place of the checkpoint when that was noted.
+        unnamed: The columns in headers that the schema did not name; None before a file was read.
     """
 
     folder: str
@@ -44,6 +48,24 @@ class Ledger:
     held: set[str] = field(default_factory=set)
     epoch: int = 0
     planned: dict[str, Stamp] | None = None
+    base: str | None = None
+    root: str | None = None
+    unnamed: list[str] | None = None
+
+    def begin_at(self, files: Files, base: str, root: str) -> None:
+        """Note where the names begin, and where the checkpoint lies."""
+        if (self.base, self.root) != (base, root):
+            self.base, self.root = base, root
+            self.save(files)
+
+    def new_columns(self, files: Files, unnamed: Iterable[str]) -> list[str]:
+        """Note columns that the schema does not name; the new ones, but for those of the start."""
+        new = sorted(set(unnamed) - set(self.unnamed or ()))
+        is_start = self.unnamed is None
+        if new or is_start:
+            self.unnamed = sorted({*(self.unnamed or ()), *new})
+            self.save(files)
+        return [] if is_start else new
 
     def plan(self, files: Files, some: Iterable[Landed]) -> None:
         """Note the files that the next commit will have."""
@@ -67,32 +89,33 @@ class Ledger:
         files.delete(self._path(_PLANNED))
         self.planned = None
 
-    def note(self, files: Files, read: dict[str, Stamp], held: set[str]) -> None:
+    def note(self, files: Files, read: Mapping[str, Stamp], held: set[str]) -> None:
         """Note files apart from any commit."""
         self._know(read, held)
         self.save(files)
 
     def save(self, files: Files) -> None:
         """Write everything into one file, and delete those that it replaces."""
-        files.replace(self._path(_ALL), _text(self.read, self.held))
+        rest = {"base": self.base, "root": self.root, "unnamed": self.unnamed}
+        files.replace(self._path(_ALL), _text(self.read, sorted(self.held), **rest))
         for name in files.names(self.folder):
             entry = _ENTRY.fullmatch(name)
             if entry and int(entry[1]) < self.epoch:
                 files.delete(f"{self.folder}/{name}")
 
-    def _know(self, read: dict[str, Stamp], held: Iterable[str] = ()) -> None:
-        self.read |= read
+    def _know(self, read: Mapping[str, Stamp], held: Iterable[str] = ()) -> None:
+        self.read.update(read)
         self.held.update(name for name in held if name not in self.read)
         self.held.difference_update(read)
 
-    def _noted(self, files: Files, kind: str = "") -> tuple[dict[str, Stamp], list[str]]:
-        """What one of its files says: files that were read, names that are held."""
+    def _noted(self, files: Files, kind: str = "") -> dict[str, Any]:
+        """What one of its files says: `read`, the files that were read, and in `.all` the rest."""
         path = self._path(kind)
         try:
             noted = json.loads(files.read(path) or "")
             read = {name: stamp and tuple(stamp) for name, stamp in noted["read"].items()}
-            return read, noted["held"]
-        except (ValueError, Py4JJavaError) as error:
+            return {**noted, "read": read, "held": noted["held"]}
+        except (TypeError, ValueError, KeyError, Py4JJavaError) as error:
             raise self._damaged(path) from error
 
     def _damaged(self, path: str) -> StreamError:
@@ -133,12 +156,15 @@ def load(files: Files, checkpoint: str, *, tidy: bool = True) -> Ledger:
     entries = _entries(files, ledger.folder)
     ledger.epoch = whole = max((epoch for epoch, kind in entries if kind == _ALL), default=0)
     if (ledger.epoch, _ALL) in entries:
-        ledger._know(*ledger._noted(files, _ALL))
+        noted = ledger._noted(files, _ALL)
+        ledger._know(noted["read"], noted["held"])
+        ledger.base, ledger.root = noted.get("base"), noted.get("root")
+        ledger.unnamed = noted.get("unnamed")
     while (ledger.epoch, "") in entries:
-        ledger._know(*ledger._noted(files))
+        ledger._know(ledger._noted(files)["read"])
         ledger.epoch += 1
     if (ledger.epoch, _PLANNED) in entries:
-        ledger.planned, _ = ledger._noted(files, _PLANNED)
+        ledger.planned = ledger._noted(files, _PLANNED)["read"]
     if any(epoch > ledger.epoch for epoch, _ in entries):
         raise ledger._damaged(ledger._path())
     if tidy and ledger.epoch >= whole + _APART:
@@ -151,5 +177,5 @@ def _entries(files: Files, folder: str) -> set[tuple[int, str]]:
     return {(int(entry[1]), entry[2]) for entry in found if entry}
 
 
-def _text(read: dict[str, Stamp], held: Iterable[str] = ()) -> str:
-    return json.dumps({"read": read, "held": sorted(held)})
+def _text(read: dict[str, Stamp], held: Iterable[str] = (), **rest: Any) -> str:
+    return json.dumps({"read": read, "held": list(held), **rest})

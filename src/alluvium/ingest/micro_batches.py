@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import arrivals, bucket_column, log
+from alluvium.delta import arrivals, bucket_column, own_commit
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
@@ -22,7 +22,6 @@ from alluvium.names import quoted
 
 # One output file per this many bytes of a trigger's events before compression.
 BYTES_PER_FILE = 512 * 1024 * 1024
-_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 
 
 class MicroBatches:
@@ -70,20 +69,23 @@ class MicroBatches:
             "txnVersion": str(epoch),
             "userMetadata": note,
         }
-        session.conf.unset(_LAST_COMMIT)
+        begun = own_commit.begin(session)
         if replaces:
             self._replace(session, rows, options)
         else:
             writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
             writer.options(**options).saveAsTable(self.target.name)
-        commit = session.conf.get(_LAST_COMMIT, None)
+        commit = own_commit.version(session)
         if commit is None:
             return None  # This epoch had committed before the run that planned it was killed.
-        written, output_files = self._metrics(session, int(commit))
+        metrics = own_commit.metrics(session, self.target.name) or {}
+        written, output_files = (int(metrics.get(n, 0)) for n in ("numOutputRows", "numFiles"))
+        if not output_files:
+            own_commit.tidy(session, self.target.name, begun)
         self._done.append(
             StreamFigures(written, trigger.files, trigger.bytes, output_files, batch_id)
         )
-        return int(commit)
+        return commit
 
     def _with_bucket(self, rows: DataFrame) -> DataFrame:
         bucket = self.target.bucket
@@ -111,12 +113,6 @@ class MicroBatches:
         table_id = id_of(session, self.target)
         self.place = replace(self.place, replaces=False, table_id=table_id)
         checkpoints.save(Files(session), self.place)
-
-    def _metrics(self, session: SparkSession, version: int) -> tuple[int, int]:
-        table_log = log.delta_log(session, self.target.name)
-        commit = log.commit_info(log.commit_of(session, table_log, version).head())
-        metrics = commit.get("operationMetrics") or {}
-        return int(metrics.get("numOutputRows", 0)), int(metrics.get("numFiles", 0))
 
 
 def not_alone(run: MicroBatches) -> StreamError:

@@ -12,9 +12,12 @@ from alluvium.names import nearest
 LINE_FORMATS = ("text", "json", "csv")
 FILE_FORMATS = (*LINE_FORMATS, "parquet", "orc")
 # Options of Spark's file stream; all others of a file format go to its parser or reader.
-LISTING_OPTIONS = ("pathGlobFilter", "cleanSource", "sourceArchiveDir")
+CLEANS = "cleanSource"
+LISTING_OPTIONS = ("pathGlobFilter", CLEANS, "sourceArchiveDir")
 # The one option that says what the lines of a file are, and not how a line is parsed.
 HEADER = "header"
+# Whether a record of csv may span lines: then it is one event.
+MULTI_LINE = "multiLine"
 
 _DATES = (
     "dateFormat",
@@ -44,6 +47,7 @@ _READ: Mapping[str, tuple[str, ...]] = {
     ),
     "csv": (
         HEADER,
+        MULTI_LINE,
         "sep",
         "delimiter",
         "quote",
@@ -85,6 +89,7 @@ _KAFKA_CLIENT = "kafka."
 
 _BOOLEANS = {
     "header",
+    "multiline",
     "ignoreleadingwhitespace",
     "ignoretrailingwhitespace",
     "enabledatetimeparsingfallback",
@@ -248,6 +253,11 @@ def spelt(fmt: str, key: str) -> str:
 def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
     """Why a format does not take an option; None where it does, or for an unknown format."""
     lower = key.lower()
+    names = accepted(fmt, has_schema) if fmt in _READ else ()
+    if lower in (name.lower() for name in names):
+        return None
+    if names and lower in (name.lower() for name in accepted(fmt, True)):
+        return f"has no effect without the key `schema`; accepted without it: {', '.join(names)}"
     for reasons in (_WHY_NOT[""], _WHY_NOT.get(fmt, {})):
         if lower in reasons:
             return reasons[lower]
@@ -255,11 +265,6 @@ def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
         return None
     if fmt == "kafka" and lower.startswith(_KAFKA_CLIENT) and lower != _KAFKA_CLIENT:
         return None
-    names = accepted(fmt, has_schema)
-    if lower in (name.lower() for name in names):
-        return None
-    if lower in (name.lower() for name in accepted(fmt, True)):
-        return f"has no effect without the key `schema`; accepted without it: {', '.join(names)}"
     of = [other for other in _READ if lower in (name.lower() for name in accepted(other, True))]
     if of:
         return f"has no effect on {fmt}, only on {', '.join(of)}; accepted: {', '.join(names)}"

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from alluvium.engine.causes import reason
+from alluvium.ingest.csv_records import names, parser_options
 from alluvium.ingest.events import EVENT_DDL
-from alluvium.ingest.headers import places
+from alluvium.ingest.headers import places, unnamed
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
 from alluvium.names import quoted
 
+# Of lines of csv: whether the line is a record, and no part of one.
+WHOLE = "__alluvium_whole"
 _NESTED = (ArrayType, MapType, StructType)
 _CORRUPT = "columnNameOfCorruptRecord"
+# An object, and something behind it that no JSON has there; in a text it may stand all the same.
+_MORE = r"[}]\s*[^\s,}\]]"
 
 
 def check_schema(spec: StreamSpec) -> None:
@@ -63,49 +68,78 @@ def no_events(session: SparkSession, feed: Feed) -> DataFrame:
 def with_schema(events: DataFrame, feed: Feed, header: str | None = None) -> DataFrame:
     """Events with the columns of a json or csv schema behind them.
 
-    header: the line that names the columns of the events' files, if one does.
+    Args:
+        events: Those of csv may have a column WHOLE, which goes.
+        feed: Their source.
+        header: The record that names the columns of the events' files, if one does.
     """
     spec = feed.spec
     if spec.schema is None or spec.format not in ("json", "csv"):
         return events
-    options = {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+    options = _parsed_by(feed)
     try:
-        if header is not None:
-            return _parsed_by_name(events, spec.schema, options, header)
-        parse = F.from_json if spec.format == "json" else F.from_csv
-        parsed = parse(F.col("_value"), spec.schema, options)
-        return events.withColumn("with_schema", parsed).select(*events.columns, "with_schema.*")
+        if spec.format == "json":
+            return _json(events, spec.schema, options)
+        return _csv(events, spec.schema, options, header)
     except (PySparkException, Py4JJavaError) as error:
         raise SpecError(
             spec.source, [f"schema, options: Spark does not take them: {reason(error)}"]
         ) from error
 
 
-def _parsed_by_name(
-    events: DataFrame, schema: str, options: dict[str, str], header: str
-) -> DataFrame:
-    """Lines of CSV files with one header, with the schema's columns in the schema's order."""
+def _json(events: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
+    """Lines of JSON with the schema's columns.
+
+    Spark's parser takes the first value of a line, and does not look at what stands behind it: of
+    two objects that a writer put into one line the second would be lost. Such a line is corrupt.
+    """
+    value, is_more = F.col("_value"), F.lit(False)
+    if not any(key.startswith("allow") and is_set == "true" for key, is_set in options.items()):
+        alone = F.json_array_length(F.concat(F.lit("["), value, F.lit("]"))).eqNullSafe(1)
+        is_more = value.rlike(_MORE) & ~alone
+    corrupt = _corrupt(events.sparkSession, options)
+    text = F.when(F.col("is_more"), F.concat(F.lit("}"), value)).otherwise(value)
+    parsed = F.from_json(text, schema, options)
+    whole = F.when(F.col("is_more"), value).otherwise(F.col(f"with_schema.{quoted(corrupt)}"))
+    return (
+        events.withColumn("is_more", is_more)
+        .withColumn("with_schema", parsed)
+        .select(
+            *events.columns,
+            *(
+                whole.alias(name) if name == corrupt else F.col(f"with_schema.{quoted(name)}")
+                for name in columns_of(schema).names
+            ),
+        )
+    )
+
+
+def _csv(events: DataFrame, schema: str, options: dict[str, str], header: str | None) -> DataFrame:
+    """Records of CSV files with one header or none, with the schema's columns in its order."""
     session = events.sparkSession
-    columns = StructType.fromDDL(schema)
-    assert isinstance(columns, StructType)  # check_schema has seen it
-    default = session.conf.get("spark.sql.columnNameOfCorruptRecord")
-    corrupt = options.get(_CORRUPT, default)
-    wanted = [name for name in columns.names if name != corrupt]
-    names = _names(session, header, options)
-    at = dict(zip(wanted, places(names, wanted), strict=True))
-    given = {place: name for name, place in at.items() if place is not None}
-    read = StructType()
-    for place in range(len(names)):
-        if place in given:
-            read.add(columns[given[place]])
-        else:
-            # No name of the schema begins so; what the file has there stays in `_value`.
-            read.add(f"__alluvium_{place}", "string")
-    if corrupt in columns.names:
-        read.add(columns[corrupt])
-    parsed = F.from_csv(F.col("_value"), read.toDDL(), options)
+    columns = columns_of(schema)
+    corrupt = _corrupt(session, options)
+    read = columns
+    if header is not None:
+        wanted = [name for name in columns.names if name != corrupt]
+        found = names(session, header, options)
+        at = dict(zip(wanted, places(found, wanted), strict=True))
+        given = {place: name for name, place in at.items() if place is not None}
+        read = StructType()
+        for place in range(len(found)):
+            if place in given:
+                read.add(columns[given[place]])
+            else:
+                # No name of the schema begins so; what the file has there stays in `_value`.
+                read.add(f"__alluvium_{place}", "string")
+        if corrupt in columns.names:
+            read.add(columns[corrupt])
+    parsed = F.from_csv(F.col("_value"), read.toDDL(), parser_options(options))
+    if WHOLE in events.columns:
+        broken = _broken(read, corrupt, options)
+        parsed = F.when(F.col(WHOLE), parsed).otherwise(broken)
     return events.withColumn("with_schema", parsed).select(
-        *events.columns,
+        *(name for name in events.columns if name != WHOLE),
         *(
             F.col(f"with_schema.{quoted(field.name)}")
             if field.name in read.names
@@ -115,12 +149,42 @@ def _parsed_by_name(
     )
 
 
-def _names(session: SparkSession, header: str, options: dict[str, str]) -> list[str | None]:
-    """The names in a header, as Spark's own parser splits it, without the blanks around them."""
-    jvm: Any = session._jvm
-    trim = {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"}
-    others = {k: v for k, v in options.items() if k not in trim}
-    given = jvm.PythonUtils.toScalaMap({**others, **trim})
-    csv = jvm.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
-    parser = jvm.com.univocity.parsers.csv.CsvParser(csv.asParserSettings())
-    return list(parser.parseLine(header) or [])
+def columns_of(schema: str) -> StructType:
+    """The columns of a schema that is known to be right."""
+    columns = StructType.fromDDL(schema)
+    assert isinstance(columns, StructType)  # check_schema has seen it
+    return columns
+
+
+def _parsed_by(feed: Feed) -> dict[str, str]:
+    """The options of a feed that say how a record is parsed."""
+    return {k: v for k, v in feed.options.items() if k not in (*LISTING_OPTIONS, HEADER)}
+
+
+def _corrupt(session: SparkSession, options: Mapping[str, str]) -> str:
+    """The name of the column that gets the text of records which are wrong."""
+    default = session.conf.get("spark.sql.columnNameOfCorruptRecord") or ""
+    return options.get(_CORRUPT, default)
+
+
+def unnamed_columns(session: SparkSession, feed: Feed, header: str) -> list[str]:
+    """The columns in a header of csv files that the schema does not name; none without a schema."""
+    if feed.spec.schema is None:
+        return []
+    return unnamed(names(session, header, _parsed_by(feed)), columns_of(feed.spec.schema).names)
+
+
+def _broken(columns: StructType, corrupt: str, options: dict[str, str]) -> Column:
+    """What is read of a line that opens a quote and does not close it, or of any part behind it."""
+    if options.get("mode", "").upper() == "FAILFAST":
+        place = (F.col("_source_partition"), F.lit(", line "), F.col("_source_offset") + 1)
+        why = ": it is a part of a record, or has a quote that does not close (mode: FAILFAST)"
+        return F.raise_error(F.concat(*place, F.lit(why)))
+    return F.struct(
+        *(
+            (F.col("_value") if field.name == corrupt else F.lit(None))
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in columns
+        )
+    )

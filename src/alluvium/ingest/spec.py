@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alluvium.ingest import options as reader
-from alluvium.ingest.options import FILE_FORMATS, HEADER
+from alluvium.ingest.options import CLEANS, FILE_FORMATS, HEADER
 
 FORMATS = (*FILE_FORMATS, "kafka")
 KEYS = (
@@ -24,6 +24,7 @@ KEYS = (
     "max_files_per_trigger",
     "max_bytes_per_trigger",
 )
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _DURATION = re.compile(r"(\d+)\s*(s|seconds?|m|minutes?|h|hours?|d|days?)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -67,6 +68,17 @@ class Feed:
     def header(self) -> bool:
         """Whether the first line of each file names its columns."""
         return self.options.get(HEADER, "").lower() == "true"
+
+    @property
+    def cleans(self) -> bool:
+        """Whether files that were read are deleted or moved away."""
+        return self.options.get(CLEANS, "off").lower() != "off"
+
+    @property
+    def place(self) -> str:
+        """The path as it can be compared with others; on this machine without links."""
+        path = re.sub(r"^file:(//[^/]*)?/", "/", self.path or "")
+        return os.path.realpath(path) if path.startswith("/") else path
 
 
 @dataclass(frozen=True)
@@ -277,6 +289,13 @@ def _topics(block: Mapping[str, Any], fmt: Any, mistakes: list[str]) -> tuple[st
     ):
         mistakes.append(f"topic: {topic!r}; accepted: a topic or a list of topics")
         return ()
+    for name in topics:
+        if not _TOPIC.fullmatch(name):
+            # No topic has such a name, so it would be empty for ever.
+            mistakes.append(
+                f"topic: {name!r}; accepted: names of topics, of letters, digits, '.', '_' and '-';"
+                " several as a list"
+            )
     return tuple(topics)
 
 

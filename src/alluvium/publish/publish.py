@@ -146,8 +146,12 @@ def publish(
                 back = None if publisher.undid(before.version) else before.version
             last = _publisher(session, source, target, back, own, hides)
             shows = last.version
-            with _alone(session, target):
-                moved = last.publish(note)
+            if last.head != log.TableVersion(publisher.table_id, publisher.version):
+                # Others have published since, who look at this too.
+                shows = last.head.version if last.head is not None else shows
+            else:
+                with _alone(session, target):
+                    moved = last.publish(note)
     return Published(
         shows,
         moved.version,
@@ -224,6 +228,7 @@ def checkout(
     hold: bool | None,
     hides: bool = True,
     dry_run: bool = False,
+    instead_of: log.TableVersion | None = None,
 ) -> Moved:
     """Make a published table show any version of its candidate that is still there.
 
@@ -232,15 +237,19 @@ def checkout(
         hold: whether it stays there when later versions pass their tests; None leaves that.
         hides: whether rows that are marked `_deleted` are left out.
         dry_run: tells what would be done, and does nothing.
+        instead_of: what it shows; where it shows something else by now, that stays.
 
     Raises:
         ValueError: nothing was published yet, or that version is not there. Nothing was changed.
         RuntimeError: somebody else published meanwhile; what they published stays.
     """
-    before = head(session, target)
-    if before is None:
+    is_there = session.catalog.tableExists(target)
+    publisher = _publisher(session, source, target, version, None, hides) if is_there else None
+    before = publisher and publisher.head
+    if publisher is None or before is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
-    publisher = _publisher(session, source, target, version, None, hides)
+    if instead_of not in (None, before):
+        return Moved(publisher.shown, 0, 0)
     if mistakes := publisher.mistakes():
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if missing := publisher.missing():
@@ -256,9 +265,12 @@ def checkout(
     if version != newest and (why := publisher.endangered()):
         with _alone(session, target):
             back = Publisher(session, source, target, before.version, hides=hides)
-            back.publish({"checkout": True}, was_held)
+            shows = "what others published since"
+            if back.head == log.TableVersion(publisher.table_id, version):
+                back.publish({"checkout": True}, was_held)
+                shows = f"version {before.version} again"
         raise ValueError(
-            f"{source}: version {version}: {why}. {target} shows version {before.version} again;"
+            f"{source}: version {version}: {why}. {target} shows {shows};"
             " accepted: a newer version, or again when no vacuum goes on"
         )
     return moved

@@ -139,7 +139,8 @@ class Recovery:
             )
         if repair.lost is not None:
             note = f"alluvium.recover: lost {lost}; their files of the log are in {aside}"
-            self._note(table, note)
+            # A commit that changes nothing, and says what happened.
+            SettingBack(self._session, state.snapshot, state.snapshot).commit(note)
 
     def _reads(self, table: Table, repair: Repair) -> bool:
         """Whether Delta reads the log as it is, and finds what it would find afterwards."""
@@ -148,12 +149,6 @@ class Recovery:
             return state.version == repair.version and state.count >= 0
         except (PySparkException, Py4JError):
             return False
-
-    def _note(self, table: Table, message: str) -> None:
-        """A commit that changes nothing, and says what happened."""
-        SettingBack(
-            self._session, table.by_path, NeededFiles(self._session, table.place).version
-        ).commit(message)
 
     def _register(self, table: Table) -> None:
         schema, _, _ = table.relation.rpartition(".")
@@ -188,7 +183,8 @@ class Recovery:
         self._moved[table.name] = version
         if self._does:
             message = f"alluvium.recover: back to version {version}; {number} cannot be read"
-            SettingBack(self._session, table.by_path, version).commit(message)
+            then = log.earlier(self._session, state.snapshot, version, table.name)
+            SettingBack(self._session, state.snapshot, then).commit(message)
         if table.checkpoint is not None:
             yield from self._begin_again(table, "what it read is read again")
 
@@ -323,6 +319,8 @@ class Recovery:
                 hides=table.hides,
                 again=bad,
             )
+            if publisher.head != head:
+                raise ValueError("another run published meanwhile; accepted: the command again")
             if missing := publisher.missing():
                 raise ValueError(
                     f"{candidate.name} misses {counted(len(missing), 'file')}, such as {missing[0]}"

@@ -7,7 +7,7 @@ from typing import Any
 from alluvium.delta import log
 from alluvium.delta.arrivals import stream_note
 from alluvium.delta.commit_files import Commit
-from alluvium.delta.marks import MERGED_THROUGH, PUBLISH_NOTE, SKIPPED
+from alluvium.delta.marks import MERGE_FIGURES, MERGED_THROUGH, PUBLISH_NOTE, SKIPPED
 
 
 def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
@@ -33,6 +33,19 @@ def merged_by(commit: Commit) -> dict[str, int]:
     return found
 
 
+def deletes_of(commit: Commit) -> tuple[int, bool]:
+    """How many tombstones a merge wrote, of a table that keeps them, and whether just so many.
+
+    Of deletes that change nothing, as older ones do, it is known how many keys there were in all.
+    """
+    note = log.noted({"userMetadata": commit.message}, MERGE_FIGURES) or {}
+    deletes, keys = int(note.get("deletes") or 0), int(note.get("key_count") or 0)
+    # What is removed leaves no tombstone.
+    if not deletes or commit.removed:
+        return 0, True
+    return min(deletes, commit.changed), keys == commit.changed
+
+
 def published_of(commit: Commit) -> dict[str, Any] | None:
     """What a publish noted in its commit, `version` and `candidate`; None for another commit."""
     found = log.noted({"userMetadata": commit.message}, PUBLISH_NOTE)
@@ -44,7 +57,8 @@ def skips_of(commit: Commit) -> list[str]:
     found = []
     for app, number in commit.transactions.items():
         if app.startswith(SKIPPED):
-            model, _, batch = app.removeprefix(SKIPPED).rpartition("/")
+            model, batch, *file = app.removeprefix(SKIPPED).split("/", 2)
             does = "leaves out" if number == 1 else "no longer leaves out"
-            found.append(f"{does} batch {batch} of {model.split('.', 2)[-1]}")
+            of_file = f"{file[0]} in " if file else ""
+            found.append(f"{does} {of_file}batch {batch} of {model.split('.', 2)[-1]}")
     return found

@@ -13,8 +13,10 @@ from pyspark.sql import SparkSession
 from alluvium.delta import log, refs
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.heads import head_of
+from alluvium.delta.states import TOMBSTONE
+from alluvium.names import among
 from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
-from alluvium.report.batches import batch_of, published_of, skips_of
+from alluvium.report.batches import batch_of, deletes_of, published_of, skips_of
 from alluvium.wording import counted, moment
 
 # The most versions that are shown where nobody says how many.
@@ -25,12 +27,29 @@ _CAME, _CHANGED, _WENT = "+", "~", "-"
 
 @dataclass(frozen=True)
 class _Read:
-    """A commit, the rows that it brought and took, and what it did to blocks."""
+    """A commit, the rows that it brought and took, and what it did to blocks.
+
+    deletes: of the rows that it brought, those that are tombstones: `deletes_of`.
+    """
 
     commit: Commit
     rows_added: int | None
     rows_removed: int | None
     blocks: list[dict[str, Any]]
+    deletes: tuple[int, bool]
+
+    @property
+    def rows(self) -> str:
+        """What became of rows; empty for nothing."""
+        deletes, is_exact = self.deletes
+        came = self.rows_added
+        if came is not None and is_exact:
+            came = max(came - deletes, 0)
+        added, removed = ("?" if one is None else f"{one:,}" for one in (came, self.rows_removed))
+        if not deletes:
+            return "" if (added, removed) == ("0", "0") else f"+{added} -{removed} rows"
+        said = f"+{added} -{removed} rows, {'' if is_exact else 'of them up to '}"
+        return said + counted(deletes, "delete")
 
 
 def log_lines(
@@ -121,6 +140,7 @@ def _newest_first(table_log: TableLog, most: int | None) -> Iterator[_Read]:
 def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
     """Some commits in order; from their own files alone."""
     found = table_log.read(first, last)
+    keeps_tombstones = among(TOMBSTONE, log.schema_of(table_log.snapshot).names)
     actions = found.actions
     before = live_before(actions)
     versions = [one.version for one in found.commits]
@@ -134,6 +154,7 @@ def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
             commit.without_copies(sums["rows_added"]),
             commit.without_copies(sums["rows_removed"]),
             blocks.get(commit.version, []),
+            deletes_of(commit) if keeps_tombstones else (0, True),
         )
         for commit, sums in zip(found.commits, totals.to_pylist(), strict=True)
     ]
@@ -159,11 +180,8 @@ def _line(model: str, one: _Read, pointers: Mapping[int, list[str]]) -> str:
         parts.append(f"shows version {shown['version']} of {candidate}")
         if (merged := shown.get("batch")) is not None:
             parts.append(f"batch {merged}")
-    added, removed = (
-        "?" if rows is None else f"{rows:,}" for rows in (one.rows_added, one.rows_removed)
-    )
-    if (added, removed) != ("0", "0"):
-        parts.append(f"+{added} -{removed} rows")
+    if one.rows:
+        parts.append(one.rows)
     if commit.author:
         parts.append(f"by {commit.author}")
     return "  ".join(parts)

@@ -256,8 +256,8 @@ def discard(
     strangers = strangers_of(session, branch)
     empty = [schema for schema, (_, kept) in found.items() if not kept]
     if not dry_run:
-        for table in going:
-            _drop(session, table)
+        for number, table in enumerate(going):
+            _drop(session, branch, table, going, going[:number])
         for schema in empty:
             session.sql(f"drop schema if exists {quoted(schema)} restrict")
     kept = (name for _, names in found.values() for name in names)
@@ -277,25 +277,54 @@ def _check_droppable(
 
     folders: of the branch's schemas.
     """
-    tables = {table.location: table for table in going if not table.is_view}
-    others = [one for one in metastore if one.location not in tables]
+    places = {table.location for table in going}
+    others = [one for one in metastore if one.location not in places]
     clones = {
         one.location: one
         for folder in folders
         for one in pinned.clones(session, folder, others)
         if len(dependents.needed(session, one, folder))
     }
-    for location, table in tables.items():
-        needing = dependents.needing(session, location, tables, clones.values())
-        if needing:
-            raise ValueError(
-                f"files of {table.name} are needed by {dependents.named(needing)}. Nothing of"
-                f" {branch.name} was dropped. Accepted: to drop those tables first, and to untag"
-                " tags"
-            )
+    for table in going:
+        _check_not_needed(session, branch, table, going, clones.values())
 
 
-def _drop(session: SparkSession, table: Table) -> None:
+def _check_not_needed(
+    session: SparkSession,
+    branch: Branch,
+    table: Table,
+    going: Iterable[Table],
+    others: Iterable[Dependent] = (),
+    dropped: Sequence[Table] = (),
+) -> None:
+    """Raises ValueError where a table elsewhere needs files of one that goes.
+
+    Args:
+        going: all that go.
+        others: that may need some, beside those that registers name.
+        dropped: what is gone already.
+    """
+    if table.is_view:
+        return
+    places = {one.location for one in going}
+    needing = dependents.needing(session, table.location, places, others)
+    if needing:
+        gone = ", ".join(one.name for one in dropped) or "Nothing"
+        raise ValueError(
+            f"files of {table.name} are needed by {dependents.named(needing)}. {gone} of"
+            f" {branch.name} was dropped. Accepted: to drop those tables first, and to untag tags"
+        )
+
+
+def _drop(
+    session: SparkSession,
+    branch: Branch,
+    table: Table,
+    going: Sequence[Table],
+    dropped: Sequence[Table],
+) -> None:
+    # Once more: somebody may have cloned it since.
+    _check_not_needed(session, branch, table, going, dropped=dropped)
     if table.ref is None and not table.is_registered:
         Files(session).delete(table.location)
         return

@@ -183,6 +183,59 @@ def _aligned(value: Column, kind: DataType, wanted: DataType) -> Column:
     return value.cast(wanted)
 
 
+def mixed_up(
+    ours: StructType,
+    theirs: StructType,
+    began: StructType,
+    since: StructType,
+    *,
+    replaced: tuple[bool, bool],
+) -> list[str]:
+    """Names that stand for different columns of two tables, which both began with a schema.
+
+    So it is where one of them renamed columns, or dropped one and added another of its name. Those
+    that both have added are one column. Fields inside of columns count too: `column.field`.
+
+    Args:
+        since: that of `ours` when both had the same rows last.
+        replaced: whether `ours` and `theirs` were made again since they began. Then their new
+            columns are known by their names.
+    """
+    mine, other, known, last = (_physical(one) for one in (ours, theirs, began, since))
+    ids, last_ids = set(known.values()), set(last.values())
+    found = list[str]()
+    for name in mine.keys() & other.keys():
+        is_renamed = (mine[name] in last_ids and last.get(name) != mine[name]) or (
+            other[name] in ids and known.get(name) != other[name]
+        )
+        is_new = (mine[name] in ids and not replaced[1]) or (other[name] in ids and not replaced[0])
+        if mine[name] != other[name] and (is_renamed or is_new):
+            found.append(".".join(name))
+    # Of a column that is another one, so are its fields.
+    return [name for name in sorted(found) if name.rpartition(".")[0] not in found]
+
+
+def _physical(kind: DataType) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """By the path of names to each field, the path of the names that files have."""
+    if isinstance(kind, ArrayType):
+        return _physical(kind.elementType)
+    if isinstance(kind, MapType):
+        return {
+            (place, *name): (place, *inside)
+            for place, part in (("key", kind.keyType), ("value", kind.valueType))
+            for name, inside in _physical(part).items()
+        }
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for field in kind if isinstance(kind, StructType) else ():
+        here = field.metadata.get(PHYSICAL, field.name)
+        found[(field.name,)] = (here,)
+        found |= {
+            (field.name, *name): (here, *inside)
+            for name, inside in _physical(field.dataType).items()
+        }
+    return found
+
+
 def holds(kind: DataType, wanted: type[DataType]) -> bool:
     """Whether a type is of another kind, or has one of it inside."""
     if isinstance(kind, StructType):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -14,54 +14,20 @@ from pyspark.sql import functions as F
 from alluvium.delta import committing, log, marks
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.refs import base_of, ref_in
+from alluvium.delta.states import TOMBSTONE_TIME
 from alluvium.engine.row_json import IN_FULL
 from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
+from alluvium.plan.versions.three_ways import MergedBranch
+from alluvium.versions.columns import mixed_up
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 from alluvium.wording import counted
 
 # Conflicts, and keys that are wrong, that a message shows.
 _SHOWN = 5
-_KINDS = ("added", "changed", "removed")
 _OURS, _THEIRS, _APPLIED = (f"alluvium_branch_{name}" for name in ("ours", "theirs", "applied"))
-
-
-@dataclass(frozen=True)
-class MergedBranch:
-    """What a merge of a branch did, or would do.
-
-    Attributes:
-        added, changed, removed: rows of the table that it changes.
-        same: rows that changed on both sides alike.
-        moved_on: whether the table has changed since.
-        since: since when the branch's changes are looked at: it "began", or "was merged last".
-        version: of the table, as it was read.
-    """
-
-    added: int
-    changed: int
-    removed: int
-    same: int
-    moved_on: bool
-    since: str
-    version: int
-
-    @property
-    def rows(self) -> int:
-        return self.added + self.changed + self.removed
-
-    def line(self, name: str, branch: str, is_dry_run: bool) -> str:
-        """The line of the console."""
-        did = "would take over" if is_dry_run else "took over"
-        parts = [f"{getattr(self, kind):,} {kind}" for kind in _KINDS]
-        shown = f"{did} {counted(self.rows, 'row')} of {branch} ({', '.join(parts)})"
-        if not self.rows:
-            shown = f"nothing of {branch} to take over"
-        same = f"; {counted(self.same, 'row')} changed on both sides alike" if self.same else ""
-        has = "has" if self.moved_on else "has not"
-        return f"{name}: {shown}{same}; {name} {has} changed since {branch} {self.since}"
 
 
 def merge(
@@ -71,17 +37,19 @@ def merge(
     table: execute.DeltaTable,
     key: Sequence[str],
     *,
+    prefer: str | None = None,
     dry_run: bool,
 ) -> MergedBranch:
     """Bring what changed on a branch into the table that it began as.
 
-    A row that changed on both sides, and not alike, is a conflict: then nothing is done. Rows are
-    written again, so the table needs no file of the branch.
+    A row that changed on both sides, and not alike, is a conflict: without `prefer` nothing is done
+    then. Rows are written again, so the table needs no file of the branch.
 
     Args:
         branch: its name, for messages and the commit.
         branch_table: name, as SQL writes it.
         key: names of the columns that identify a row.
+        prefer: `branch` or `table`: whose row is taken where there is a conflict.
 
     Raises:
         ValueError: there are conflicts. Or a key is NULL or is there twice, or the columns differ.
@@ -89,7 +57,8 @@ def merge(
             changed.
         ConflictError: other writers were faster too often. Nothing was changed.
     """
-    merging = _Merging(session, branch, branch_table, table.name, [bare(one) for one in key])
+    names = [bare(one) for one in key]
+    merging = _Merging(session, branch, branch_table, table.name, names, prefer)
     with merging.views():
         if dry_run:
             planned = merging.plan()
@@ -105,7 +74,10 @@ def merge(
                 return None
             figures = {
                 "branch": branch,
-                **{kind: getattr(found[-1], kind) for kind in _KINDS},
+                **{
+                    kind: getattr(found[-1], kind)
+                    for kind in (*three_ways.KINDS, "conflicts", "prefer")
+                },
             }
             return execute.Statement(
                 merging.sql(),
@@ -117,8 +89,8 @@ def merge(
             )
 
         execute.run(table, statement)
-        if not found[-1].rows and found[-1].same:
-            # What both did alike is merged too: a later merge is to begin behind it.
+        if not found[-1].rows and (found[-1].same or found[-1].conflicts):
+            # What stays as it is in the table is merged too: a later merge begins behind it.
             never = committing.NEVER_FORGOTTEN / 1000
             log.commit_transactions(session, table.name, dict([merging.noted]), never)
         return found[-1]
@@ -126,17 +98,26 @@ def merge(
 
 class _Merging:
     def __init__(
-        self, session: SparkSession, branch: str, ours: str, table: str, key: Sequence[str]
+        self,
+        session: SparkSession,
+        branch: str,
+        ours: str,
+        table: str,
+        key: Sequence[str],
+        prefer: str | None,
     ) -> None:
         self.session, self._branch, self._ours, self._table = session, branch, ours, table
+        self._prefer = prefer
         base = base_of(session, ours)
         if base is None:
             raise ValueError(f"{ours} is not a table of a branch; accepted: one that a branch made")
         self._base, self._key = base, key
         self._names = [quoted(one) for one in key]
-        self._began = self._first_state()
+        self._first, self._began = self._first_state()
         # What is built on the branch meanwhile is of another merge.
-        self._until = log.table_version(session, ours)
+        self._until = log.snapshot_of(session, ours)
+        self._columns: list[str] = []
+        self._table_id = ""
         self._kept: list[DataFrame] = []
 
     @contextmanager
@@ -151,39 +132,50 @@ class _Merging:
     def plan(self) -> MergedBranch:
         """What is to be merged into the table as it is now, in the view `_APPLIED`."""
         self._let_go()
-        now = log.version(self.session, self._table)
-        self._check_columns()
-        ours, theirs, since = self._both_had(now)
-        self._view(_OURS, ours, Point(self._ours, self._until.version))
+        snapshot = log.snapshot_of(self.session, self._table)
+        now, self._table_id = int(snapshot.version()), str(snapshot.metadata().id())
+        ours, theirs, since = self._both_had(snapshot)
+        self._check_columns(snapshot, ours)
+        self._view(_OURS, ours, Point(self._ours, int(self._until.version())))
         self._view(_THEIRS, theirs, Point(self._table, now))
         self._check_keys()
         verdicts = self._keep(self.session.sql(three_ways.verdicts(_OURS, _THEIRS)))
         numbers = {
-            (row.verdict, row.change): int(row.number)
-            for row in verdicts.groupBy("verdict", "change")
+            (row.verdict, row.does): int(row.number)
+            for row in verdicts.groupBy("verdict", "does")
             .agg(F.count("*").alias("number"))
             .collect()
         }
-        conflicts = sum(n for (verdict, _), n in numbers.items() if verdict == three_ways.CONFLICT)
-        if conflicts:
+        same, conflicts = (
+            sum(n for (verdict, _), n in numbers.items() if verdict == one)
+            for one in (three_ways.SAME, three_ways.CONFLICT)
+        )
+        if conflicts and self._prefer is None:
             raise ValueError(self._conflicts(verdicts, conflicts))
-        applied = verdicts.where(f"verdict = '{three_ways.APPLIED}'")
+        taken = [three_ways.APPLIED]
+        if self._prefer == three_ways.BRANCH:
+            taken.append(three_ways.CONFLICT)
+        applied = verdicts.where(F.col("verdict").isin(taken)).withColumn("change", F.col("does"))
         applied.createOrReplaceTempView(_APPLIED)
         self._check_fits(now)
-        added, changed, removed = (numbers.get((three_ways.APPLIED, kind), 0) for kind in _KINDS)
+        added, changed, removed = (
+            sum(numbers.get((verdict, kind), 0) for verdict in taken) for kind in three_ways.KINDS
+        )
         return MergedBranch(
             added,
             changed,
             removed,
-            same=sum(n for (verdict, _), n in numbers.items() if verdict == three_ways.SAME),
+            same=same,
             moved_on=not self.session.table(_THEIRS).isEmpty(),
             since=since,
             version=now,
+            conflicts=conflicts,
+            prefer=self._prefer,
         )
 
     def sql(self) -> str:
         """The statement that applies `_APPLIED`."""
-        columns = [quoted(one) for one in self.session.table(self._table).columns]
+        columns = [quoted(one) for one in self._columns]
         sets = ", ".join(f"stored.{one} = applied.after.{one}" for one in columns)
         values = ", ".join(f"applied.after.{one}" for one in columns)
         return f"""\
@@ -199,19 +191,24 @@ when not matched and applied.change <> 'removed'
     def noted(self) -> tuple[str, int]:
         """What the commit of a merge records: a later one goes on from there.
 
-        A full refresh gives the branch's table another id. The first one stays in its log.
+        A full refresh gives the branch's table another id. The first one stays in its log. One of
+        the table itself leaves nothing of what was merged into it.
         """
-        return f"{marks.BRANCH_MERGED}{self._began[0]}", self._until.version
+        app = f"{marks.BRANCH_MERGED}{self._began[0]}/{self._table_id}"
+        return app, int(self._until.version())
 
-    def _both_had(self, now: int) -> tuple[Point, Point, str]:
+    def _both_had(self, now: Any) -> tuple[Point, Point, str]:
         """The newest state that branch and table have had, for what each of them changed since; and
         when that was.
 
         That is what was merged last, or where the branch began. For the table it is in its own log
         if it is still there: that tells what a compaction only moved.
+
+        now: the table's snapshot.
         """
-        app, _ = self.noted
-        merged = log.state(self.session, self._table, now)[1].get(app, -1)
+        app, numbers = self.noted[0], log.numbers(now)[1]
+        # The table's id was not noted once.
+        merged = numbers.get(app, numbers.get(app.rpartition("/")[0], -1))
         if merged >= 0:
             since, both = "was merged last", Point(self._ours, merged)
             self._check_progress(log.state(self.session, self._ours, merged), since)
@@ -234,16 +231,17 @@ when not matched and applied.change <> 'removed'
         except (PySparkException, Py4JError):  # the log has that version no more
             return False
 
-    def _first_state(self) -> tuple[str, dict[str, int]]:
-        """Id and progress with which the branch's table began.
+    def _first_state(self) -> tuple[Any, tuple[str, dict[str, int]]]:
+        """The snapshot with which the branch's table began, and its id and progress then.
 
         A table that Delta's own command cloned got its progress by a second commit.
 
         Raises ValueError where its log has them no more.
         """
         try:
-            first, numbers = log.state(self.session, self._ours, 0)
-            return first, numbers or log.state(self.session, self._ours, 1)[1]
+            first = log.snapshot_of(self.session, self._ours, 0)
+            table_id, numbers = log.numbers(first)
+            return first, (table_id, numbers or log.state(self.session, self._ours, 1)[1])
         except (PySparkException, Py4JError) as error:
             raise ValueError(
                 f"{self._ours}: its log no longer tells how the branch began, so nobody knows what"
@@ -253,7 +251,7 @@ when not matched and applied.change <> 'removed'
 
     def _check_progress(self, before: tuple[str, dict[str, int]], since: str) -> None:
         """Stop what would take events from the table that its own builds then pass over."""
-        now = log.state(self.session, self._ours, self._until.version)
+        now = log.numbers(self._until)
         then, ours = (progress.by_model(*one) for one in (before, now))
         back = [
             f"{model} from batch {number} to {ours.get(model, 'none')}"
@@ -271,21 +269,39 @@ when not matched and applied.change <> 'removed'
         # Tombstones are rows: a branch that deleted one brings its tombstone.
         rows = diff(self.session, before, after, self._key, hides=False).rows
         # As texts two rows can be compared, whatever types and order their columns have.
-        columns = sorted(self.session.table(self._table).columns)
+        # Both may have merged one delete, each at its own time.
+        columns = sorted(one for one in self._columns if one.lower() != TOMBSTONE_TIME)
         row = F.struct(*(F.col("after")[one].alias(one) for one in columns))
         now = F.when(F.col("after").isNotNull(), F.to_json(row, IN_FULL))
         self._keep(rows.withColumn("now", now)).createOrReplaceTempView(name)
 
-    def _check_columns(self) -> None:
+    def _check_columns(self, now: Any, since: Point) -> None:
+        """Stop where a name does not stand for the same column on both sides.
+
+        Args:
+            now: the table's snapshot.
+            since: the branch's table when both had the same rows last.
+        """
+        last = log.snapshot_of(self.session, since.table, since.version)
+        schemas = [log.schema_of(one) for one in (self._until, now, self._first, last)]
+        self._columns = schemas[1].names
         ours, theirs = (
-            {field.name: field.dataType.simpleString() for field in self.session.table(one).schema}
-            for one in (self._ours, self._table)
+            {field.name: field.dataType.simpleString() for field in one} for one in schemas[:2]
         )
         differ = [
             f"{name} is {ours.get(name, 'not there')} on the branch and"
             f" {theirs.get(name, 'not there')} in the table"
             for name in [*ours, *(one for one in theirs if one not in ours)]
             if ours.get(name) != theirs.get(name)
+        ]
+        replaced = (
+            str(self._until.metadata().id()) != self._began[0],
+            self._table_id != self._base.table_id,
+        )
+        differ += [
+            f"{name} is another column on the branch than in the table, for one of them renamed"
+            " columns, or dropped this one and added it again"
+            for name in mixed_up(*schemas, replaced=replaced)
         ]
         if differ:
             raise ValueError(
@@ -347,8 +363,9 @@ when not matched and applied.change <> 'removed'
         more = f"\n  and {number - len(rows):,} more" if number > len(rows) else ""
         return (
             f"{counted(number, 'row')} changed on {self._branch} and in {self._table}, and not"
-            f" alike. Nothing was changed. Accepted: to make them alike on one side, and to merge"
-            " again:\n" + "\n".join(lines) + more
+            f" alike. Nothing was changed. Accepted: prefer: branch, which takes the rows of"
+            f" {self._branch}, or prefer: table, which keeps the others; alluvium.diff with to:"
+            f" {{branch: {self._branch}}} shows both:\n" + "\n".join(lines) + more
         )
 
     def _keep(self, rows: DataFrame) -> DataFrame:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -12,8 +13,10 @@ from alluvium.delta import committing, log, marks, pinned
 from alluvium.delta.commit_files import Commit, TableLog
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of, is_held, is_undone
+from alluvium.delta.log import TableVersion
 from alluvium.delta.setting_back import SettingBack
 from alluvium.merge import progress, skipped
+from alluvium.merge.skipped import Events
 from alluvium.plan.versions import undo
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
@@ -59,7 +62,7 @@ class Restored:
         version: that it made; None where nothing was to be changed.
         undone: commits, newest first.
         files_removed, files_added: how many went and came.
-        skips: the batches that it leaves out for good, or no longer does.
+        skips: the events that it leaves out for good, or no longer does.
         moved: the published tables that showed what is undone, and whether a checkout holds them.
     """
 
@@ -68,7 +71,7 @@ class Restored:
     undone: list[Undone]
     files_removed: int
     files_added: int
-    skips: list[int]
+    skips: list[Events]
     moved: list[tuple[Shown, bool]]
 
 
@@ -81,6 +84,7 @@ def restore(
     before_batch: int | None = None,
     including: Sequence[str] = (),
     skip: bool | None = None,
+    files: Sequence[Events] = (),
     dry_run: bool = False,
 ) -> Restored:
     """Make a table what it was at a version, and let readers see it.
@@ -94,20 +98,25 @@ def restore(
         before_batch: instead, a batch: the newest version without events of it or of a later one.
         including: kinds of commits to undo that no build brings back, of `undo.NAMED`.
         skip: whether events of that batch are left out for good; None leaves that as it is.
+        files: instead of all of that batch, the events that are left out.
 
     Raises:
         ValueError: it cannot be done, or undoes what `including` does not name. Nothing was
             changed.
         RuntimeError: somebody else wrote meanwhile. Nothing was changed.
     """
+    # What is listed and what is undone are of this one look.
     table_log = TableLog(session, subject.table)
-    marked = _marked(session, subject, before_batch, skip)
+    now = table_log.snapshot
+    events = files or ([] if before_batch is None else [(before_batch, None)])
+    marked = _marked(session, subject, events, skip)
     if version is None:
-        then, done = _version_before(session, subject, table_log, before_batch)
+        then, done = _version_before(subject, table_log, before_batch)
     else:
         then, done = version, _done(table_log, version + 1, table_log.version)
-    way = SettingBack(session, subject.table, then)
-    if before_batch is not None and (came := _merged(subject, way)) >= before_batch:
+    was = log.earlier(session, now, then, subject.table)
+    way = SettingBack(session, now, was)
+    if before_batch is not None and (came := _merged(subject, was)) >= before_batch:
         raise ValueError(_came_along(subject, before_batch, came))
     named = [one.batches[subject.model] for one in done if subject.model in one.batches]
     if before_batch is not None and named and before_batch < min(named):
@@ -134,55 +143,96 @@ def restore(
         )
     made = None
     if (way.changes or marked) and not dry_run:
-        note = {"version": then, "before_batch": before_batch, "skip": skip}
-        with_note = json.dumps({marks.RESTORE_NOTE: note})
+        note: dict[str, Any] = {"version": then, "before_batch": before_batch, "skip": skip}
+        if files:
+            note["files"] = [file for _, file in files]
         try:
-            made = way.commit(with_note, marked)
+            made = way.commit(json.dumps({marks.RESTORE_NOTE: note}), marked)
         except (*OTHER_ROWS, *OTHER_TABLE) as error:
             raise RuntimeError(
                 f"{subject.table}: another writer was faster; nothing was changed; run it again"
             ) from error
-    moved = _showing(session, subject, shown, None if made is not None or not way.changes else then)
+        if way.comes and (why := pinned.endangered(session, table_log.folder, way.missing)):
+            raise ValueError(
+                f"{subject.table}: version {then:,}: {why}."
+                f" {_forward(session, table_log, made, marked)}"
+            )
+    is_due = made is None and way.changes
+    # Behind the commit others may have published what came after it.
+    newest = now if made is None else log.newest_of(session, now.deltaLog())
+    found_there = _showing(session, newest, shown, then if is_due else None)
     if not dry_run:
-        newest = log.version(session, subject.table)
-        for one, _ in moved:
-            publish.checkout(session, subject.table, one.table, newest, hold=None, hides=one.hides)
+        at = table_log.version if made is None else made
+        for one, shows, _ in found_there:
+            publish.checkout(
+                session, subject.table, one.table, at, hold=None, hides=one.hides, instead_of=shows
+            )
+    moved = [(one, is_held) for one, _, is_held in found_there]
     return Restored(
         then,
         made,
         found if way.changes else [],
         len(way.goes),
         len(way.comes),
-        [before_batch] if marked and before_batch is not None else [],
+        [one for one in events if skipped.app_id(subject.model, one) in marked],
         moved,
     )
 
 
-def mark(session: SparkSession, subject: Subject, batch: int, skip: bool, dry_run: bool) -> bool:
+def _forward(
+    session: SparkSession, table_log: TableLog, made: int, marked: Mapping[str, int]
+) -> str:
+    """Take a restore back whose files a vacuum may delete; what a message says then."""
+    newest = log.newest_of(session, table_log.snapshot.deltaLog())
+    newest = log.earlier(session, newest, made, table_log.name)
+    forward = SettingBack(session, newest, table_log.snapshot)
+    try:
+        forward.commit("{}", {app: 1 - on for app, on in marked.items()})
+    except (*OTHER_ROWS, *OTHER_TABLE):
+        return (
+            f"Others have written behind it, so it stays. Accepted: version: {table_log.version}"
+            f", from which it came"
+        )
+    return "The table is what it was. Accepted: a newer version, or again when no vacuum goes on"
+
+
+def mark(
+    session: SparkSession,
+    subject: Subject,
+    batch: int,
+    skip: bool,
+    dry_run: bool,
+    files: Sequence[Events] = (),
+) -> list[Events]:
     """Leave a batch out for good, or no longer; no row changes.
 
-    Returns whether that was not so before.
+    files: instead of all of the batch, the events that are left out.
+
+    Returns the events of which that was not so before.
     """
-    marked = _marked(session, subject, batch, skip)
+    events = files or [(batch, None)]
+    marked = _marked(session, subject, events, skip)
     if marked and not dry_run:
         log.commit_transactions(
             session, subject.table, marked, until=committing.NEVER_FORGOTTEN / 1000
         )
-    return bool(marked)
+    return [one for one in events if skipped.app_id(subject.model, one) in marked]
 
 
 def _marked(
-    session: SparkSession, subject: Subject, batch: int | None, skip: bool | None
+    session: SparkSession, subject: Subject, events: Sequence[Events], skip: bool | None
 ) -> dict[str, int]:
-    """What is to be recorded of a batch that is left out; nothing where it is so."""
-    if batch is None or skip is None:
+    """What is to be recorded of events that are left out; nothing where it is so."""
+    if not events or skip is None:
         return {}
-    is_skipped = batch in skipped.batches(session, subject.table, subject.model)
-    return {} if is_skipped == skip else {skipped.app_id(subject.model, batch): int(skip)}
+    so_far = skipped.left_out(session, subject.table, subject.model)
+    return {
+        skipped.app_id(subject.model, one): int(skip) for one in events if (one in so_far) != skip
+    }
 
 
 def _version_before(
-    session: SparkSession, subject: Subject, table_log: TableLog, batch: int | None
+    subject: Subject, table_log: TableLog, batch: int | None
 ) -> tuple[int, list[Done]]:
     """The newest version without a batch, and the commits, in order, that were read for it."""
     assert batch is not None
@@ -199,8 +249,8 @@ def _version_before(
     # What a killed command had undone already is to be completed.
     if found is None and batch in (one.before_batch for one in read):
         return table_log.version, read
-    came = progress.read(session, subject.table, subject.model)
-    if came is not None and came >= batch:
+    came = _merged(subject, table_log.snapshot)
+    if came >= max(batch, 0):
         raise ValueError(_came_along(subject, batch, came))
     raise ValueError(
         f"{subject.table} holds no batch {batch} or later one, as its log tells; accepted: a"
@@ -208,9 +258,9 @@ def _version_before(
     )
 
 
-def _merged(subject: Subject, way: SettingBack) -> int:
-    """The newest batch that the earlier version holds, whoever merged it; -1 before the first."""
-    table_id, numbers = way.numbers()
+def _merged(subject: Subject, snapshot: Any) -> int:
+    """The newest batch that a version holds, whoever merged it; -1 before the first."""
+    table_id, numbers = log.numbers(snapshot)
     return numbers.get(progress.app_id(subject.model, table_id), -1)
 
 
@@ -224,13 +274,12 @@ def _came_along(subject: Subject, batch: int, came: int) -> str:
 
 
 def _showing(
-    session: SparkSession, subject: Subject, shown: Sequence[Shown], then: int | None
-) -> list[tuple[Shown, bool]]:
-    """The published tables that show what is undone, and whether a checkout holds them.
+    session: SparkSession, newest: Any, shown: Sequence[Shown], then: int | None
+) -> list[tuple[Shown, TableVersion, bool]]:
+    """The published tables that show what is undone, what that is, and whether a checkout holds it.
 
-    then: the version that the table is yet to go back to.
+    newest: snapshot of the table; then: the version that it is yet to go back to.
     """
-    newest = log.snapshot_of(session, subject.table)
     found = []
     for one in shown:
         if session.catalog.tableExists(one.table):
@@ -240,7 +289,7 @@ def _showing(
                 (then is not None and head.version > then)
                 or is_undone(session, newest, head.version)
             ):
-                found.append((one, is_held(snapshot)))
+                found.append((one, head, is_held(snapshot)))
     return found
 
 

@@ -11,14 +11,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, own_commit
 from alluvium.merge.conflicts import retry
 from alluvium.merge.execute import RETRIES
 from alluvium.names import among
 from alluvium.windows.window import Window
 
-# Delta's own note of the version that a session committed last.
-_COMMITTED = "spark.databricks.delta.lastCommitVersionInSession"
 # A lock for each table in which windows of this process met another writer. Their batches then
 # write one after another: in a table without fitting partitions each two of them would conflict.
 _alone: dict[str, threading.Lock] = {}
@@ -88,7 +86,7 @@ def run(
         if tries > 1:
             _alone.setdefault(table, threading.Lock())
         with _alone.get(table, nullcontext()):
-            session.conf.unset(_COMMITTED)
+            own_commit.begin(session)
             return session.sql(sql)
 
     try:
@@ -100,8 +98,7 @@ def run(
         if not outside["rows"]:
             raise  # a batch that is another one each time that it is read
         raise ValueError(window.mistake(outside["rows"], outside["nulls"])) from error
-    version = session.conf.get(_COMMITTED, None)
-    return result, None if version is None else int(version)
+    return result, own_commit.version(session)
 
 
 def written(session: SparkSession, table: str, version: int | None, window: Window) -> Written:

@@ -108,7 +108,7 @@ class TestProcess:
         assert "CANCEL query model.p.slow" in out
         assert process.returncode != 0
 
-    def test_second_process_is_told_and_a_crash_leaves_no_lock(self, folder):
+    def test_second_process_is_told_or_waits_and_a_crash_leaves_no_lock(self, folder):
         (folder / "models" / "slow.py").write_text(SLOW_MODEL)
         first = start(folder, "run", "--select", "slow")
         try:
@@ -119,10 +119,26 @@ class TestProcess:
             assert f"is in use by process {first.pid}" in out
             assert "One process at a time can open it" in out
             assert "Traceback" not in out
+            # Where the profile says so, it waits; it ends by an interrupt, or with the first one.
+            (folder / "profiles.yml").write_text(PROFILE.replace("s}", "s, wait: 10 minutes}"))
+            waits = [
+                start(folder, "run", "--no-use-colors", "--select", "one", "--log-path", logs)
+                for logs in ("logs3", "logs4")
+            ]
+            for process, logs in zip(waits, ("logs3", "logs4"), strict=True):
+                wait_for(folder / logs / "dbt.log", "waiting up to 10 minutes for it to end")
+                if logs == "logs3":
+                    os.kill(process.pid, signal.SIGINT)
+                    out, _ = process.communicate(timeout=60)
+                    assert "interrupted while it waited; nothing was run" in out
+                    assert "Traceback" not in out
+                    assert process.returncode != 0
         finally:
             os.killpg(first.pid, signal.SIGKILL)
             first.wait()
-        assert "PASS=1" in dbt(folder, "run", "--no-use-colors", "--select", "one")
+        out, _ = waits[1].communicate(timeout=300)
+        assert "is free after" in out
+        assert "PASS=1" in out
 
 
 def with_children_gone(process: subprocess.Popen[str]) -> None:

@@ -53,6 +53,7 @@ def test_first_run_merges_like_any_other(project: Any) -> None:
         "at",
         "v",
         "_deleted",
+        "_tombstone_time",
     ]
     assert project.said("items: 9 events → 1 range (min_max) →")
     figures = project.figures("items")

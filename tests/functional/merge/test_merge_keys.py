@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from functional import delta_rs
 from functional.merge.conftest import disturb
 
 pytestmark = pytest.mark.spark
@@ -111,6 +112,8 @@ def test_rejected_events_are_kept_once(project: Any) -> None:
     kept = project.read("select reason, event from {s}.rejecting__rejected")
     assert set(kept["reason"]) == {"null_key"}
     assert sorted(json.loads(event)["lsn"] for event in kept["event"]) == [2, 3, 4, 5, 6]
+    folder = delta_rs.folder_of(project.home, project.schema, "rejecting__rejected")
+    assert delta_rs.unused_files(folder) == set()
 
 
 def test_a_range_column_that_changes_is_found(project: Any) -> None:
@@ -120,8 +123,19 @@ def test_a_range_column_that_changes_is_found(project: Any) -> None:
     assert not project.try_dbt("run", "--select", "verified").success
     assert project.said("1 row of the table whose key is in the batch lies outside its ranges")
     assert project.said('{"id":1,"part":"a"}')
+    assert project.said("on an alluvium target `verify: reject`: it keeps such events aside")
     assert project.versions("verified") == before
     assert not project.try_dbt("test", "--select", "verified").success
+    # The way out: the event is kept aside, and the others are merged.
+    stage(project, "(1, 'a', 'u', 7, '2024-05-05')", "(2, 'b', 'c', 8, '2024-05-06')")
+    project.write({"models/verified.sql": model(verify="reject")})
+    project.dbt("run", "--select", "verified")
+    assert table(project, "verified") == [(1, "a", 1), (2, "b", 8)]
+    assert project.said(", 1 rejected (kept in verified__rejected)")
+    kept = project.read("select reason, event from {s}.verified__rejected")
+    [event] = kept[kept["reason"] == "changed_range_column"]["event"]
+    assert json.loads(event)["at"] == "2024-05-05"
+    project.write({"models/verified.sql": model(verify=True)})
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def test_new_column_is_added_and_control_columns_are_not(project: Any) -> None:
     stage(project, "(6, 'c', 10L, 'v', 1.5D, 7L)", "id, op, lsn, v, extra, _batch_through")
     project.dbt("run", "--select", "growing")
     names = project.read("select * from {s}.growing").columns.tolist()
-    assert names == ["id", "op", "lsn", "v", "_deleted", "extra"]
+    assert names == ["id", "op", "lsn", "v", "_deleted", "_tombstone_time", "extra"]
     assert project.read("select extra from {s}.growing where id = 6")["extra"][0] == 1.5
     assert project.figures("growing")["engine"] == "one_commit"
 
@@ -157,6 +157,9 @@ def test_mistakes_stop_the_run_before_any_statement(project: Any) -> None:
     assert not result.success
     said = str(result.exception)
     assert "2 mistakes in the settings of alluvium, nothing was run" in said
+    # Which macros of ours found them says nothing more.
+    assert "> in macro" not in said
+    assert "called by" not in said
     assert 'meta.alluvium_merge.on_match: "skip" is not accepted' in said
     assert "source landing.feed: alluvium_stream.format: 'xml'" in said
     assert project.versions("hard") == before

@@ -265,9 +265,20 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     args = f"{{model: orders, batch: {batch}, skip: false}}"
     project.dbt("run-operation", "alluvium.restore", "--args", args)
     assert project.said(f"batch {batch} no longer stays out")
+    only = f"from_batch: {batch}, through_batch: {batch}"
+    assert project.said(f"dbt build --vars '{{alluvium_backfill: {{orders: {{{only}}}}}}}'")
     again = f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}"
     project.dbt(*of_orders, "--vars", again)
     assert found() == {**mended, 1: "-1.00"}
+    # One file of it.
+    args = f"{{model: orders, batch: {batch}, skip: true, files: [%s]}}"
+    undo = ("run-operation", "alluvium.restore", "--args")
+    assert not project.try_dbt(*undo, args % "bad.json, worse.json").success
+    assert project.said(f"has events of worse.json with `_batch_id` = {batch}. Accepted: names as")
+    project.dbt(*undo, args % "bad.json")
+    assert project.said(f"bad.json of batch {batch} is left out for good")
+    project.dbt(*of_orders, "--full-refresh")
+    assert found() == mended
 
 
 @pytest.mark.slow
@@ -295,11 +306,42 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     assert list(fix["t"]) == ["2.00"]
     pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
     run("merge", "{name: fix, models: orders}")
-    assert project.said("orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders is")
+    assert project.said(
+        "orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders has"
+    )
     assert list(project.sql(new)["t"]) == ["2.00"]
     # Progress does not come along: the event is read once more, and changes nothing.
     project.dbt("run", "-s", "orders")
     assert project.figures("orders")["events"] == 1
     assert list(project.sql(new)["t"]) == ["2.00"]
+    # Both change one row, and not alike.
+    for schema, total in ((f"{project.schema}__fix", 3), (project.schema, 4)):
+        project.session.sql(f"update {schema}.orders set total = {total} where id = 200")
+    args = "{name: fix, models: orders}"
+    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert project.said("Accepted: prefer: branch, which takes the rows of fix, or prefer: table")
+    args = "{name: fix, models: orders, prefer: ours}"
+    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert project.said('prefer is "ours"; accepted: branch, table')
+    run("diff", "{model: orders, to: {branch: fix}}")
+    assert project.said("orders: 0 added, 0 removed, 1 changed")
+    assert project.said("  + id: 200, total: 3.00")
+    args = "{model: orders, to: {branch: fix, version: 1}}"
+    assert not project.try_dbt("run-operation", "alluvium.diff", "--args", args).success
+    assert project.said("branch and version are given; accepted: one of them")
+    assert not project.try_dbt(
+        "run-operation", "alluvium.diff", "--args", "{model: orders}"
+    ).success
+    assert project.said("alluvium.diff: from is missing; accepted: a version")
+    run("merge", "{name: fix, models: orders, prefer: branch, dry_run: true}")
+    assert project.said(
+        "would take over 1 row of fix (0 added, 1 changed, 0 removed); 1 row changed"
+    )
+    assert list(project.sql(new)["t"]) == ["4.00"]
+    run("merge", "{name: fix, models: orders, prefer: branch}")
+    assert project.said(
+        "not alike: those of fix were taken; orders has changed since fix was merged"
+    )
+    assert list(project.sql(new)["t"]) == ["3.00"]
     run("discard", "{name: fix, dry_run: false}")
     assert not project.session.catalog.databaseExists(f"{project.schema}__fix")

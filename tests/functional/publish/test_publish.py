@@ -134,8 +134,9 @@ def test_the_way_of_a_table(project: Project) -> None:
     assert project.said("and meta.alluvium_publish says require: true; accepted: `dbt build -s ")
     project.write({"models/animals.sql": MODELS["models/animals.sql"]})
 
-    # Tests of a candidate that this build does not touch audit it all the same.
-    project.dbt(*SHOW)
+    # Tests of a candidate that this build does not touch audit it all the same, and where they
+    # keep what fails them: then one statement reads the candidate, and another one answers.
+    project.dbt(*SHOW, "--store-failures")
     assert project.said("animals: 3 tests passed → version")
     assert seen(project) == {1: "ant", 2: "bee", 3: "cow"}
     assert project.figures("animals")["tests"] == 3
@@ -191,7 +192,10 @@ def test_the_way_of_a_table(project: Project) -> None:
     arrive(project, (22, "wolf"))
     assert not project.try_dbt(*SHOW).success
     project.write(
-        {"tests/no_wolves.sql": "select * from {{ ref('animals_wap') }} where name = 'x'"}
+        {
+            "tests/no_wolves.sql": "{{ config(store_failures_as='view') }}"
+            " select * from {{ ref('animals_wap') }} where name = 'x'"
+        }
     )
     project.dbt("retry")
     assert project.said("animals: 3 tests passed → version")

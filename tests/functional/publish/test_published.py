@@ -249,6 +249,31 @@ def test_what_a_slow_run_brings(spark: SparkSession) -> None:
 
 
 @pytest.mark.slow
+def test_tombstones_that_a_model_keeps_no_longer(spark: SparkSession) -> None:
+    """Then all are rows, and later none: whatever files they lie in, and whenever these came."""
+    made = Candidate(spark, "turned", "tblproperties ('delta.enableDeletionVectors' = 'true')")
+    dead = dict[int, str]()
+
+    def put(number: int) -> None:
+        made.do(f"insert into {{t}} values ({number}, 'n', false), ({-number}, 'n', true)")
+        made.rows[number] = dead[-number] = "n"
+
+    put(1)
+    put(2)
+    made.publish()
+    for turn in range(2):
+        put(3 + turn)
+        if turn:
+            made.do("optimize {t}")
+        for hides, rows in ((False, made.rows | dead), (True, made.rows)):
+            publish(spark, made.name, made.shown, None, {}, {}, hides=hides)
+            assert made.seen_by_each() == rows
+            version = log.version(spark, made.shown)
+            publish(spark, made.name, made.shown, None, {}, {}, hides=hides)
+            assert log.version(spark, made.shown) == version
+
+
+@pytest.mark.slow
 def test_where_vectors_lie(spark: SparkSession) -> None:
     """In files beside the log, united with those of the candidate."""
     made = Candidate(spark, "vectors", "tblproperties ('delta.enableDeletionVectors' = 'true')")
@@ -545,9 +570,8 @@ def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> N
     place = folder_of(home, "published", "told")
     root = f"file:{place}"
     commit = log.last_commit(spark, made.name)["txnId"]
-    assert json.loads(info["userMetadata"]) == {
-        "alluvium_published": {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit}
-    }
+    noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit, "hides": True}
+    assert json.loads(info["userMetadata"]) == {"alluvium_published": noted}
     kept = DeltaTable(made.folder(made.shown)).metadata().configuration
     assert kept["delta.logRetentionDuration"] == "interval 40 days"
     assert kept["delta.deletedFileRetentionDuration"] == "interval 30 days"

@@ -86,6 +86,23 @@ def test_the_share_that_stays(project: Project) -> None:
     assert kept(project, "build", "--empty", "--select", "items_wap") == "pass"
 
 
+def test_a_column_that_readers_do_not_have_yet(project: Project) -> None:
+    """All that they see counts, until they have it."""
+    text = "{{ config(materialized='table') }} select id, id > 7 as closed from range(10)"
+    project.write({"models/items_wap.sql": text})
+    said = f"alluvium.rows_kept: {SCHEMA}.items, which readers see, cannot answer `where: "
+    for share, where, result in ((0.9, "not closed", "fail"), (0.8, "closed is false", "pass")):
+        project.write({"models/models.yml": models("kept", share=share, where=where)})
+        assert kept(project, "build") == result
+        assert project.said(f"{said}{where}` yet, so all its rows count")
+        held = project.said("  kept: 8 rows, readers see 10")
+        assert bool(held) is (result == "fail")
+    assert sum(project.read("select closed from {s}.items")["closed"]) == 2
+    assert kept(project, "test") == "pass"
+    assert not project.said(said)
+    project.write({"models/items_wap.sql": ITEMS})
+
+
 def test_the_published_model_is_found_or_named(project: Project) -> None:
     project.write({"models/others.sql": SHOWS, "models/plain.sql": "select 1 as id"})
     wrong = {
@@ -116,7 +133,7 @@ def test_stock_targets_say_what_they_need(project: Project) -> None:
     """`functional/stock/test_thrift.py` runs it where that is there."""
     assert not project.try_dbt("test", "--select", "items_wap", "--target", "stock").success
     assert project.said("items: file_format of items_wap is None, of which no version is kept;")
-    assert project.said("get_test_sql is taken from dbt, which knows nothing of published models")
+    assert project.said("get_limit_sql is taken from dbt, which knows nothing of published models")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from functional.recovery.damage import Copy, Kept, checkpoint, commit, cut, edit, narrow
 from pyspark.sql import SparkSession
+
+from alluvium.delta import log
+from alluvium.delta.setting_back import SettingBack
+from alluvium.recovery import recover
 
 pytestmark = pytest.mark.spark
 
@@ -184,3 +189,20 @@ def test_nothing_is_left_to_read(copy: Copy) -> None:
     (line,) = copy.recover(dry_run=False)
     assert "nothing could be done: no file of the log gives a version; accepted: a backup" in line
     assert copy.content() == before
+
+
+@pytest.mark.slow
+def test_what_others_commit_meanwhile_stays(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy.live()[0].unlink()
+    sql = f"delta.`{copy.place}`"
+
+    def late(*args: Any) -> SettingBack:
+        monkeypatch.undo()
+        copy.spark.sql(f"insert into {sql} (id, name) values (1000, 'theirs')")
+        return SettingBack(*args)
+
+    monkeypatch.setattr(recover, "SettingBack", late)
+    assert copy.recover(dry_run=False) == [
+        "kept: nothing could be done: a concurrent commit came behind the version that was read"
+    ]
+    assert log.version(copy.spark, sql) == 7

@@ -29,6 +29,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium import ingest as stream
+from alluvium.delta import own_commit
 from alluvium.engine.files import Files
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.ledger import Ledger
@@ -495,7 +496,7 @@ POINTS: dict[str, Callable[[int], Any]] = {
     "plan": _at(Ledger, "plan"),
     "commit": _at(MicroBatches, "write"),
     "job": _within_the_job(),
-    "committed": _at(MicroBatches, "_metrics"),
+    "committed": _at(own_commit, "metrics"),
     "noted": _at(Ledger, "finish"),
     "name of a note": _at(Files, "_rename"),
     "old note": _at(Files, "delete"),

@@ -26,6 +26,12 @@ class Broker:
     address: str
     java: Sequence[str]
 
+    def delete(self, topic: str) -> None:
+        """Delete a topic; the next event for it makes it again."""
+        command = [*self.java, "org.apache.kafka.tools.TopicCommand", "--delete"]
+        command += ["--bootstrap-server", self.address, "--topic", topic]
+        subprocess.run(command, check=True, timeout=120)
+
     def send(self, topic: str, lines: Sequence[str]) -> None:
         """Append events, as lines `header:value,…<tab>key<tab>value`; `null` is NULL."""
         options = {

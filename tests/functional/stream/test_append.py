@@ -16,8 +16,11 @@ from functional.stream.bronze import VIEW, Bronze
 
 from alluvium import ingest as stream
 from alluvium.delta import arrivals
+from alluvium.engine.files import Files
+from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.micro_batches import MicroBatches
 from alluvium.ingest.sources import open_source
+from alluvium.ingest.topics import Topics
 
 pytestmark = pytest.mark.spark
 Make = Callable[..., Bronze]
@@ -149,6 +152,85 @@ def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
     bronze.check()
 
 
+def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    bronze.land("orders/1.json", b"a\n")
+    bronze.land("orders/g/2.json", b"b\n")
+    assert bronze.run().rows == 2
+    # Narrower, with and without a new file: names stay those of the first folder.
+    bronze.block = {"path": "landing/orders"}
+    assert bronze.run().batch_id is None
+    bronze.land("orders/3.json", b"c\n")
+    assert bronze.run().rows == 1
+    bronze.check()
+    # Wider, as a URL with a link in it: what lies outside has a name of its own.
+    bronze.land("../others/1.json", b"d\n")
+    (bronze.root / "others/same").symlink_to(bronze.landing / "orders")
+    (bronze.root / "aside").mkdir()
+    (bronze.root / "aside/link").symlink_to(bronze.root)
+    bronze.block = {"path": f"file://{bronze.root}/aside/link/[lo]*/"}
+    assert bronze.run().rows == 1
+    found = {row["_source_partition"] for row in bronze.rows()}
+    assert found == {"orders/1.json", "orders/g/2.json", "orders/3.json", "../others/1.json"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [False, True], ids=["", "its checkpoint is lost"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("landing", "landing/orders"),
+        ("landing", "landing/orders/g"),
+        ("landing/orders/g/*.json", "landing/orders/*/*.json"),
+        ("landing/orders", "landing/../landing/*"),
+        ("landing/orders/g", "."),
+        ("landing/orders/g/2.json", "landing"),
+        ("landing", "landing/orders/g/2.json"),
+        ("landing/orders", "link"),
+        ("link", "landing"),
+    ],
+)
+def test_paths_of_the_same_files(make_bronze: Make, before: str, after: str, lost: bool) -> None:
+    bronze = make_bronze(block={"path": before, "options": {"pathGlobFilter": "[1-4].json"}})
+    bronze.land("orders/g/2.json", b"b\n")
+    if "link" in (before, after):
+        (bronze.root / "link").symlink_to(bronze.landing / "orders")
+    assert bronze.run().rows == 1
+    if lost:
+        bronze.lose_checkpoint()
+    bronze.block["path"] = after
+    assert bronze.run().batch_id is None
+    # What comes later has one name, whatever path found it.
+    bronze.land("orders/g/3.json", b"c\n")
+    new = bronze.run().rows
+    bronze.block["path"] = "landing"
+    bronze.run()
+    assert sorted(row["_value"] for row in bronze.rows()) == ["b", "c"]
+    assert new == (0 if after.endswith("2.json") else 1)
+
+
+@pytest.mark.slow
+def test_copies_in_another_folder_stop_the_run(make_bronze: Make) -> None:
+    bronze = make_bronze()
+    bronze.land("1.json", b"a\n")
+    bronze.run()
+    shutil.copytree(bronze.landing, bronze.root / "copy")
+    bronze.block = {"path": "copy"}
+    versions = bronze.versions()
+    with pytest.raises(stream.SpecError, match=r"path: file:.*copies or new events") as error:
+        bronze.run()
+    assert bronze.versions() == versions
+    # As it says: for copies.
+    shutil.rmtree(str(error.value).split("deleted the folder ")[1].split(": ")[0])
+    assert bronze.run().batch_id is None
+    # Home and landing folder were copied together.
+    twin = bronze.root / "twin"
+    shutil.copytree(bronze.root / "copy", twin / "copy")
+    shutil.copytree(bronze.root / "checkpoints", twin / "checkpoints")
+    bronze.root = twin
+    assert bronze.run().batch_id is None
+
+
 def test_min_rows_and_max_wait(make_bronze: Make) -> None:
     bronze = make_bronze(block={"min_rows": 3, "max_wait": "1 hour"})
     bronze.land("1.txt", b"a\nb\n")
@@ -212,11 +294,18 @@ def test_external_table(make_bronze: Make) -> None:
 
 
 def test_query_and_its_changes(make_bronze: Make) -> None:
-    bronze = make_bronze(block={"format": "json", "schema": "a int, b string"})
-    bronze.land("1.json", b'{"a": 1, "b": "x"}\n{"a": \n')
+    schema = "a int, b string, _corrupt_record string"
+    bronze = make_bronze(block={"format": "json", "schema": schema})
+    # Two objects in one line are not one.
+    bad = ['{"a": ', '{"a": 3}{"a": 4}', '{"a": 3}  x', "{'a': 3} [{'a': 4}]"]
+    good = ['{"a": 1, "b": "x"}', '{"a": 1, "b": "}{"}', "{'a': 1}", '{"a": 1} ', '{"a": 1},']
+    bronze.land("1.json", "\n".join([*bad, *good]).encode())
     bronze.sql = f"select * except (b) from `{VIEW}`"
     bronze.run()
-    assert sorted((r["a"] is None, r["a"]) for r in bronze.rows()) == [(False, 1), (True, None)]
+    assert {(r["_value"], r["a"], r["_corrupt_record"]) for r in bronze.rows()} == {
+        *((line, None, line) for line in bad),
+        *((line, 1, None) for line in good),
+    }
     # A new column is added, an absent one is NULL.
     bronze.land("2.json", b'{"a": 2, "b": "y"}\n')
     bronze.sql = f"select * except (a) from `{VIEW}` where _value not like '%drop%'"
@@ -334,6 +423,26 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
     # Where the first run began at the end, what lies below all that is held was left out.
     block["options"]["startingOffsets"] = "latest"
     assert lacking() == {("a-b-0", 5), ("a-b-1", 0)}
+    # A table that holds places of other topics: how many, and what removes them, is told once.
+    bronze.session.sql(
+        f"create or replace table {bronze.name} using delta as select * from values ('a-b-0', 1),"
+        " ('a-b-dlq-0', 1), ('a-b-dlq-12', 2), ('a-0', 3), (null, 4) t (_source_partition,"
+        " _source_offset)"
+    )
+    spec = stream.parse_spec("k.t", block)
+
+    def told() -> list[str]:
+        place = Checkpoint(str(bronze.checkpoint), "c", 0, "t")
+        topics = Topics(Files(bronze.session), place, spec)
+        return list(topics.warnings(bronze.session, bronze.name))
+
+    [warning] = told()
+    assert "holds 3 events of topics that `topic` does not name: a, a-b-dlq." in warning
+    assert told() == []
+    bronze.session.sql(warning.split("--full-refresh: ")[1])
+    assert {row["_source_offset"] for row in bronze.rows()} == {1, 4}
+    noted = json.loads((bronze.checkpoint / "c/topics.json").read_text())
+    assert noted["left"] == {"a": {"0": 4}, "a-b-dlq": {"0": 2, "12": 3}}
 
 
 @pytest.mark.slow
@@ -393,7 +502,9 @@ def test_another_process_fills_the_table_meanwhile(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["delete", "archive"])
-def test_files_that_were_read_are_cleaned_up(make_bronze: Make, wanted: str) -> None:
+def test_files_that_were_read_are_cleaned_up(
+    make_bronze: Make, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = {"cleanSource": wanted}
     if wanted == "archive":
         options["sourceArchiveDir"] = "/".join((".", "archive"))
@@ -405,12 +516,36 @@ def test_files_that_were_read_are_cleaned_up(make_bronze: Make, wanted: str) -> 
             bronze.run()
         bronze.block["options"]["sourceArchiveDir"] = str(archive)
     bronze.land("a/1.txt", b"a\n")
-    assert bronze.run().rows == 1
+    bronze.land("a/more", b"b\nc\n")
+    assert bronze.run().rows == 3
     assert not (bronze.landing / "a/1.txt").exists()
-    kept = [path.name for path in archive.rglob("*.txt")]
-    assert kept == (["1.txt"] if wanted == "archive" else [])
-    bronze.land("a/1.txt", b"a\n")
+
+    def kept() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in archive.rglob("*.txt")}
+
+    assert kept() == ({"1.txt": b"a\n"} if wanted == "archive" else {})
+    bronze.land("a/1.txt", b"b\n")
     assert bronze.run().batch_id is None
+    # It is read after all, and neither takes the other's place.
+    version = bronze.table.version()
+    figures = bronze.run(full_refresh=True)
+    assert figures.rows == 1
+    [warning] = figures.warnings
+    assert "left it with 2 events fewer" in warning
+    assert f"restore table {bronze.name} to version as of {version}`" in warning
+    assert kept() == ({"1.txt": b"a\n", "1.2.txt": b"b\n"} if wanted == "archive" else {})
+    # What is written again while the run reads is not what was read.
+    own = MicroBatches.write
+
+    def write(*args: Any) -> Any:
+        bronze.land("2.txt", b"later\n")
+        return own(*args)
+
+    monkeypatch.setattr(MicroBatches, "write", write)
+    bronze.land("2.txt", b"c\n")
+    figures = bronze.run()
+    assert (bronze.landing / "2.txt").read_bytes() == b"later\n"
+    assert any("cleanSource: 2.txt (written again" in said for said in figures.warnings)
 
 
 @pytest.mark.slow

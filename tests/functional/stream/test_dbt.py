@@ -151,6 +151,16 @@ def test_streaming_table(home: Path, tmp_path: Path) -> None:
     assert not project.said("Unhandled error")
     project.remove("models/refused.sql", "models/typed.sql")
     project.write({"models/events.sql": f"{config} {QUERY}"})
+    # Two that read what one of them deletes.
+    wrong = json.loads(json.dumps(SOURCE))
+    block = wrong["tables"][0]["config"]["meta"]["alluvium_stream"]
+    block["options"] = {"cleanSource": "delete"}
+    project.write({"models/s.yml": sources_yml(wrong), "models/even.sql": f"{config} {QUERY}"})
+    assert not project.try_dbt("run", "--select", "events").success
+    assert project.said("options.cleanSource: delete: a file is taken away once one streaming")
+    assert project.said("and even, events read these files")
+    assert (project.root / "landing/1.txt").exists()
+    project.remove("models/even.sql")
     # Mistakes in the keys of a source.
     wrong = json.loads(json.dumps(SOURCE))
     wrong["tables"][0]["config"]["meta"]["alluvium_stream"] = {"format": "xml", "foo": 1}

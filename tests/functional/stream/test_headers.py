@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from functional import delta_rs
 from functional.stream.bronze import VIEW, Bronze
 
 from alluvium import ingest as stream
@@ -88,8 +89,19 @@ def test_a_header_names_the_columns_of_its_file(make_bronze: Make) -> None:
     # Like Spark's own reader: neither blank lines nor comments before the header are one.
     bronze.land("f.csv", b"# of May\n \nsku;price\nG1;2.00\n")
     bronze.land("none.csv", b"# of June\n")
-    assert bronze.run().rows == 1
+    figures = bronze.run()
+    assert (figures.rows, figures.warnings) == (1, ())
+    # A new column is told once; `more` was there from the start.
+    for name in ("g.csv", "h.csv"):
+        bronze.land(name, b"sku;price;more;Rate\nH1;2.00;x;0.1\n")
+        figures = bronze.run()
+        told = [] if name == "h.csv" else ["the header of g.csv has a new column Rate."]
+        assert [line.partition(": ")[2].partition(" The ")[0] for line in figures.warnings] == told
     assert ("f.csv", 3, "G1", "2.00") in stored(bronze)
+    # A run without events leaves no file behind.
+    bronze.land("only.csv", b"sku;price\n")
+    assert bronze.run().rows == 0
+    assert delta_rs.unused_files(Path(bronze.table.table_uri.removeprefix("file://"))) == set()
 
 
 def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> None:

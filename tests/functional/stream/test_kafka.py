@@ -60,7 +60,7 @@ class Bronze:
         for name, content in files.items():
             (self.root / name).write_text(yaml.safe_dump(content))
 
-    def run(self, *args: str, hook: str = "") -> str:
+    def run(self, *args: str, hook: str = "", fails: bool = False) -> str:
         (self.root / "models/events.sql").write_text(
             f"{{{{ config(materialized='streaming_table', pre_hook={[hook] if hook else []}) }}}}"
             " select * from {{ source('raw', 'events') }}"
@@ -73,7 +73,7 @@ class Bronze:
             text=True,
             timeout=300,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == fails, done.stdout + done.stderr
         return done.stdout
 
     def lose_checkpoint(self) -> None:
@@ -160,6 +160,42 @@ def test_from_the_end_of_a_topic_on(bronze: Bronze) -> None:
     send(7)
     assert "events: 2 events" in bronze.run(hook="delete from {{ this }} where _value = '5'")
     assert sorted(row["_value"] for row in bronze.rows()) == ["4", "5", "6", "7"]
+
+
+def test_topics_that_the_source_names(bronze: Bronze) -> None:
+    def send(topic: str, *numbers: int) -> None:
+        bronze.broker.send(topic, [f"n:{n}\tone\t{topic} {n}" for n in numbers])
+
+    bronze.write(topic=["orders", "orders.dlq"])
+    for topic in ("orders", "orders.dlq", "orders-dlq", "customer_orders"):
+        send(topic, 1, 2)
+    assert "events: 4 events" in bronze.run()
+    # One is taken out of the list, and put in again: each event comes once.
+    bronze.write(topic="orders")
+    send("orders", 3)
+    send("orders.dlq", 3)
+    said = bronze.run()
+    assert "events: 1 event " in said
+    assert "orders.dlq: no longer read" in said
+    assert "holds 2 events of topics that `topic` does not name: orders.dlq" in said
+    said = bronze.run()
+    assert "events: up to date" in said
+    assert "does not name" not in said
+    bronze.write(topic=["orders", "orders.dlq"], min_rows=1)
+    send("orders", 4)
+    assert "events: 2 events" in bronze.run()
+    values = sorted(row["_value"] for row in bronze.rows())
+    assert values == [
+        *(f"orders {n}" for n in (1, 2, 3, 4)),
+        *(f"orders.dlq {n}" for n in (1, 2, 3)),
+    ]
+    # One is made again, with more events than were read.
+    bronze.broker.delete("orders")
+    send("orders", *range(10, 20))
+    assert "orders: made again since it was read" in bronze.run(fails=True)
+    assert sorted(row["_value"] for row in bronze.rows()) == values
+    assert "events: 13 events" in bronze.run("--full-refresh")
+    assert "events: up to date" in bronze.run()
 
 
 def check(bronze: Bronze, count: int) -> None:

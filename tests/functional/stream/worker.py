@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from alluvium import ingest as stream
+from alluvium.delta import own_commit
 from alluvium.engine import session as engine
 from alluvium.ingest import checkpoint
 from alluvium.ingest.micro_batches import MicroBatches
@@ -58,9 +59,9 @@ def second(action: Callable[..., None]) -> Callable[..., None]:
 POINTS: dict[str, Callable[[], None]] = {
     "none": lambda: None,
     "planned": lambda: around(MicroBatches, "write", die, None),
-    "committed": lambda: around(MicroBatches, "_metrics", die, None),
+    "committed": lambda: around(own_commit, "metrics", die, None),
     "second_planned": lambda: around(MicroBatches, "write", second(die), None),
-    "second_committed": lambda: around(MicroBatches, "_metrics", second(die), None),
+    "second_committed": lambda: around(own_commit, "metrics", second(die), None),
     "pointer": lambda: around(checkpoint, "save", None, die),
     "created": lambda: around(append, "starting_place", die, None),
     "finished": lambda: around(append, "_take", None, die),

@@ -21,6 +21,7 @@ from alluvium.delta.needed_files import forget
 from alluvium.delta.refs import branch_in
 from alluvium.engine import jvm
 from alluvium.merge import execute, progress
+from alluvium.plan.versions import three_ways
 from alluvium.versions import branches, merging, refs
 from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point
@@ -85,9 +86,11 @@ class Sides:
         assert branches.make_table(self.spark, self.branch, source, (self.branch.schema, self.name))
         self.rows[self.ours] = dict(self.rows[self.table])
 
-    def merge(self, dry_run: bool = False) -> merging.MergedBranch:
+    def merge(self, dry_run: bool = False, prefer: str | None = None) -> three_ways.MergedBranch:
         table = execute.DeltaTable(self.spark, self.table, "fix")
-        return merging.merge(self.spark, "fix", self.ours, table, ["`id`"], dry_run=dry_run)
+        return merging.merge(
+            self.spark, "fix", self.ours, table, ["`id`"], prefer=prefer, dry_run=dry_run
+        )
 
     def seen(self, table: str) -> Rows:
         rows = by_query(DeltaTable(self.folder(table)), "select id, name, _deleted from t")
@@ -199,6 +202,13 @@ def test_conflicts_change_nothing(spark: SparkSession) -> None:
     )
     assert lines[1].endswith(", removed in the table")
     made.check()
+    # Of both sides one may be preferred, which then nobody has to make alike.
+    would = made.merge(dry_run=True, prefer="branch")
+    assert (would.added, would.changed, would.removed, would.conflicts) == (1, 3, 1, 4)
+    assert "; 4 rows changed on both sides and not alike: those of fix would be taken; " in (
+        would.line("conflicts", "fix", True)
+    )
+    made.check()
     # Made alike on one side, they are none.
     made.put(made.table, {1: ("ours", False), 2: ("ours", False), 9: ("ours", False)})
     made.drop(made.table, 3)
@@ -206,6 +216,104 @@ def test_conflicts_change_nothing(spark: SparkSession) -> None:
     assert (done.rows, done.same) == (1, 4)
     made.rows[made.table] |= {7: ("x", False)}
     made.check()
+
+
+@pytest.mark.slow
+def test_columns_of_other_names_and_rows_that_both_changed(spark: SparkSession) -> None:
+    made = Sides(spark, "columns", some(range(6), "n"))
+    spark.sql(
+        f"alter table {made.table} set tblproperties ('delta.columnMapping.mode' = 'name',"
+        " 'delta.enableTypeWidening' = 'true')"
+    )
+    spark.sql(f"alter table {made.table} add columns (other string, number int)")
+    made.begin()
+    before = log.version(spark, made.table)
+    swapped = [("name", "aside"), ("other", "name"), ("aside", "other")]
+    for old, new in swapped:
+        spark.sql(f"alter table {made.ours} rename column {old} to {new}")
+    spark.sql(f"update {made.ours} set other = 'ours' where id = 1")
+    with pytest.raises(ValueError, match=r"name is another column .*; other is another") as told:
+        made.merge(prefer="branch")
+    assert "Nothing was changed" in str(told.value)
+    for new, old in reversed(swapped):
+        spark.sql(f"alter table {made.ours} rename column {old} to {new}")
+    made.rows[made.ours] |= {1: ("ours", False)}
+    spark.sql(f"alter table {made.ours} alter column number type bigint")
+    with pytest.raises(ValueError, match=r"number is bigint on the branch and int in the table"):
+        made.merge()
+    assert log.version(spark, made.table) == before
+    # Once both have them they are the same ones; so is one that each has added.
+    spark.sql(f"alter table {made.table} alter column number type bigint")
+    for table in (made.ours, made.table):
+        spark.sql(f"alter table {table} add columns (more double)")
+    made.put(made.ours, {2: ("ours", False), 5: ("ours", False)})
+    made.put(made.table, {1: ("theirs", False)})
+    made.drop(made.table, 2)
+    done = made.merge(dry_run=True, prefer="table")
+    assert (done.changed, done.rows, done.conflicts) == (1, 1, 2)
+    assert done.line("columns", "fix", True) == (
+        "columns: would take over 1 row of fix (0 added, 1 changed, 0 removed); 2 rows changed on"
+        " both sides and not alike: those of columns would be taken; columns has changed since fix"
+        " began"
+    )
+    done = made.merge(prefer="branch")
+    assert (done.added, done.changed, done.rows, done.conflicts) == (1, 2, 3, 2)
+    made.rows[made.table] |= {1: ("ours", False), 2: ("ours", False), 5: ("ours", False)}
+    # delta-rs does not read tables whose columns were widened.
+    for table, rows in made.rows.items():
+        read = spark.sql(f"select id, name, _deleted from {table}").collect()
+        assert {row.id: (row.name, row["_deleted"]) for row in read} == rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefer", ["branch", "table"])
+def test_who_is_preferred(spark: SparkSession, prefer: str) -> None:
+    """Beside a merge of dicts; a later merge begins where this one ended."""
+    made = Sides(spark, f"prefers_{prefer}", some(range(6), "n"))
+    made.begin()
+    base = dict(made.rows[made.ours])
+    for side, gone in ((made.ours, 1), (made.table, 2)):
+        made.put(side, {0: (side, False), 3 - gone: (side, False), 7: (side, False)})
+        made.drop(side, gone)
+    made.put(made.ours, {3: ("ours", False)})
+    done = made.merge(prefer=prefer)
+    assert (done.conflicts, done.rows) == (4, 5 if prefer == "branch" else 1)
+    ours, theirs = made.rows[made.ours], made.rows[made.table]
+    for key in base.keys() | ours.keys():
+        if ours.get(key) != base.get(key) and (prefer == "branch" or key == 3):
+            theirs.pop(key, None)
+            theirs |= {key: ours[key]} if key in ours else {}
+    made.check()
+    assert (made.merge().rows, made.merge().conflicts) == (0, 0)
+    # It begins behind that: what the branch changes now is another change.
+    made.put(made.ours, {0: ("later", False)})
+    done = made.merge(prefer=prefer, dry_run=True)
+    assert done.conflicts == (prefer == "table")
+
+
+@pytest.mark.slow
+def test_columns_that_were_dropped_and_added(spark: SparkSession) -> None:
+    made = Sides(spark, "dropped", some(range(4), "n"))
+    mapped = "'delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true'"
+    spark.sql(f"alter table {made.table} set tblproperties ({mapped})")
+    made.begin()
+    spark.sql(f"alter table {made.ours} drop column name")
+    with pytest.raises(ValueError, match=r"name is not there on the branch and string in the"):
+        made.merge()
+    spark.sql(f"alter table {made.ours} add columns (name string)")
+    made.put(made.ours, {1: ("ours", False)})
+    for prefer in ("branch", "table"):
+        with pytest.raises(ValueError, match=r"name is another column on the branch than in the"):
+            made.merge(prefer=prefer)
+    assert made.seen(made.table) == made.rows[made.table]
+    # Made again by a full refresh, its columns are known by their names.
+    spark.sql(
+        f"create or replace table {made.ours} using delta tblproperties ({mapped})"
+        f" as select id, concat('new', id) as name, false as _deleted from {made.table}"
+    )
+    made.merge()
+    made.rows[made.table] = some(range(4), "new")
+    assert made.seen(made.table) == made.rows[made.table]
 
 
 @pytest.mark.slow
@@ -231,6 +339,7 @@ def test_what_cannot_be_merged(spark: SparkSession) -> None:
     table = execute.DeltaTable(spark, made.table, "fix")
     with pytest.raises(ValueError, match="is not a table of a branch"):
         merging.merge(spark, "fix", made.table, table, ["id"], dry_run=False)
+    spark.sql(f"alter table {made.table} add columns (low int, high int)")
     made.begin()
     with pytest.raises(ValueError, match="has no column nobody, by which rows are merged"):
         merging.merge(spark, "fix", made.ours, table, ["nobody"], dry_run=False)
@@ -245,6 +354,13 @@ def test_what_cannot_be_merged(spark: SparkSession) -> None:
     spark.sql(f"delete from {made.ours} where id is null")
     spark.sql(f"alter table {made.ours} add columns (weight double)")
     with pytest.raises(ValueError, match=r"weight is double on the branch and not there in the"):
+        made.merge()
+    # Two columns that change their names.
+    spark.sql(f"alter table {made.ours} set tblproperties ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"alter table {made.ours} drop column weight")
+    for old, new in (("low", "aside"), ("high", "low"), ("aside", "high")):
+        spark.sql(f"alter table {made.ours} rename column {old} to {new}")
+    with pytest.raises(ValueError, match=r"high is another column .*; low is another column"):
         made.merge()
     assert made.seen(made.table) == made.rows[made.table]
 
@@ -346,6 +462,23 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match="the branch fix did not make it"):
         made.begin()
     spark.sql("drop schema merged_to__fix")
+
+
+@pytest.mark.slow
+def test_a_table_that_was_built_again(spark: SparkSession) -> None:
+    """Nothing of what was merged into it is left: it is merged once more."""
+    made = Sides(spark, "rebuilt", some(range(4), "n"))
+    made.begin()
+    made.put(made.ours, {1: ("ours", False), 9: ("ours", False)})
+    assert made.merge().rows == 2
+    spark.sql(
+        f"create or replace table {made.table} using delta"
+        " tblproperties ('delta.enableDeletionVectors' = 'true')"
+        " as select id, concat('n', id) as name, false as _deleted from range(5)"
+    )
+    assert (made.merge().rows, made.merge().rows) == (2, 0)
+    made.rows[made.table] = some(range(5), "n") | {1: ("ours", False), 9: ("ours", False)}
+    made.check()
 
 
 @pytest.mark.slow

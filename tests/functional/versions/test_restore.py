@@ -87,7 +87,7 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
     assert rows_of(spark, made.shown.table) == made.versions[good]
     # Progress, columns and constraints are those of then.
     assert made.merged == 2
-    assert skipped.batches(spark, made.name, MODEL) == [3]
+    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [3]
     assert spark.table(made.name).columns == ["id", "name", "_deleted"]
     with pytest.raises(Exception, match="CHECK constraint small"):
         spark.sql(f"insert into {made.name} values (1000, 'x', false)")
@@ -108,7 +108,16 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
         made.back(before_batch=0)
     assert mark(spark, made.subject, 3, False, False)
     assert not mark(spark, made.subject, 3, False, False)
-    assert skipped.batches(spark, made.name, MODEL) == []
+    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == []
+    # Files of batches; then all of one.
+    files: list[skipped.Events] = [(3, "a/3.json"), (4, "b")]
+    assert mark(spark, made.subject, 3, True, False, files) == files
+    assert mark(spark, made.subject, 3, True, True, [*files, (4, "c")]) == [(4, "c")]
+    assert made.back(version=made.version, files=[(4, "b")], skip=False).skips == [(4, "b")]
+    assert skipped.files(skipped.left_out(spark, made.name, MODEL)) == [(3, "a/3.json")]
+    assert mark(spark, made.subject, 3, True, False) == [(3, None)]
+    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [3]
+    assert mark(spark, made.subject, 3, False, False)
     # And forward again, to any version that is there, where a checkout holds what readers see.
     checkout(spark, made.name, made.shown.table, good, hold=True)
     made.back(version=newest, including=["write"])
@@ -121,7 +130,9 @@ def _kill(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> None:
+def test_vectors_alone_and_a_table_that_was_replaced(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = Feed(spark, "vectors")
     good = made.batch(1, *range(10))
     files = set(spark.table(made.name).inputFiles())
@@ -138,20 +149,33 @@ def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession) -> Non
         lambda rows: rows.clear(),
     )
     assert log.table_id(spark, made.name) != first
-    assert skipped.batches(spark, made.name, MODEL) == [5]
+    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [5]
     made.batch(7, 50)
     made.back(version=good, including=["write"])
     assert log.table_id(spark, made.name) == first
     assert (made.merged, rows_of(spark, made.name)) == (1, made.versions[good])
-    assert skipped.batches(spark, made.name, MODEL) == [5]
+    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [5]
     # Another writer is faster: nothing is changed.
     made.rows = dict(made.versions[good])
     made.batch(2, 60)
-    slow = restoring.SettingBack(spark, made.name, good)
-    last = made.batch(3, 61)
+    now, then = (log.snapshot_of(spark, made.name, one) for one in (None, good))
+    slow = restoring.SettingBack(spark, now, then)
+    made.batch(3, 61)
     with pytest.raises(Exception, match=r"(?i)concurrent"):
         slow.commit("{}")
-    assert (made.version, rows_of(spark, made.name)) == (last, made.rows)
+    # Nor is what they commit behind the look of a restore, and before its own.
+    real = restoring.SettingBack
+
+    def late(*args: Any) -> Any:
+        made.insert(77)
+        return real(*args)
+
+    monkeypatch.setattr(restoring, "SettingBack", late)
+    with pytest.raises(RuntimeError, match="another writer was faster; nothing was changed"):
+        made.back(version=good)
+    monkeypatch.undo()
+    last = made.version
+    assert rows_of(spark, made.name) == made.rows
     # Files that are gone are told before anything is done.
     made.do("optimize {t}")
     there = {path.name for path in made.folder.glob("*.parquet")}

@@ -20,6 +20,7 @@ def test_schema_is_enough() -> None:
     assert creds.database is None
     assert creds.spark_conf == {}
     assert creds.packages == []
+    assert creds.wait_seconds == 0
 
 
 def test_every_key() -> None:
@@ -29,7 +30,9 @@ def test_every_key() -> None:
         master="local[2]",
         spark_conf={"spark.sql.shuffle.partitions": 4, "spark.ui.enabled": True},
         packages=["org.postgresql:postgresql:42.7.7"],
+        wait="10 minutes",
     )
+    assert creds.wait_seconds == 600
     assert creds.spark_conf["spark.ui.enabled"] is True
 
 
@@ -42,15 +45,18 @@ def test_all_mistakes_at_once() -> None:
             master=["local"],
             spark_conf=["a=b"],
             packages=["postgresql"],
+            wait="soon",
             hoem=".x",
             method="session",
         )
     message = str(caught.value)
-    for word in ("schema", "database", "home", "master", "spark_conf", "packages"):
+    for word in ("schema", "database", "home", "master", "spark_conf", "packages", "wait"):
         assert f"`{word}`" in message, word
     assert "`hoem` is not a key" in message
     assert "`method` is not a key" in message
-    assert "Accepted keys: type, threads, home, master, packages, schema, spark_conf" in message
+    assert (
+        "Accepted keys: type, threads, home, master, packages, schema, spark_conf, wait" in message
+    )
 
 
 def test_names_have_no_case() -> None:
@@ -70,5 +76,5 @@ def test_wrong_packages(packages: object) -> None:
 def test_the_context_of_jinja_gets_the_profile_only() -> None:
     creds = read(schema="s")
     assert set(dict(creds.connection_info(with_aliases=True))) <= {
-        *("database", "schema", "home", "master", "spark_conf", "packages")
+        *("database", "schema", "home", "master", "spark_conf", "packages", "wait")
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.alluvium import heartbeat, told
+from dbt.adapters.alluvium import connections, heartbeat, told
 
 
 def test_due() -> None:
@@ -54,3 +54,17 @@ def test_lines(monkeypatch: Any, connection: str, line: str | None) -> None:
         time.sleep(0.05)
     heartbeat.end("g")
     assert lines == ([line] if line else [])
+
+
+@pytest.mark.parametrize(("patience", "said"), [(0.0, ["starting Spark"]), (60.0, [])])
+def test_a_start_of_spark_that_takes_its_time(
+    monkeypatch: pytest.MonkeyPatch, patience: float, said: list[str]
+) -> None:
+    told_of: list[str] = []
+    monkeypatch.setattr(connections, "_PATIENCE", patience)
+    monkeypatch.setattr(told, "say", told_of.append)
+    connections._say_start.cache_clear()
+    for _ in range(2):
+        with connections._told_of_start():
+            time.sleep(0.1)
+    assert told_of == said

@@ -152,6 +152,12 @@ def test_a_full_disk_is_one_line(words: str) -> None:
         ),
         (
             "file:/l/a.parquet",
+            "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+            ("SchemaColumnConvertNotSupportedException", "column: [at], physicalType: BINARY"),
+            ("/l/a.parquet cannot be read: ", "Give the source's `schema` the type"),
+        ),
+        (
+            "file:/l/a.parquet",
             "NO_HINT",
             ("IOException", "can not read class org.apache.parquet.format.FileMetaData: Socket"),
             ("/l/a.parquet is broken: its footer", "take it away"),
@@ -230,7 +236,11 @@ def test_what_is_no_damage_gets_no_such_advice() -> None:
     vector = "Some(DeletionVectorDescriptor(i,^Bg9^0rr91,None,34,1,None)) (of class scala.Some)"
     text = said(("SparkException", "Job aborted"), ("MatchError", vector))
     assert "VACUUM cannot read deletion vectors that stand in the table's log" in text
-    assert "alluvium.recover" in text
+    # No command of ours puts them elsewhere.
+    assert text.endswith(
+        "A published table has no data files of its own: vacuum its candidate instead"
+    )
+    assert "alluvium.recover" not in text
 
 
 def test_a_python_function_has_its_last_words_and_its_lines() -> None:
@@ -282,3 +292,15 @@ def test_all_of_it_goes_to_a_log() -> None:
 def test_what_fails_after_spark_was_stopped_is_cancelled() -> None:
     stopped: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=None))
     assert is_cancelled(stopped, ConnectionError())
+
+
+def test_a_column_without_a_type_gets_a_value() -> None:
+    text = said(
+        (
+            "ExtendedAnalysisException",
+            '[DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION] Cannot resolve "CAST(note AS VOID)" due to'
+            ' data type mismatch: cannot cast "STRING" to "VOID". SQLSTATE: 42K09;\n\'Project',
+        )
+    )
+    assert text.startswith("column note has no type in the table (VOID)")
+    assert "the batch has STRING. Accepted: `on_schema_change: sync_all_columns`" in text

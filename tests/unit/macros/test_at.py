@@ -22,6 +22,46 @@ def test_a_version_and_a_time(macros: Any, given: dict[str, Any], written: str) 
     assert macros.at("s.t", **given).strip() == written
 
 
+class Ref:
+    """A relation as dbt writes it, and as it is named."""
+
+    is_cte = False
+
+    def __init__(self, written: str) -> None:
+        self.written = written
+
+    def render(self) -> str:
+        return "s.t"
+
+    def __str__(self) -> str:
+        return self.written
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "(select * from s.t where false limit 0)",
+        "(select * from s.t where at >= '2024-01-01' and at < '2024-01-02')",
+        "(select * from (select * from s.t limit 5) where at < '2024-01-02')",
+    ],
+)
+def test_what_dbt_writes_around_a_name(macros: Any, written: str) -> None:
+    """`--empty`, `--sample` and a microbatch make a subquery of a ref."""
+    macros.context["target"] = SimpleNamespace(type="spark")
+    travelled = written.replace("s.t", "s.t version as of 3")
+    assert macros.at(Ref(written), version=3).strip() == travelled
+
+
+def test_what_has_no_versions(macros: Any, stop: type[Exception]) -> None:
+    of_no_table: Any = Ref("__dbt__cte__codes")
+    of_no_table.is_cte, of_no_table.identifier = True, str(of_no_table)
+    with pytest.raises(stop, match="codes is ephemeral, so no version of it is kept; accepted: a "):
+        macros.at(of_no_table, version=3)
+    # In a unit test the rows that it gives stand for that version.
+    macros.context["model"] = SimpleNamespace(resource_type="unit_test")
+    assert macros.at(of_no_table, tag="before").strip() == "__dbt__cte__codes"
+
+
 def test_the_adapter_knows_versions(macros: Any, stop: type[Exception]) -> None:
     asked: list[Any] = []
     macros.context["adapter"] = SimpleNamespace(at=lambda *given: asked.append(given) or "s.t v")

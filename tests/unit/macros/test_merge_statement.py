@@ -81,6 +81,47 @@ def test_hard_deletes(macros: Any) -> None:
     )
 
 
+def test_the_time_of_tombstones(macros: Any, node: Any) -> None:
+    """Of a table without another time, a merge notes when it made one."""
+    settings = macros.merge_settings(node(CDC, unique_key="id"))
+    given = ("s.items", "src", settings, COLUMNS, COLUMNS)
+    without, settings["notes_time"] = macros.merge_statement(*given), True
+    now, deletes = "current_timestamp()", f"{S}.`__alluvium_delete`"
+    assert macros.merge_statement(*given) == changed(
+        without,
+        (f"{D}.`_deleted` = true", f"{D}.`_deleted` = true,\n    {D}.`_tombstone_time` = {now}"),
+        (f"{D}.`_deleted` = false", f"{D}.`_deleted` = false,\n    {D}.`_tombstone_time` = null"),
+        ("`v`,\n    `_deleted`", "`v`,\n    `_deleted`,\n    `_tombstone_time`"),
+        (f"\n    {deletes}\n", f"\n    {deletes},\n    if({deletes}, {now}, null)\n"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("meta", "types", "moment"),
+    [
+        ({"order_by": "lsn"}, {"lsn": "bigint"}, None),
+        (
+            {"order_by": "lsn"},
+            {"lsn": "bigint", "_tombstone_time": "timestamp"},
+            "`_tombstone_time`",
+        ),
+        (
+            {"order_by": ["At", "lsn"]},
+            {"at": "timestamp_ntz", "_tombstone_time": "timestamp"},
+            "`At`",
+        ),
+        ({"order_by": "day"}, {"day": "date"}, "`day`"),
+        ({"order_by": "lsn", "tombstone_time": "f(lsn)"}, {"lsn": "bigint"}, "f(lsn)"),
+        ({"delete": "soft"}, {"id": "bigint"}, None),
+    ],
+)
+def test_when_a_tombstone_was_made(
+    macros: Any, node: Any, meta: dict[str, Any], types: dict[str, str], moment: str | None
+) -> None:
+    settings = macros.merge_settings(node({"delete_when": "d", **meta}, unique_key="id"))
+    assert macros.tombstone_moment(settings, types) == moment
+
+
 def test_update_columns_and_no_dedup(macros: Any) -> None:
     every = statement(macros, CDC_WITH_RANGES)
     revived = f"if(coalesce({D}.`_deleted`, false), {S}.`op`, {D}.`op`)"

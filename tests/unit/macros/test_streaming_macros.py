@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from alluvium.ingest.options import HEADER, LINE_FORMATS, LISTING_OPTIONS, accepted
+from alluvium.ingest.options import HEADER, LINE_FORMATS, LISTING_OPTIONS, MULTI_LINE, accepted
 from alluvium.names import literal
 
 UID = "source.root.landing.flights"
@@ -64,6 +64,10 @@ def test_path(macros: Any, path: Any, expected: str) -> None:
             "options.Header: headers are read on alluvium targets only",
         ),
         (
+            {"format": "csv", "path": "x", "schema": "a int", "options": {"multiLine": True}},
+            "options.multiLine: records that span lines are read on alluvium targets only",
+        ),
+        (
             {"format": "csv", "path": "x", "schema": "a int", "options": {"nonsense": 1}},
             "options.nonsense: has no effect on csv; accepted: pathGlobFilter, sep, ",
         ),
@@ -84,7 +88,7 @@ def test_mistakes(macros: Any, stop: Any, spec: dict[str, Any], message: str) ->
 
 @pytest.mark.parametrize("fmt", LINE_FORMATS)
 def test_stock_targets_know_the_same_options(macros: Any, fmt: str) -> None:
-    here = set(accepted(fmt, has_schema=True)) - {*LISTING_OPTIONS, HEADER}
+    here = set(accepted(fmt, has_schema=True)) - {*LISTING_OPTIONS, HEADER, MULTI_LINE}
     assert set(macros.stream_options(fmt)) == here
 
 

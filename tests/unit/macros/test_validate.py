@@ -84,7 +84,7 @@ def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> 
         ({"ranges": {"column": "a", "model": "nope"}}, {}, "there is no enabled model 'nope'"),
         ({"null_keys": "keep"}, {}, "accepted: reject, match, insert"),
         ({"null_keys": "insert", "delete_when": "d"}, {}, "a delete is none; accepted: reject"),
-        ({"verify": "yes"}, {}, 'verify: "yes" is not accepted; accepted: true, false'),
+        ({"verify": "yes"}, {}, 'verify: "yes" is not accepted; accepted: true, false, reject'),
         ({"verify": True}, {}, "without ranges nothing is promised that could be wrong"),
         ({"tombstone_time": "at"}, {}, "nothing keeps tombstones"),
         (

@@ -183,6 +183,15 @@ def test_gaps_without_fragments_stay_closed() -> None:
     assert cover_cuts(locate(runs, plain(pa.int64(), [(20, 30, 5)]), False), 4).tolist() == [2]
 
 
+def test_the_gaps_of_the_most_bytes_are_opened() -> None:
+    """Not those of the most files; and one byte is worth a range too."""
+    runs = one_each(make_points(pa.array([1, 10, 100, 1000])))
+    table = plain(pa.int64(), [(2, 3, 4), (4, 5, 4), (20, 30, 9), (200, 300, 1)])
+    located = locate(runs, table, False)
+    found = [cover_cuts(located, k).tolist() for k in range(1, 6)]
+    assert found == [[], [2], [1, 2], [1, 2, 3], [1, 2, 3]]
+
+
 def test_runs_are_joined_for_methods_that_look_at_files() -> None:
     runs, files = one_each(make_points(pa.array([1, 10]))), plain(pa.int64(), [(20, 30, 5)])
     with pytest.raises(RangeError, match="gaps joins no runs: accepted are cover, auto"):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from alluvium.ingest.headers import HeaderError, places
+from alluvium.ingest.headers import HeaderError, places, unnamed
 
 SCHEMA = ["sku", "price", "at"]
 
@@ -48,3 +48,8 @@ def test_any_order_gives_each_name_its_value() -> None:
         draw.shuffle(header)
         found = places(header, schema)
         assert [header[place] for place in found if place is not None] == schema
+
+
+def test_columns_that_the_schema_does_not_name() -> None:
+    header = ["sku", " New ", "", None, "PRICE", "other"]
+    assert unnamed(header, ["Sku", "price", "at"]) == ["New", "other"]

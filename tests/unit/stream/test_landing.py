@@ -67,7 +67,17 @@ def test_names_below(paths: list[str], held: set[str], names: set[str]) -> None:
         ("/in/done", "/in/*/x", True),
         ("/in/done", "/in/2*/x", False),
         ("/in/done", "/in/{a,b}", True),
+        ("/in/done", "/in/{a/b,done}/x", True),
         ("/", "/in", True),
+        # Of two globs.
+        ("/in/*.json", "/in/*.csv", False),
+        ("/in/a*", "/in/*b", True),
+        ("/in/a?c*", "/in/*b", True),
+        ("/in/a?", "/in/b*", False),
+        ("/in/*/x*y", "/in/2*/?z", False),
+        ("/in/[ab]x", "/in/?y", False),
+        ("/in/[ab]x", "/in/c*", True),  # to refuse too much is the safe side
+        ("/p[1]/in", "/p[1]/in", True),
     ],
 )
 def test_where_an_archive_may_lie(archive: str, pattern: str, listed: bool) -> None:

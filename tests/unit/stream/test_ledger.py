@@ -92,6 +92,25 @@ def test_files_of_many_commits_are_put_together(tmp_path: Path) -> None:
     assert (set(again.read), again.epoch) == (set(names), 113)
 
 
+def test_a_new_column_is_told_once(tmp_path: Path) -> None:
+    found = begun(tmp_path)
+    # Those of the first files are no news.
+    assert found.new_columns(FILES, ["b", "a"]) == []
+    assert loaded(tmp_path).new_columns(FILES, ["b", "c"]) == ["c"]
+    again = loaded(tmp_path)
+    assert again.new_columns(FILES, ["c", "a"]) == []
+    assert again.unnamed == ["a", "b", "c"]
+
+
+def test_where_names_begin_is_kept(tmp_path: Path) -> None:
+    found = begun(tmp_path)
+    found.begin_at(FILES, "file:/in", "file:/home/c")
+    commit(found, "a")
+    again = loaded(tmp_path)
+    assert (again.base, again.root, again.epoch) == ("file:/in", "file:/home/c", 1)
+    assert again == found
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -33,7 +33,8 @@ def mistakes(fmt: str, options: dict[str, Any], schema: str | None = "a int") ->
         ("json", "timestampformt", "did you mean timestampFormat?"),
         ("json", "header", "has no effect on json, only on csv"),
         ("text", "header", "has no effect on text, only on csv"),
-        ("csv", "multiLine", "one line is one event"),
+        ("json", "multiLine", "one line is one event"),
+        ("parquet", "multiline", "one line is one event"),
         ("json", "samplingRatio", "the key `schema` gives the types"),
         ("csv", "inferSchema", "the key `schema` gives the types"),
         ("csv", "encoding", "UTF-8"),
@@ -58,6 +59,7 @@ def test_options_that_are_refused(fmt: str, option: str, message: str) -> None:
     ("option", "value", "message"),
     [
         ("header", "ja", "'ja'; accepted: true, false"),
+        ("multiLine", "yes", "'yes'; accepted: true, false"),
         ("mode", "DROPMALFORMED", "accepted: PERMISSIVE, FAILFAST"),
         ("quote", "''", "one character"),
         ("sep", "", "one or more characters"),
@@ -83,6 +85,7 @@ def test_options_that_pass() -> None:
     assert set(spec.options) == {"header", "sep", "quote", "mode", "nullValue"}
     assert spec.resolve("/p", None).header
     assert not mistakes("csv", {"header": True}, schema=None)
+    assert not mistakes("csv", {"MULTILINE": True})
     assert not mistakes("parquet", {"datetimeRebaseMode": "CORRECTED"}, schema=None)
     assert not mistakes("kafka", {"kafka.any.thing": 1, "startingOffsets": "earliest"})
     (found,) = mistakes("csv", {"sep": ";"}, schema=None)

@@ -76,6 +76,11 @@ def test_every_mistake_at_once() -> None:
             "options.kafka.bootstrap.servers: missing; accepted: host:port",
         ),
         ({"format": "kafka", "options": {"kafka.bootstrap.servers": "b"}}, "topic: None"),
+        (
+            {"format": "kafka", "topic": ["orders", "a,b"]},
+            "topic: 'a,b'; accepted: names of topics",
+        ),
+        ({"format": "kafka", "topic": "orders.*"}, "topic: 'orders.*'"),
         ({"format": "text", "path": "x", "schema": "a int"}, "schema: not used by text"),
         ({"format": "text", "path": "x", "min_rows": 5}, "max_wait: missing"),
         ({"format": "text", "path": "x", "max_wait": 5}, "max_wait: has no effect"),

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from alluvium.delta.commit_files import Commit
-from alluvium.report.batches import batch_of, published_of
+from alluvium.report.batches import batch_of, deletes_of, published_of
+from alluvium.report.log_lines import _Read
 
 
 def commit(message: str | None = None, **transactions: int) -> Commit:
@@ -52,3 +53,24 @@ def test_rows_that_were_copied_are_none_of_a_commits_own() -> None:
     copied = Commit(7, "id", None, "DELETE", None, None, None, {}, 97)
     assert (copied.without_copies(100), copied.without_copies(97)) == (3, 0)
     assert copied.without_copies(None) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "deletes", "changed", "removed", "said"),
+    [
+        (5, 0, 5, 0, "+5 -2 rows"),
+        (5, 2, 5, 0, "+3 -2 rows, 2 deletes"),
+        (1, 1, 1, 0, "+0 -2 rows, 1 delete"),
+        # Older deletes may be among what changed nothing.
+        (9, 2, 5, 0, "+5 -2 rows, of them up to 2 deletes"),
+        (9, 9, 5, 0, "+5 -2 rows, of them up to 5 deletes"),
+        # Rows that go leave no tombstone.
+        (5, 2, 5, 2, "+5 -2 rows"),
+    ],
+)
+def test_tombstones(keys: int, deletes: int, changed: int, removed: int, said: str) -> None:
+    note = json.dumps({"alluvium_merge": {"key_count": keys, "deletes": deletes}})
+    merge = Commit(7, "id", None, "MERGE", note, None, None, {}, 0, None, changed, removed)
+    assert _Read(merge, changed, 2, [], deletes_of(merge)).rows == said
+    assert _Read(merge, 0, 0, [], (0, True)).rows == ""
+    assert _Read(merge, None, None, [], (0, True)).rows == "+? -? rows"

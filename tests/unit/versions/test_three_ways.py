@@ -49,7 +49,9 @@ def fill(duck: duckdb.DuckDBPyConnection, table: str, rows: list[tuple[object, .
         )
 
 
-def merged(base: Rows, branch: Rows, table: Rows) -> tuple[dict[int, str | None], set[int]]:
+def merged(
+    base: Rows, branch: Rows, table: Rows, prefer: str | None = None
+) -> tuple[dict[int, str | None], set[int]]:
     """Each key on its own, as `git merge` does lines: the new table, and the conflicts."""
     gone = object()
     new, conflicts = dict(table), set()
@@ -59,16 +61,18 @@ def merged(base: Rows, branch: Rows, table: Rows) -> tuple[dict[int, str | None]
             continue
         if theirs != was:
             conflicts.add(key)
-        elif ours is gone:
+            if prefer != "branch":
+                continue
+        if ours is gone:
             del new[key]
         else:
             new[key] = ours
     return new, conflicts
 
 
-@given(base=ROWS, branch=ROWS, table=ROWS)
+@given(base=ROWS, branch=ROWS, table=ROWS, prefer=st.sampled_from([None, "branch"]))
 def test_like_a_merge_of_dicts(
-    duck: duckdb.DuckDBPyConnection, base: Rows, branch: Rows, table: Rows
+    duck: duckdb.DuckDBPyConnection, base: Rows, branch: Rows, table: Rows, prefer: str | None
 ) -> None:
     fill(duck, "ours", changes(base, branch))
     fill(duck, "theirs", changes(base, table))
@@ -76,21 +80,23 @@ def test_like_a_merge_of_dicts(
     assert [row[:4] for row in sorted(found, key=lambda row: row[0]["id"])] == [
         tuple(row) for row in changes(base, branch)
     ]
-    applied = {row[0]["id"]: row for row in found if row[4] == three_ways.APPLIED}
+    taken = {three_ways.APPLIED} | ({three_ways.CONFLICT} if prefer else set())
+    applied = {row[0]["id"]: row for row in found if row[4] in taken}
     new = dict(table)
     for key, row in applied.items():
-        if row[1] == "removed":
+        assert (row[5] == "added") == (key not in table)
+        if row[5] == "removed":
             del new[key]
         else:
             new[key] = row[2]["v"]
     conflicts = {row[0]["id"] for row in found if row[4] == three_ways.CONFLICT}
-    assert (new, conflicts) == merged(base, branch, table)
+    assert (new, conflicts) == merged(base, branch, table, prefer)
     # Both sides of a conflict are shown.
     for key in conflicts:
         shown = next(row for row in found if row[0]["id"] == key)
-        assert shown[6] == ({"v": table[key]} if key in table else None)
+        assert shown[7] == ({"v": table[key]} if key in table else None)
     # What is to be applied fits the table, unless it has a key twice, or one that it should not.
-    fill(duck, "ours", [tuple(row[:4]) for row in applied.values()])
+    fill(duck, "ours", [(row[0], row[5], *row[2:4]) for row in applied.values()])
     fill(duck, "stored_rows", [(key, value) for key, value in table.items()])
     unexpected = three_ways.unexpected("ours", "stored_rows", ["id"])
     assert duck.sql(unexpected).fetchall() == []

@@ -142,7 +142,7 @@ def parse_layout(model: str, block: Any) -> Layout:
         "target_bytes": _size,
         "fan_in": _whole(2, 1000),
         "quiet_after": _quiet_after,
-        "retain": _duration,
+        "retain": duration,
         "budget": _size,
         "max_memory": _memory,
         "curve": _one_of((LEXICAL, ZORDER)),
@@ -289,12 +289,12 @@ def _quiet_after(value: Any) -> float | None:
     if value == "auto":
         return None
     try:
-        return _duration(value)
+        return duration(value)
     except ValueError as error:
         raise ValueError(f"auto, or {error}") from error
 
 
-def _duration(value: Any) -> float:
+def duration(value: Any) -> float:
     """Seconds."""
     match = _DURATION.fullmatch(str(value))
     if not match:

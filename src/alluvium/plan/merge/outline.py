@@ -27,6 +27,8 @@ class MergeSettings:
     stored_order: of columns of the order that the table stores otherwise than the batch has them,
         what it stores.
     soft: whether a delete leaves a tombstone.
+    notes_time: whether the merge notes when it made one, in a column of its own.
+    verify: True, or `reject`, to look for keys of the batch in the files that are left unread.
     prunes: whether bounds of the key may leave files unread.
     immutable: columns whose value never changes for a key.
     ranges: None where none are wanted, or several columns have them.
@@ -40,9 +42,10 @@ class MergeSettings:
     null_keys: str
     reject_by: str | None
     engine: str
-    verify: bool
+    verify: bool | str
     tombstone_time: str | None
     soft: bool
+    notes_time: bool
     prunes: bool
     immutable: Sequence[str]
     ranges: RangeSettings | None
@@ -64,6 +67,7 @@ class Outline:
         controls: Those, where the batch has them.
         stored_keys: SQL of keys that the table stores otherwise than the batch has them.
         box: Key columns, in lower case, whose bounds narrow the target.
+        added: Columns for tombstones that the table does not have yet, as SQL; None for none.
         several: Whether ranges are wanted on several columns.
         request: What the library is asked to plan; None where no ranges are wanted.
         range_rows: SQL that reads the rows of the model that plans the ranges; None without one.
@@ -79,6 +83,7 @@ class Outline:
     controls: Sequence[str] = ()
     stored_keys: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     box: Sequence[str] = ()
+    added: str | None = None
     several: bool = False
     request: Mapping[str, Any] | None = None
     range_rows: str | None = None
@@ -88,8 +93,3 @@ class Outline:
     @staticmethod
     def read(found: Mapping[str, Any]) -> Outline:
         return Outline(**{**found, "settings": MergeSettings.read(found["settings"])})
-
-    @property
-    def adds_deleted(self) -> bool:
-        """Whether the table does not have the column of its tombstones."""
-        return self.settings.soft and "_deleted" not in self.types

@@ -195,7 +195,7 @@ def orphans(files: int, size: int) -> list[Finding]:
     return [
         Finding(
             f"no version needs {counted(files, 'file')} of {size:,} bytes in the folder",
-            "what killed writers left, or a writer that is about to commit",
+            "killed writers and writes without rows left them, or a writer is about to commit",
             "alluvium.vacuum, when they are older than the table's retention",
             is_damage=False,
         )

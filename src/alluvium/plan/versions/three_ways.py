@@ -6,8 +6,58 @@ The rules are SQL that any engine reads: they run on Spark, and their tests on a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from alluvium.wording import counted
 
 APPLIED, SAME, CONFLICT = "applied", "same", "conflict"
+# Whose row is taken where both changed one.
+BRANCH, TABLE = "branch", "table"
+KINDS = ("added", "changed", "removed")
+
+
+@dataclass(frozen=True)
+class MergedBranch:
+    """What a merge of a branch did, or would do.
+
+    Attributes:
+        added, changed, removed: rows of the table that it changes.
+        same: rows that changed on both sides alike.
+        conflicts: rows that changed on both sides and not alike.
+        prefer: whose row was taken of those.
+        moved_on: whether the table has changed since.
+        since: since when the branch's changes are looked at: it "began", or "was merged last".
+        version: of the table, as it was read.
+    """
+
+    added: int
+    changed: int
+    removed: int
+    same: int
+    moved_on: bool
+    since: str
+    version: int
+    conflicts: int = 0
+    prefer: str | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.added + self.changed + self.removed
+
+    def line(self, name: str, branch: str, is_dry_run: bool) -> str:
+        """The line of the console."""
+        did = "would take over" if is_dry_run else "took over"
+        parts = [f"{getattr(self, kind):,} {kind}" for kind in KINDS]
+        shown = f"{did} {counted(self.rows, 'row')} of {branch} ({', '.join(parts)})"
+        if not self.rows:
+            shown = f"nothing of {branch} to take over"
+        same = f"; {counted(self.same, 'row')} changed on both sides alike" if self.same else ""
+        if self.conflicts:
+            same += f"; {counted(self.conflicts, 'row')} changed on both sides and not alike:"
+            whose = f"of {branch}" if self.prefer == BRANCH else f"of {name}"
+            same += f" those {whose} {'would be' if is_dry_run else 'were'} taken"
+        has = "has" if self.moved_on else "has not"
+        return f"{name}: {shown}{same}; {name} {has} changed since {branch} {self.since}"
 
 
 def verdicts(ours: str, theirs: str) -> str:
@@ -27,7 +77,8 @@ def verdicts(ours: str, theirs: str) -> str:
 
     Returns:
         The columns of `ours`, `verdict`, and `their_change` and `their_after`, both NULL where the
-        table has the row as it was.
+        table has the row as it was. `does` is what the branch's row is to the table as it is now:
+        `added`, `removed` or `changed`.
     """
     return f"""\
 select
@@ -37,6 +88,11 @@ select
         when ours.now is not distinct from theirs.now then '{SAME}'
         else '{CONFLICT}'
     end as verdict,
+    case
+        when theirs.change is null or ours.change = 'removed' then ours.change
+        when theirs.change = 'removed' then 'added'
+        else 'changed'
+    end as does,
     theirs.change as their_change,
     theirs.after as their_after
 from {ours} as ours

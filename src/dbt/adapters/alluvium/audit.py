@@ -18,6 +18,7 @@ from dbt.flags import get_flags
 from alluvium.delta.log import TableVersion
 from alluvium.delta.published import RETENTION
 from dbt.adapters.alluvium.above import parents_of
+from dbt.adapters.alluvium.held_back import HeldBack
 
 MATERIALIZED = "published"
 META = "alluvium_publish"
@@ -261,10 +262,12 @@ class Ledger:
     versions: by candidate's id, the version that its tests read and that is published: that which
         was built here, or that of the first test.
     outcomes: by the ids of a test and of a candidate.
+    held: by candidate's id, what its tests held back.
     """
 
     versions: dict[str, TableVersion] = field(default_factory=dict)
     outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
+    held: dict[str, HeldBack] = field(default_factory=dict)
 
 
 def passed(test: Any, result: Mapping[str, Any]) -> bool:

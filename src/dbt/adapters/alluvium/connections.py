@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
@@ -20,16 +22,44 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from alluvium.engine import pools
+from alluvium.engine import EngineError, pools
 from alluvium.engine import session as engine
 from dbt.adapters.alluvium import clock, streams, told
 from dbt.adapters.alluvium.handle import SessionHandle
 
 logger = AdapterLogger("Alluvium")
 
-# dbt's commands (`flags.WHICH`) that are going to need Spark.
+# dbt's commands (`flags.WHICH`) that are going to need Spark: at once, or in a thread of dbt's.
 _READS = ("test", "show", "freshness", "generate")
 _WRITES = ("build", "run", "seed", "snapshot")
+_LATER = ("retry", "compile", "clone")
+# Seconds of a start of Spark after which it is told of.
+_PATIENCE = 3.0
+
+
+def _hold(settings: engine.Settings) -> None:
+    """`engine.hold`, telling of a wait; dbt would show an interrupt of it with a traceback."""
+    try:
+        engine.hold(settings, told.say)
+    except KeyboardInterrupt:
+        raise EngineError("interrupted while it waited; nothing was run") from None
+
+
+@contextmanager
+def _told_of_start() -> Iterator[None]:
+    """Say that Spark starts where that takes its time: once, whoever else waits for it."""
+    timer = threading.Timer(_PATIENCE, _say_start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@cache
+def _say_start() -> None:
+    told.say("starting Spark")
 
 
 class AlluviumConnectionManager(SparkConnectionManager):
@@ -44,6 +74,13 @@ class AlluviumConnectionManager(SparkConnectionManager):
         creds.home = str((root / creds.home).resolve())  # type: ignore
         streams.locate(root, Path(creds.home))  # type: ignore
         command = getattr(get_flags(), "WHICH", None)
+        has_no_look = getattr(get_flags(), "INTROSPECT", True) is False
+        if command in (*_READS, *_WRITES, *_LATER) and not has_no_look:
+            # A wait here can be interrupted, and begins before dbt reads and writes in `target`.
+            try:
+                _hold(self.settings(creds))
+            except (EngineError, OSError) as error:
+                raise FailedToConnectError(str(error)) from error
         if command in _READS or command in _WRITES:
             # dbt parses the project next, for seconds: Spark starts meanwhile.
             engine.start_in_background(self.settings(creds), writes=command in _WRITES)
@@ -55,6 +92,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
             master=creds.master,
             conf=engine.as_text(creds.spark_conf),
             packages=tuple(creds.packages),
+            wait=creds.wait_seconds,
         )
 
     @classmethod
@@ -63,8 +101,11 @@ class AlluviumConnectionManager(SparkConnectionManager):
         if connection.state == ConnectionState.OPEN:
             return connection
         clock.use_utc()
+        settings = cls.settings(connection.credentials)
         try:
-            session = engine.new_session(cls.settings(connection.credentials))
+            _hold(settings)
+            with _told_of_start():
+                session = engine.new_session(settings)
             for notice in engine.notices():
                 told.warn(notice)
             pools.leave(session)  # the thread's last node may have had a tier

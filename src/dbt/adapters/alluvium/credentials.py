@@ -9,9 +9,14 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.engine import EngineError, java, versions
+from alluvium.plan.layout.settings import duration
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 _COORDINATE = re.compile(r"^[\w.\-]+:[\w.\-]+:[\w.\-]+$")
+
+
+def _seconds(wait: Any) -> float:
+    return 0.0 if wait in (None, 0, "0") else duration(wait)
 
 
 @dataclass
@@ -24,6 +29,7 @@ class AlluviumCredentials(Credentials):
     master: Spark master URL.
     spark_conf: Spark properties, laid over ours.
     packages: Maven coordinates (`group:artifact:version`) of further jars, say Kafka's.
+    wait: how long a command waits for another one that has the home open, such as `10 minutes`.
     """
 
     database: str | None = None  # type: ignore[assignment]
@@ -32,6 +38,7 @@ class AlluviumCredentials(Credentials):
     master: str = "local[*]"
     spark_conf: dict[str, Any] = field(default_factory=dict)
     packages: list[str] = field(default_factory=list)
+    wait: str | int = 0
 
     @property
     def type(self) -> str:
@@ -65,6 +72,10 @@ class AlluviumCredentials(Credentials):
                 f"`spark_conf` sets {_CASE_SENSITIVE}; accepted: without it. Names of columns that"
                 " differ in case alone are one column to Delta"
             )
+        try:
+            _seconds(data.get("wait", 0))
+        except ValueError as error:
+            mistakes.append(f"`wait`: {data['wait']!r}; accepted: 0, or {error}")
         packages = data.get("packages", [])
         if not isinstance(packages, list) or not all(
             isinstance(item, str) and _COORDINATE.match(item) for item in packages
@@ -76,6 +87,10 @@ class AlluviumCredentials(Credentials):
                 + "\n".join(f"  - {mistake}" for mistake in mistakes)
                 + f"\nAccepted keys: type, threads, {', '.join(accepted)}."
             )
+
+    @property
+    def wait_seconds(self) -> float:
+        return _seconds(self.wait)
 
     def __post_init__(self) -> None:
         # Spark knows one namespace, as in dbt-spark: database stays unset.

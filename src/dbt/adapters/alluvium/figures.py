@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import log, own_commit
 from alluvium.plan.merge.figures import MergeFigures
 from alluvium.windows.write import Written
 from alluvium.wording import counted
@@ -26,7 +26,6 @@ _WRITES = re.compile(
 )
 # Delta names the rows that a commit wrote differently for each operation.
 _ROWS = ("numOutputRows", "numAffectedRows", "numUpdatedRows", "numDeletedRows")
-_FILES = ("numFiles", "numTargetFilesAdded", "numAddedFiles")
 _BYTES = ("numOutputBytes", "numTargetBytesAdded", "numAddedBytes")
 
 
@@ -141,14 +140,19 @@ class WindowResponse(ModelResponse):
 
 
 def of_statement(
-    session: SparkSession, sql: str, frame: DataFrame, seconds: float
+    session: SparkSession, sql: str, frame: DataFrame, seconds: float, begun: float
 ) -> ModelResponse:
-    """What a statement did that has just run in `session`, in `seconds`."""
-    written = _WRITES.match(sql)
-    metrics = _last_commit(session, written["table"]) if written else {}
+    """What a statement did that has just run in `session`, in `seconds`.
+
+    begun: of `own_commit.begin`, before it.
+    """
+    written = written_table(sql)
+    metrics = _own_commit(session, written) if written else {}
     if written and "num_affected_rows" in frame.columns:
         metrics["numAffectedRows"] = str(frame.collect()[0]["num_affected_rows"])
-    rows, files = _first(metrics, ("numAffectedRows", *_ROWS)), _first(metrics, _FILES)
+    rows, files = _first(metrics, ("numAffectedRows", *_ROWS)), _first(metrics, own_commit.FILES)
+    if written and files == 0:
+        own_commit.tidy(session, written, begun)
     return ModelResponse(
         message(rows, files),
         rows_affected=rows,
@@ -156,6 +160,12 @@ def of_statement(
         bytes=_first(metrics, _BYTES),
         seconds=round(seconds, 3),
     )
+
+
+def written_table(sql: str) -> str | None:
+    """The name of the table that a statement writes, as it stands there; None for none."""
+    found = _WRITES.match(sql)
+    return found["table"] if found else None
 
 
 def message(rows: int | None, files: int | None) -> str:
@@ -167,7 +177,16 @@ def message(rows: int | None, files: int | None) -> str:
 def written(session: SparkSession, table: str) -> tuple[int | None, int | None]:
     """Files and bytes that the table's newest commit wrote; None where it does not say."""
     metrics = _last_commit(session, table)
-    return _first(metrics, _FILES), _first(metrics, _BYTES)
+    return _first(metrics, own_commit.FILES), _first(metrics, _BYTES)
+
+
+def _own_commit(session: SparkSession, table: str) -> dict[str, str]:
+    try:
+        made = own_commit.metrics(session, table)
+    except (PySparkException, Py4JJavaError):
+        return {}  # not a Delta table: its writer keeps no figures
+    nothing = {_ROWS[0]: "0", own_commit.FILES[0]: "0", _BYTES[0]: "0"}
+    return nothing if made is None else made
 
 
 def _last_commit(session: SparkSession, table: str) -> dict[str, str]:

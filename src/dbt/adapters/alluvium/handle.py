@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import staged
+from alluvium.delta import own_commit, staged
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.merge import batch
@@ -73,8 +73,10 @@ class SessionHandle:
 
     def __init__(self, session: SparkSession, name: str) -> None:
         self.session = session
-        # Of tables that are read at one version, by name.
+        # Of tables that are read at one version, by name; and those that a statement read so. A
+        # test that stores its failures reads its table in one statement and answers in another.
         self.versions: dict[str, TableVersion] = {}
+        self._read: dict[str, str] = {}
         self._kept: dict[str, _KeptBatch] = {}
         self._group = f"{name} {id(self):x}"
         heartbeat.begin(self._group, name, session.sparkContext)
@@ -84,7 +86,7 @@ class SessionHandle:
     def cursor(self) -> Cursor:
         # Spark keeps the group per thread: set it where the statement is about to run.
         self.session.sparkContext.setJobGroup(self._group, self._group, interruptOnCancel=True)
-        return Cursor(self.session, self.versions)
+        return Cursor(self.session, self.versions, self._read)
 
     def table(self, relation: str) -> DataFrame:
         """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
@@ -149,10 +151,12 @@ class SessionHandle:
 class Cursor:
     """Runs one statement and holds its result."""
 
-    def __init__(self, session: SparkSession, versions: Mapping[str, TableVersion]) -> None:
+    def __init__(
+        self, session: SparkSession, versions: Mapping[str, TableVersion], read: dict[str, str]
+    ) -> None:
         self._session = session
         self._versions = versions
-        self._read: dict[str, str] = {}
+        self._read = read
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
         self._response = ModelResponse(_message="OK")
@@ -177,6 +181,7 @@ class Cursor:
                 numbers = {name: one.version for name, one in self._versions.items()}
                 one, read = live.at_versions(live.as_names(part, marks), numbers)
                 self._read |= {name: str(self._versions[name]) for name in read}
+                begun = own_commit.begin(self._session)
                 if bindings and part is parts[-1]:
                     frame = self._session.sql(one, args=list(bindings))
                 else:
@@ -184,7 +189,8 @@ class Cursor:
             start += len(part)
         self._frame = frame
         with spark_errors(*self._statement):
-            self._response = of_statement(self._session, one, frame, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            self._response = of_statement(self._session, one, frame, seconds, begun)
 
     def response(self) -> ModelResponse:
         return replace(self._response, versions=dict(self._read) or None)

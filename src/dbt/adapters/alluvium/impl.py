@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.contracts.relation import RelationConfig
+from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.alluvium import selection, streams, told
 from dbt.adapters.alluvium.verbs.adopting import Adopting
-from dbt.adapters.alluvium.verbs.branching import Branching
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.compacting import Compacting
 from dbt.adapters.alluvium.verbs.comparing import Comparing
@@ -30,6 +30,11 @@ from dbt.adapters.alluvium.verbs.streaming import Streaming
 _HOOK_OF_THE_PACKAGE = "operation.alluvium.alluvium-on-run-start-0"
 
 
+def _is_ours(one: Any) -> bool:
+    """Whether what dbt names in an error is a macro of our package."""
+    return getattr(one, "resource_type", None) == "macro" and one.package_name == "alluvium"
+
+
 class AlluviumAdapter(
     Describing,
     Preparing,
@@ -46,7 +51,6 @@ class AlluviumAdapter(
     Adopting,
     Restoring,
     Comparing,
-    Branching,
     Pruning,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""
@@ -58,6 +62,15 @@ class AlluviumAdapter(
         connection = super().connection_named(name, query_header_context, should_release_connection)
         with told.running(query_header_context), connection:
             yield
+
+    def execute_macro(self, *args: Any, **kwargs: Any) -> Any:
+        """As dbt does; which macros of ours found a mistake says nothing more of it."""
+        try:
+            return super().execute_macro(*args, **kwargs)
+        except CompilationError as error:
+            error.stack = [one for one in error.stack if not _is_ours(one)]
+            error.node = None if _is_ours(error.node) else error.node
+            raise
 
     def debug_query(self) -> None:
         self.execute("select 1 as id")

@@ -65,6 +65,7 @@ class Texts:
     prune: str | None
     statement: str
     verify: str | None
+    marked: str | None
     rejected: Sequence[str]
     rejected_table: str
     ranges: Sequence[RangeRow]

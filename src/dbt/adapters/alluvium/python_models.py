@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import NullType, StructType
 
+from alluvium.delta import own_commit
 from alluvium.versions.columns import holds
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
@@ -79,6 +80,7 @@ def run(
     # A pandas-on-Spark frame may belong to another session of this process, its view with it.
     owner = frame.sparkSession
     frame.createOrReplaceTempView(view)
+    begun = own_commit.begin(owner)
     try:
         result = owner.sql(sql)
     except (PySparkException, Py4JError) as error:
@@ -86,7 +88,7 @@ def run(
         raise DbtRuntimeError(told.message(error)) from error
     finally:
         owner.catalog.dropTempView(view)
-    return of_statement(session, sql, result, time.perf_counter() - started)
+    return of_statement(owner, sql, result, time.perf_counter() - started, begun)
 
 
 def _leading_lines(source: Path | None) -> int:

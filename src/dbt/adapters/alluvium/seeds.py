@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.delta import own_commit
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def load(
     column_types: Spark type of every column by its name. A value that does not fit its type fails
         the seed (ANSI cast) instead of becoming NULL.
     """
-    started = time.perf_counter()
+    started, begun = time.perf_counter(), own_commit.begin(session)
     names = list(rows.column_names)
     columns = [
         pa.array([_text(value) for value in rows.columns[name].values()], pa.string())
@@ -47,7 +48,7 @@ def load(
     try:
         sql = f"{create}\nselect * from {_VIEW}"
         result = session.sql(sql)
-        return of_statement(session, sql, result, time.perf_counter() - started)
+        return of_statement(session, sql, result, time.perf_counter() - started, begun)
     finally:
         session.catalog.dropTempView(_VIEW)
 

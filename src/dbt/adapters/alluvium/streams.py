@@ -129,6 +129,18 @@ def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
     return found
 
 
+def feed_of(node: Any) -> stream.Feed | None:
+    """The stream of files that a node of the graph describes; None for none, or a wrong one."""
+    block = _block(node) if node.resource_type == "source" else None
+    if block is None:
+        return None
+    try:
+        spec = stream.parse_spec(f"{node.source_name}.{node.name}", block)
+        return None if spec.path is None else spec.resolve(_project, _home)
+    except stream.SpecError:
+        return None  # it is told where mistakes are listed, or where the stream is read
+
+
 def is_declared(source: Any) -> bool:
     """Whether a source is a stream."""
     return _block(source) is not None

@@ -46,6 +46,14 @@ def running(node: Any) -> Iterator[None]:
         _node.reset(before)
 
 
+def node_now() -> Any:
+    """The node that this thread runs, or compiles; None for none."""
+    node = _node.get()
+    if node is None and _project is not None:
+        node = _project.node_of(get_node_info().get("unique_id"))
+    return node
+
+
 def say(line: str) -> None:
     """Tell a line of ours on the console, as macros do."""
     fire_event(Note(msg=line))
@@ -101,9 +109,7 @@ def _missing(error: BaseException) -> str | None:
 def _where(cause: Cause, sql: str, start: int) -> str:
     if not sql:
         return f"in the SQL: {cause.fragment}" if cause.fragment else ""
-    node = _node.get()
-    if node is None and _project is not None:
-        node = _project.node_of(get_node_info().get("unique_id"))
+    node = node_now()
     root = None if node is None or _project is None else _project.root_of(node.package_name)
     line = None if cause.line is None else cause.line + sql.count("\n", 0, start)
     where = place(node, sql, line, root or Path())

@@ -9,6 +9,7 @@ from typing import Any
 from dbt.flags import get_flags
 from pyspark.sql import DataFrame, SparkSession
 
+from alluvium.delta import own_commit
 from alluvium.windows import write
 from alluvium.windows.window import Window, window
 from dbt.adapters.alluvium import told
@@ -39,9 +40,9 @@ def create(
     session: SparkSession, table: str, sql: str, batch: str, window: Window
 ) -> dict[str, Any]:
     """Run `sql`, which makes the table of the guarded rows of `batch`."""
-    started = time.perf_counter()
+    started, begun = time.perf_counter(), own_commit.begin(session)
     frame, _ = write.run(session, table, sql, batch, window)
-    response = of_statement(session, sql, frame, time.perf_counter() - started)
+    response = of_statement(session, sql, frame, time.perf_counter() - started, begun)
     return {"sql": sql, "response": response}
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
 from pyspark.errors import PySparkException
 
 from alluvium.merge import execute
-from alluvium.names import in_catalog, quoted
+from alluvium.names import bare, in_catalog, quoted
 from alluvium.versions import branches, merging
 from alluvium.versions.branches import Branch
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.verbs.comparing import key_of
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 _TABLES = ("incremental", "table", "snapshot", "seed", "published")
@@ -68,7 +67,9 @@ class Branching(Versioning):
             branch = self._branch(name)
             built, schemas = set[str](), set[str]()
             for node in self.nodes.values():
-                schema = _schema(branch, node) if node.is_relational else None
+                # A test may have stored what fails it.
+                has_table = node.is_relational or node.resource_type == "test"
+                schema = _schema(branch, node) if has_table else None
                 if schema is not None:
                     schemas.add(in_catalog(schema))
                     table = in_catalog(f"{schema}.{node.alias}")
@@ -93,24 +94,28 @@ class Branching(Versioning):
         return lines
 
     @available.parse_list
-    def merge_branch(self, name: str, unique_ids: Sequence[str], dry_run: bool) -> list[str]:
+    def merge_branch(
+        self, name: str, unique_ids: Sequence[str], prefer: str | None, dry_run: bool
+    ) -> list[str]:
         """Bring what changed on a branch into the tables of models; a line for each.
 
+        prefer: `branch` or `table`, whose row is taken where both changed one and not alike.
+
         Raises:
-            DbtRuntimeError: Rows changed on both sides and not alike, or rows cannot be told apart.
+            DbtRuntimeError: Rows changed so without `prefer`, or rows cannot be told apart.
                 Nothing was changed. Or another writer came between two models; it says which are
                 merged.
         """
         with self._working("alluvium.merge"):
             branch = self._branch(name)
             # What one model refuses is to stop all, before the first is changed.
-            lines = [self._taken_over(branch, one, dry_run=True) for one in unique_ids]
+            lines = [self._taken_over(branch, one, prefer, dry_run=True) for one in unique_ids]
             if dry_run:
                 return lines
             lines = []
             for one in unique_ids:
                 try:
-                    lines.append(self._taken_over(branch, one, dry_run=False))
+                    lines.append(self._taken_over(branch, one, prefer, dry_run=False))
                 except (ValueError, PySparkException) as error:
                     if not lines:
                         raise
@@ -133,18 +138,17 @@ class Branching(Versioning):
         else:
             branches.make_schema(session, branch, schema)
 
-    def _taken_over(self, branch: Branch, unique_id: str, *, dry_run: bool) -> str:
+    def _taken_over(
+        self, branch: Branch, unique_id: str, prefer: str | None, *, dry_run: bool
+    ) -> str:
         node, session = self.nodes[unique_id], self._handle.session
         key = self._mergeable(node)
-        ours = self._on_branch(branch, node)
-        if self._version(ours) is None:
-            raise ValueError(
-                f"{node.name}: the branch {branch.name} has no table {ours}; accepted: a model"
-                " that it was made with"
-            )
+        ours = self._there_on(branch, node)
         table = execute.DeltaTable(session, self.asked(unique_id).name, unique_id)
         try:
-            done = merging.merge(session, branch.name, ours, table, key, dry_run=dry_run)
+            done = merging.merge(
+                session, branch.name, ours, table, key, prefer=prefer, dry_run=dry_run
+            )
         except ValueError as error:
             raise ValueError(f"{node.name}: {error}") from error
         return done.line(node.name, branch.name, dry_run)
@@ -200,6 +204,16 @@ class Branching(Versioning):
             schema=self._schema(branch, node), identifier=str(node.alias)
         ).render()
 
+    def _there_on(self, branch: Branch, node: Any) -> str:
+        """`_on_branch`; raises ValueError where that table is not there."""
+        ours = self._on_branch(branch, node)
+        if self._version(ours) is None:
+            raise ValueError(
+                f"{node.name}: the branch {branch.name} has no table {ours}; accepted: a model"
+                " that it was made with"
+            )
+        return ours
+
     def _mergeable(self, node: Any) -> list[str]:
         if audit.is_published(node):
             candidate = audit.candidate_of(node, self.nodes)
@@ -214,6 +228,14 @@ class Branching(Versioning):
                 " one"
             )
         return list(key)
+
+
+def key_of(node: Any, nodes: Mapping[str, Any]) -> Sequence[str]:
+    """The columns that identify a row of a model; none where it does not say."""
+    if audit.is_published(node):
+        node = audit.candidate_of(node, nodes)
+    key = node.config.get("unique_key") or ()
+    return [bare(name) for name in ([key] if isinstance(key, str) else key)]
 
 
 def _schema(branch: Branch, node: Any) -> str | None:

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, ParseException
 
 from alluvium import schema as schema_of_settings
 from alluvium.names import among
-from dbt.adapters.alluvium import audit, layouts, named, settings, told
+from dbt.adapters.alluvium import audit, cleaning, layouts, named, settings, told
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -32,7 +32,7 @@ class Checking(SessionAdapter):
             for kind in ("nodes", "sources")
             for node in getattr(self._macro_resolver, kind, {}).values()
         ]
-        wrong = [*settings.clashes(nodes), *audit.mistakes(self.nodes)]
+        wrong = [*settings.clashes(nodes), *cleaning.mistakes(nodes), *audit.mistakes(self.nodes)]
         if wrong:
             raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(wrong))
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):

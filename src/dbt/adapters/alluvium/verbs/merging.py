@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 from dbt.adapters.base import available
 from dbt.adapters.events.types import SQLQuery
 from dbt_common.events.contextvars import get_node_info
@@ -15,14 +16,14 @@ from dbt_common.events.functions import fire_event
 from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import committing, log, marks
+from alluvium.delta import committing, log, marks, own_commit
 from alluvium.merge import batch, execute, one_commit, progress
 from alluvium.merge.conflicts import retry
 from alluvium.plan.merge.batch import verify_mistake
 from alluvium.plan.merge.figures import MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
-from dbt.adapters.alluvium.figures import MergeResponse, written
+from dbt.adapters.alluvium.figures import MergeResponse, written, written_table
 from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
@@ -102,7 +103,10 @@ class Merging(Checking):
     ) -> tuple[Plan, execute.Outcome | None]:
         """The last plan, and what came of it; None where the first had nothing to merge."""
         table, batch_name = target.render(), source.render()
-        planner = Planner(self, target, source, node, predicates, is_new)
+
+        def planner(batch: AlluviumRelation) -> Planner:
+            return Planner(self, target, batch, node, predicates, is_new)
+
         config = node["config"]
         block = (config.get("meta") or {}).get(layouts.META)
         layout = layouts.layout_of(node["unique_id"], block, config.get("partition_by"))
@@ -116,17 +120,21 @@ class Merging(Checking):
             # The batch may be computed from the table that another writer has changed since.
             self._handle.release(batch_name)
             at = self._handle.keep(batch_name, table)
-            plan = planner.plan()
+            plan = planner(source).plan()
+            verify = plan.outline.settings.verify if plan.pending and plan.texts.verify else False
+            if verify:
+                # The merge begins at the version that is looked at, or is planned again.
+                at = merged_table.version() if at is None else at
+            if verify == "reject":
+                plan = self._without_changed(plan, source, planner)
             plans.append(plan)
-            if plan.outline.adds_deleted:
-                self.rows(f"alter table {table} add columns (`_deleted` boolean)")
+            if plan.outline.added:
+                self.rows(f"alter table {table} add columns ({plan.outline.added})")
             if plan.texts.rejected:
                 self._keep_rejected(plan.texts.rejected, plan.texts.rejected_table)
             if not plan.pending:
                 return None
-            if plan.texts.verify is not None:
-                # The merge begins at the version that is looked at, or is planned again.
-                at = merged_table.version() if at is None else at
+            if verify is True:
                 self._verify(plan, node)
             self._log(plan.texts.statement)
             return execute.Statement(
@@ -149,6 +157,30 @@ class Merging(Checking):
         mistake = verify_mistake(plan.outline.settings, int(missed), example)
         if mistake:
             raise CompilationError(f"{node['name']}: {mistake}")
+
+    def _without_changed(
+        self,
+        plan: Plan,
+        source: AlluviumRelation,
+        planner: Callable[[AlluviumRelation], Planner],
+    ) -> Plan:
+        """A plan that rejects the events of keys whose rows the merge would not see.
+
+        Without them the ranges may be others, and leave out other rows.
+        """
+        marked = source.incorporate(path={"identifier": "__alluvium_marked"})
+        marked = marked.include(database=False, schema=False)
+        sql = str(plan.texts.marked)
+        keys: list[pa.Table] = []
+        while plan.pending and plan.texts.verify is not None:
+            keys.append(self._handle.table(f"({plan.texts.verify})").toArrow())
+            if not keys[-1].num_rows:
+                break
+            found = self.session.createDataFrame(pa.concat_tables(keys))
+            found.createOrReplaceTempView("__alluvium_changed")
+            self.session.sql(sql).createOrReplaceTempView(str(marked.identifier))
+            plan = planner(marked).plan()
+        return plan
 
     def _keep_rejected(self, statements: Sequence[str], table: str) -> None:
         """Run before the merge: what a killed run had kept is found again."""
@@ -188,7 +220,7 @@ class Merging(Checking):
             table, texts, settings = relation.render(), plan.texts, plan.outline.settings
             kept = log.skipping(session, table, texts.prune) if plan.pending else None
             engine = "merge_into"
-            if plan.outline.adds_deleted and settings.engine != engine:
+            if plan.outline.added and settings.engine != engine:
                 engine = "known when the merge has added the column _deleted"
             elif plan.pending and settings.engine != engine:
                 found = one_commit.looked_at(session, texts.statement, settings.prunes)
@@ -279,9 +311,11 @@ class Merging(Checking):
             if is_purge:
                 note = json.dumps({marks.PURGE_NOTE: {}})
                 session.conf.set(committing.COMMIT_METADATA, note)
+            begun = own_commit.begin(session)
             try:
                 run = session.sql
                 retry(table, lambda: run(sql).collect(), lambda: None, execute.RETRIES, what)
+                own_commit.tidy(session, written_table(sql) or table, begun)
             finally:
                 if is_purge:
                     session.conf.unset(committing.COMMIT_METADATA)

@@ -10,12 +10,22 @@ from pyspark.errors import AnalysisException
 
 from alluvium.pruning import explain_read, values_of
 from alluvium.pruning.counts import count_by
-from dbt.adapters.alluvium import catalog, live
+from dbt.adapters.alluvium import catalog, live, told
 from dbt.adapters.alluvium.relation import AlluviumRelation
-from dbt.adapters.alluvium.verbs.base import SessionAdapter
+from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 
-class Pruning(SessionAdapter):
+class Pruning(Publishing):
+    def _is_settled(self, table: str) -> bool:
+        """Whether the node that is compiled reads a table at a version settled before.
+
+        dbt compiles a test before it begins. A candidate's tests all read one version of it.
+        """
+        node = told.node_now()
+        if getattr(node, "resource_type", None) == "test":
+            self.begin_test(node)
+        return table in self._handle.versions
+
     @available.parse_list
     def values_of(
         self, relation: BaseRelation | str, join: BaseRelation, columns: Sequence[str]
@@ -23,8 +33,9 @@ class Pruning(SessionAdapter):
         """Conditions on columns of rows that have a partner in a relation, as SQL.
 
         None where one of both is not a table: a query, as in unit tests, has its rows elsewhere.
+        None either where the query is going to read an older version of the partners.
         """
-        if not self.get_columns_in_relation(join):
+        if self._is_settled(join.render()) or not self.get_columns_in_relation(join):
             return []
         with self._working("alluvium.prune") as session:
             try:
@@ -49,8 +60,8 @@ class Pruning(SessionAdapter):
         table = relation.stored.render()
         if relation.limit is not None or relation.event_time_filter is not None:
             return None
-        # What a node reads at a version that was settled before is noted by the table's name.
-        if not relation.schema or table in self._handle.versions:
+        # What a test read at a settled version is noted by the table's name.
+        if not relation.schema or self._is_settled(table):
             return None
         with self._working("alluvium.count_by") as session:
             found = catalog.table(session, str(relation.schema), str(relation.identifier))

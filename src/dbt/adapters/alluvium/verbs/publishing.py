@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from dbt.adapters.base import available
@@ -23,7 +22,7 @@ from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
 from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
-from dbt.adapters.alluvium.verbs.base import SessionAdapter
+from dbt.adapters.alluvium.verbs.holding_back import HoldingBack, partial
 
 _NAMED = 3
 
@@ -62,14 +61,6 @@ class PublishDone:
     line: str
 
 
-def _partial() -> str | None:
-    """The flag by which this command builds tables with a part of their rows; None for none."""
-    flags = get_flags()
-    if getattr(flags, "EMPTY", False):
-        return "--empty"
-    return "--sample" if getattr(flags, "SAMPLE", None) else None
-
-
 def _refuse_others(existing: AlluviumRelation | None, target: str) -> None:
     """Nothing but a Delta table is published onto."""
     if existing is not None and (existing.is_view or not existing.is_delta):
@@ -80,18 +71,11 @@ def _refuse_others(existing: AlluviumRelation | None, target: str) -> None:
         )
 
 
-class Publishing(SessionAdapter):
-    _ledger: audit.Ledger
-
+class Publishing(HoldingBack):
     def begin_audit(self) -> None:
         """Forget what the command before saw."""
         self._ledger = audit.Ledger()
         self.__dict__.pop("_candidates", None)
-
-    @cached_property
-    def _candidates(self) -> dict[str, str]:
-        """By unique id, the tables of those nodes that published models show."""
-        return {one.unique_id: self.table_of(one) for _, one in audit.candidates(self.nodes)}
 
     def begin_test(self, node: Any) -> None:
         """Let a data test of a candidate read the version that is going to be published."""
@@ -112,16 +96,20 @@ class Publishing(SessionAdapter):
             if now is not None:
                 self._ledger.versions[node.unique_id] = now
         elif node.resource_type == "test" and whole:
-            found = whole["load_result"]("main")
-            if found is None:  # its query failed, and dbt tells it
-                return
-            names = [name.lower() for name in found["table"].column_names]
-            row = dict(zip(names, found["table"].rows[0], strict=True))
-            for one in set(node.depends_on.nodes) & self._candidates.keys():
+            audited = set(node.depends_on.nodes) & self._candidates.keys()
+            found = whole["load_result"]("main") if audited else None
+            row = None
+            if found is not None:
+                names = [name.lower() for name in found["table"].column_names]
+                row = dict(zip(names, found["table"].rows[0], strict=True))
                 read = found["response"].versions or {}
-                version = read.get(self._candidates[one])
-                outcome = audit.Outcome(audit.passed(node, row), version)
-                self._ledger.outcomes[node.unique_id, one] = outcome
+                for one in audited:
+                    outcome = audit.Outcome(
+                        audit.passed(node, row), read.get(self._candidates[one])
+                    )
+                    self._ledger.outcomes[node.unique_id, one] = outcome
+            if row is None or not audit.passed(node, row):
+                self.note_failure(node, audited, row)
 
     def _version(self, table: str) -> TableVersion | None:
         """The newest version of a table; None where there is none, which other statements tell."""
@@ -262,7 +250,7 @@ class Publishing(SessionAdapter):
         why = f"--defer reads {deferred}, a table of another target, which is not published here"
         relation, session = getattr(node, "defer_relation", None), self._handle.session
         is_first = publish.head(session, target) is None
-        if not is_first or relation is None or _partial() is not None:
+        if not is_first or relation is None or partial() is not None:
             return self._not_published(node, candidate, deferred, target, why)
         theirs = self.table_of(relation)
         with mistakes(f"{node.name}: nothing is published yet, and {why}"):
@@ -313,8 +301,8 @@ class Publishing(SessionAdapter):
             return audit.elsewhere(node, self.config.target_name)
         if flags.WHICH not in ("build", "retry"):
             return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
-        if partial := _partial():
-            return f"{partial} publishes nothing"
+        if flag := partial():
+            return f"{flag} publishes nothing"
         before: set[str] = set()
         if self.is_retry():
             results = selection.results_before(self.config)
@@ -349,7 +337,7 @@ class Publishing(SessionAdapter):
                 f" accepted: {accepted}"
             )
         if head is None:
-            if settings.get("before_first") != "empty" and _partial() is None:
+            if settings.get("before_first") != "empty" and partial() is None:
                 raise DbtRuntimeError(
                     f"{node.name}: nothing is published yet, and {why}; accepted: {accepted},"
                     f" or meta.{audit.META}: {{before_first: empty}}"

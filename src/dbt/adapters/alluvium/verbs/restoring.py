@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
 
-from alluvium.merge import skipped
+from alluvium.merge import progress, skipped
+from alluvium.merge.skipped import Events
+from alluvium.names import literal
 from alluvium.plan.versions import undo
 from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit
+from dbt.adapters.alluvium.above import streams_above
 from dbt.adapters.alluvium.relation import keeps_tombstones
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -32,6 +37,7 @@ class Restoring(Publishing):
         batch: int | None,
         including: Sequence[str],
         skip: bool | None,
+        files: Sequence[str],
         dry_run: bool,
     ) -> list[str]:
         """Undo what came after a version of a model's table; the lines that say so.
@@ -54,9 +60,17 @@ class Restoring(Publishing):
         subject = Subject(self.table_of(node), node.unique_id, node.name)
         with self._working(f"alluvium.restore: {node.name}") as session:
             self._check_built(subject.table)
+            events = self._events_of(session, node, files, batch, before_batch)
             if batch is not None:
-                changed = restore.mark(session, subject, batch, bool(skip), dry_run)
-                return [_marked(node.name, batch, bool(skip), changed, dry_run)]
+                changed = restore.mark(session, subject, batch, bool(skip), dry_run, events)
+                lines = [
+                    _marked(node.name, one, bool(skip), one in changed, dry_run)
+                    for one in events or [(batch, None)]
+                ]
+                merged = progress.read(session, subject.table, subject.model)
+                if changed and not skip and merged is not None and merged >= batch:
+                    lines.append(_backfill(node.name, batch))
+                return lines
             done = restore.restore(
                 session,
                 subject,
@@ -69,15 +83,46 @@ class Restoring(Publishing):
                 before_batch=before_batch,
                 including=including,
                 skip=skip,
+                files=events,
                 dry_run=dry_run,
             )
         return _lines(node.name, done, bool(skip), dry_run)
 
-    @available.parse_list
-    def skipped_batches(self, table: str, model_id: str) -> list[int]:
-        """The batches of events that a model leaves out for good."""
+    def _events_of(
+        self,
+        session: SparkSession,
+        node: Any,
+        files: Sequence[str],
+        batch: int | None,
+        before_batch: int | None,
+    ) -> list[Events]:
+        """The events of these `_source_partition`s in a batch, or in one and all later ones."""
+        if not files:
+            return []
+        condition = f"`_batch_id` {f'= {batch}' if batch is not None else f'>= {before_batch}'}"
+        names = ", ".join(literal(file) for file in files)
+        found = {
+            (row["_batch_id"], row["_source_partition"])
+            for table in map(self.table_of, streams_above(node, self.node_of))
+            for row in session.sql(
+                f"select distinct `_batch_id`, `_source_partition` from {table}"
+                f" where {condition} and `_source_partition` in ({names})"
+            ).collect()
+        }
+        if absent := set(files) - {file for _, file in found}:
+            raise DbtRuntimeError(
+                f"alluvium.restore: files: no streaming table that {node.name} is made from has"
+                f" events of {', '.join(sorted(absent))} with {condition}. Accepted: names as in"
+                " `_source_partition`. Nothing was changed"
+            )
+        return sorted(found)
+
+    @available.parse(lambda *_, **__: {})
+    def skipped_batches(self, table: str, model_id: str) -> dict[str, list[Any]]:
+        """The events that a model leaves out for good: `batches`, and `files` of batches."""
         with self._working() as session:
-            return skipped.batches(session, table, model_id)
+            events = skipped.left_out(session, table, model_id)
+        return {"batches": skipped.batches(events), "files": skipped.files(events)}
 
 
 def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
@@ -88,20 +133,31 @@ def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
         lines = [f"{name}: {would} back to version {done.then:,}{made}: {files}"]
     else:
         lines = [f"{name}: shows version {done.then:,} already, nothing to undo"]
-    stay_out = {str(batch) for batch in done.skips} if skip else set()
+    stay_out = {str(batch) for batch, file in done.skips if file is None} if skip else set()
     for one in done.undone:
         then = None if one.about in stay_out else _COMES_BACK.get(one.kind)
         lines.append(f"  undoes {one}" + (f": {then}" if then else ""))
-    lines += [f"  {_marked(name, batch, skip, True, dry_run)}" for batch in done.skips]
+    lines += [f"  {_marked(name, events, skip, True, dry_run)}" for events in done.skips]
     for shown, is_held in done.moved:
         held = "; a checkout holds it there" if is_held else ""
         lines.append(f"  {shown.name}: {'would show' if dry_run else 'shows'} that too{held}")
     return lines
 
 
-def _marked(name: str, batch: int, skip: bool, changed: bool, dry_run: bool) -> str:
+def _backfill(name: str, batch: int) -> str:
+    """What brings in a batch that builds have passed over."""
+    through = f"{{from_batch: {batch}, through_batch: {batch}}}"
+    return (
+        "  builds have passed it; a backfill brings it in: dbt build --vars"
+        f" '{{alluvium_backfill: {{{name}: {through}}}}}'"
+    )
+
+
+def _marked(name: str, events: Events, skip: bool, changed: bool, dry_run: bool) -> str:
+    batch, file = events
+    what = f"{name}: batch {batch}" if file is None else f"{name}: {file} of batch {batch}"
     if not changed:
-        return f"{name}: batch {batch} is {'' if skip else 'not '}left out already"
+        return f"{what} is {'' if skip else 'not '}left out already"
     if skip:
-        return f"{name}: batch {batch} {'would be' if dry_run else 'is'} left out for good"
-    return f"{name}: batch {batch} {'would no longer stay' if dry_run else 'no longer stays'} out"
+        return f"{what} {'would be' if dry_run else 'is'} left out for good"
+    return f"{what} {'would no longer stay' if dry_run else 'no longer stays'} out"

@@ -7,11 +7,12 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta.dependents import LOG
 from alluvium.engine.files import Files
-from dbt.adapters.alluvium import catalog, layouts, streams
+from dbt.adapters.alluvium import catalog, layouts, streams, told
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
@@ -32,6 +33,7 @@ class Streaming(SessionAdapter):
         layout: Any = None,
     ) -> dict[str, Any]:
         """Append what is new at the one stream that `sql` reads; returns the run's figures."""
+        self._check_sampled(str(relation.identifier))
         session = self._handle.session
         target = streams.target(
             session,
@@ -46,6 +48,20 @@ class Streaming(SessionAdapter):
         with self._working(), spark_errors(sql):
             figures = streams.append(session, sql, target, full_refresh=full_refresh, empty=empty)
         return streams.as_dict(figures, str(relation.identifier), empty)
+
+    def _check_sampled(self, name: str) -> None:
+        """Raise where dbt has filtered what a streaming table reads, which never reads it again."""
+        node, sources = told.node_now(), getattr(self._macro_resolver, "sources", {})
+        if not getattr(get_flags(), "SAMPLE", None) or node is None:
+            return
+        parents = [self.nodes.get(one) or sources.get(one) for one in node.depends_on.nodes]
+        filtered = [one.name for one in parents if one and getattr(one.config, "event_time", None)]
+        if filtered:
+            raise DbtRuntimeError(
+                f"{name}: --sample filters {', '.join(filtered)} by event_time, and the stream"
+                " would pass over the events that it leaves out; accepted: without --sample, or"
+                f" {', '.join(filtered)} without event_time"
+            )
 
     @available.parse_none
     def stream_response(self, figures: dict[str, Any]) -> AdapterResponse:

@@ -121,12 +121,10 @@ class Versioning(Publishing):
             point = resolve(
                 session, table, version=version, timestamp=timestamp, tag=tag, batch=batch
             )
-            if point.table == table.name:
-                return f"{relation} version as of {point.version}"
-            # A tag lies elsewhere.
-            if relation.live_only and live.marks(session)(point.table):
-                return relation.as_rows(live.subquery(point.table))
-        return relation.as_rows(point.table)
+            rows = point.sql()
+            if relation.live_only and live.marks(session)(rows):
+                rows = live.subquery(rows)
+        return relation.as_rows(rows)
 
     def point_of(self, unique_id: str, given: Mapping[str, Any]) -> Point:
         """The version of a model's table that was asked for.

@@ -9,6 +9,8 @@
     {%- do source_columns.append(api.Column.create(names[loop.index0], column.dtype)) -%}
   {%- endfor -%}
   {%- set left_out = alluvium_left_out(source_relation, target_relation) -%}
+  {#- Of its merges: see the package's macro `_tombstone_moment`. -#}
+  {%- if 'alluvium_merge' in (config.get('meta') or {}) -%}{%- do left_out.append('_tombstone_time') -%}{%- endif -%}
   {%- set changes = {
       'source_columns': source_columns,
       'target_columns': target_columns,

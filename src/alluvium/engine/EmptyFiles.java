@@ -1,0 +1,61 @@
+package alluvium;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.format.converter.ParquetMetadataConverter;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+
+/**
+ * The file that a write without rows leaves in a table's folder. Spark's first task opens a file
+ * before it knows of a row, and Delta's commit leaves out a file without rows.
+ *
+ * <p>Written for Janino, as ExclusiveLogStore is: no lambdas, no use of type arguments.
+ */
+public final class EmptyFiles {
+
+    private EmptyFiles() {}
+
+    /**
+     * Delete the one file without rows that was written since. Two may be of two writers: they stay.
+     *
+     * @param since in milliseconds since 1970
+     * @return whether there was one
+     */
+    public static boolean remove(Configuration conf, Path folder, long since) throws IOException {
+        FileSystem store = folder.getFileSystem(conf);
+        FileStatus[] files = store.listStatus(folder);
+        Path found = null;
+        for (int n = 0; n < files.length; n++) {
+            String name = files[n].getPath().getName();
+            if (files[n].getModificationTime() < since || !name.startsWith("part-00000-")
+                    || !name.endsWith(".parquet") || !isEmpty(conf, files[n])) {
+                continue;
+            }
+            if (found != null) {
+                return false;
+            }
+            found = files[n].getPath();
+        }
+        return found != null && store.delete(found, false);
+    }
+
+    private static boolean isEmpty(Configuration conf, FileStatus file) {
+        try {
+            List groups = ParquetFileReader.readFooter(conf, file, ParquetMetadataConverter.NO_FILTER).getBlocks();
+            long rows = 0;
+            for (int n = 0; n < groups.size(); n++) {
+                rows += ((BlockMetaData) groups.get(n)).getRowCount();
+            }
+            return rows == 0;
+        } catch (IOException unreadable) {
+            return false;
+        } catch (RuntimeException unreadable) {
+            return false;
+        }
+    }
+}

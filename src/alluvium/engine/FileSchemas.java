@@ -1,0 +1,120 @@
+package alluvium;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.orc.TypeDescription;
+import org.apache.parquet.format.converter.ParquetMetadataConverter;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.FileMetaData;
+import org.apache.parquet.schema.GroupType;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit;
+import org.apache.parquet.schema.LogicalTypeAnnotation.TimestampLogicalTypeAnnotation;
+import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.Type;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.execution.datasources.orc.OrcUtils;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Option;
+
+/**
+ * The schema of a Parquet or ORC file, as Spark reads it. Null for a file that cannot be read.
+ *
+ * <p>Written for Janino, as ExclusiveLogStore is: no lambdas, no use of type arguments.
+ */
+public class FileSchemas implements UDF1 {
+
+    private final SerializableConfiguration conf;
+    private final boolean isOrc;
+
+    public FileSchemas(Configuration conf, boolean isOrc) {
+        this.conf = new SerializableConfiguration(conf);
+        this.isOrc = isOrc;
+    }
+
+    public Object call(Object path) {
+        try {
+            Path file = new Path((String) path);
+            return isOrc ? orc(file) : parquet(file);
+        } catch (Exception unreadable) {
+            return null;
+        }
+    }
+
+    private Row orc(Path file) throws Exception {
+        Option read = OrcUtils.readSchema(file, conf.value(), false, false);
+        StructType schema = read.isEmpty() ? new StructType() : OrcUtils.toCatalystSchema((TypeDescription) read.get());
+        return row(schema, new HashMap(), new HashMap());
+    }
+
+    private Row parquet(Path file) throws IOException {
+        FileMetaData read = ParquetFileReader.readFooter(conf.value(), file, ParquetMetadataConverter.SKIP_ROW_GROUPS).getFileMetaData();
+        Map unread = new HashMap();
+        Map nanos = new HashMap();
+        String own = (String) read.getKeyValueMetaData().get(ParquetReadSupport.SPARK_METADATA_KEY());
+        if (own != null) {
+            return row((StructType) StructType.fromJson(own), unread, nanos);
+        }
+        ParquetToSparkSchemaConverter converter = new ParquetToSparkSchemaConverter(SQLConf.get());
+        StructType schema = new StructType();
+        List fields = read.getSchema().getFields();
+        for (int n = 0; n < fields.size(); n++) {
+            Type field = (Type) fields.get(n);
+            if (field.isPrimitive() && isNanos(field)) {
+                TimestampLogicalTypeAnnotation kind = (TimestampLogicalTypeAnnotation) field.getLogicalTypeAnnotation();
+                nanos.put(field.getName(), Boolean.valueOf(kind.isAdjustedToUTC()));
+                schema = schema.add(field.getName(), DataTypes.LongType, true);
+            } else if (hasNanos(field)) {
+                unread.put(field.getName(), "group with times in nanoseconds");
+            } else {
+                try {
+                    Type[] alone = new Type[] {field};
+                    schema = schema.add(converter.convert(new MessageType("file", alone)).apply(0));
+                } catch (Exception unknown) {
+                    unread.put(field.getName(), named(field));
+                }
+            }
+        }
+        return row(schema, unread, nanos);
+    }
+
+    private static boolean isNanos(Type field) {
+        LogicalTypeAnnotation kind = field.getLogicalTypeAnnotation();
+        return kind instanceof TimestampLogicalTypeAnnotation
+            && ((TimestampLogicalTypeAnnotation) kind).getUnit() == TimeUnit.NANOS;
+    }
+
+    private static boolean hasNanos(Type field) {
+        if (field.isPrimitive()) {
+            return isNanos(field);
+        }
+        List inside = ((GroupType) field).getFields();
+        for (int n = 0; n < inside.size(); n++) {
+            if (hasNanos((Type) inside.get(n))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static String named(Type field) {
+        LogicalTypeAnnotation kind = field.getLogicalTypeAnnotation();
+        String stored = field.isPrimitive() ? field.asPrimitiveType().getPrimitiveTypeName().toString() : "group";
+        return kind == null ? stored : stored + " (" + kind + ")";
+    }
+
+    private static Row row(StructType schema, Map unread, Map nanos) {
+        return RowFactory.create(new Object[] {schema.json(), unread, nanos});
+    }
+}

@@ -1,0 +1,140 @@
+"""What the files of a landing folder are called once `path` begins elsewhere. Pure.
+
+A name is a file's path below the folder where the names of its table begin. It stays that one: a
+file outside of it has a name that begins with `../`, or with its own file system. So a file has one
+name, however `path` is written, and no two files have the same.
+
+A *place* is a folder with its file system and without links, such as `file:/data/landing`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from alluvium.ingest.landing import Landed, Stamp
+
+# Beginnings of names below one folder, and what stands there in names below another.
+Naming = tuple[tuple[str, str], ...]
+SAME: Naming = (("", ""),)
+_PLACE = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*:(?://[^/]*)?)?(.*)", re.DOTALL)
+
+
+def naming(base: str, folder: str) -> Naming:
+    """How names below `folder` become names below `base`; the first beginning that fits counts."""
+    (system, own), (other, path) = _parts(base), _parts(folder)
+    if system != other:
+        return (("", f"{folder.rstrip('/')}/"),)
+    if path == own:
+        return SAME
+    if not own.startswith(path.rstrip("/") + "/"):
+        return (("", posixpath.relpath(path, own) + "/"),)
+    steps = posixpath.relpath(own, path).split("/")
+    ends = range(len(steps), -1, -1)
+    return tuple(
+        ("".join(f"{step}/" for step in steps[:end]), "../" * (len(steps) - end)) for end in ends
+    )
+
+
+def renamed(name: str, names: Naming) -> str:
+    """The name below the base."""
+    return next(there + name[len(here) :] for here, there in names if name.startswith(here))
+
+
+def taken_along(base: str, root: str, now: str, folder: str) -> str:
+    """Where names begin if the folder was moved or copied together with its checkpoint.
+
+    Args:
+        base: Where they began.
+        root: The place of the checkpoint then.
+        now: The place of the checkpoint now.
+        folder: The place of the path: it lies in what was taken along, or above it.
+    """
+    (system, own), (one, then), (other, there) = map(_parts, (base, root, now))
+    if base == folder or not system == one == other:
+        return base
+    taken = system + posixpath.normpath(posixpath.join(there, posixpath.relpath(own, then)))
+    return taken if taken == folder or _is_nested(taken, folder) else base
+
+
+def base_of(
+    base: str,
+    folder: str,
+    landed: Iterable[Landed],
+    read: Mapping[str, Stamp],
+    held: set[str],
+    is_empty: Callable[[str], bool],
+    lies_in: Callable[[str, str], bool],
+) -> str | None:
+    """The place where names begin, now that `path` has another folder; None where nobody can tell.
+
+    Args:
+        base: Where they begin so far.
+        folder: The place of the path.
+        landed: Its files, by their names below `folder`.
+        read: The files that were read.
+        held: Names that the table holds events of.
+        is_empty: Whether nothing is left in a folder.
+        lies_in: Whether a folder has a file of a name.
+    """
+    files = list(landed)
+    names = naming(base, folder)
+    if any(renamed(file.name, names) in read.keys() | held for file in files):
+        return base
+    if not _is_nested(base, folder) and is_empty(base):
+        return folder
+    same = [file for file in files if _has_size(file, read, held)]
+    if not same:
+        return base
+    if is_empty(base):
+        return folder
+    # Moved files keep their time, but for those of object stores.
+    if all(read.get(file.name) == file.stamp and not lies_in(base, file.name) for file in same):
+        return folder
+    return None
+
+
+def began_at(folder: str, landed: Iterable[Landed], times: Mapping[str, int]) -> str:
+    """The place where names began that nobody noted: the times of their files tell it.
+
+    Args:
+        folder: The place of the path: the answer where nothing speaks for another.
+        landed: Its files, by their names below `folder`.
+        times: When each known file was written, in ms since 1970.
+    """
+    found = Counter(
+        base
+        for file in landed
+        for base, name in _other_names(folder, file.name)
+        if times.get(name) == file.time
+    )
+    return folder if folder in found or not found else found.most_common(1)[0][0]
+
+
+def _other_names(folder: str, name: str) -> Iterator[tuple[str, str]]:
+    """Each place above a file, with the name that the file has below it."""
+    system, path = _parts(f"{folder.rstrip('/')}/{name}")
+    parts = path.lstrip("/").split("/")
+    for end in range(len(parts)):
+        yield system + "/" + "/".join(parts[:end]), "/".join(parts[end:])
+
+
+def _has_size(file: Landed, read: Mapping[str, Stamp], held: set[str]) -> bool:
+    """Whether a file has the name of a known one, and not another size."""
+    stamp = read.get(file.name)
+    if stamp is not None:
+        return stamp[0] == file.size
+    return file.name in read or file.name in held
+
+
+def _is_nested(one: str, other: str) -> bool:
+    """Whether one of two places lies in the other."""
+    return one.startswith(other.rstrip("/") + "/") or other.startswith(one.rstrip("/") + "/")
+
+
+def _parts(place: str) -> tuple[str, str]:
+    match = _PLACE.fullmatch(place)
+    assert match is not None  # anything matches
+    return match[1] or "", match[2] or "/"

@@ -1,0 +1,254 @@
+"""Rows of Parquet and ORC files, each file read by its own schema: writers differ in types."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    AtomicType,
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NumericType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from alluvium.engine import jvm
+from alluvium.ingest.parsing import columns_of
+from alluvium.ingest.spec import Feed, SpecError
+from alluvium.names import quoted
+from alluvium.wording import listed
+
+_SCHEMAS = "alluvium.FileSchemas"
+_FOUND = "schema string, unread map<string,string>, nanos map<string,boolean>"
+# Files whose schemas one task reads at least.
+_TASK_FILES = 16
+# Whole numbers by the bits and decimal digits of the largest; bits that a fraction keeps.
+_WHOLE: Mapping[type[DataType], tuple[int, int]] = {
+    ByteType: (7, 3),
+    ShortType: (15, 5),
+    IntegerType: (31, 10),
+    LongType: (63, 19),
+}
+_FRACTION: Mapping[type[DataType], int] = {FloatType: 24, DoubleType: 53}
+_EPOCH, _MICROSECOND = "timestamp_ntz'1970-01-01 00:00:00'", "interval '0.000001' second"
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the footers of some files say.
+
+    Attributes:
+        paths: The files.
+        schema: Theirs, as Spark reads it; times in nanoseconds are of type bigint. None for files
+            that cannot be read.
+        unread: The columns that Spark does not read, and their types.
+        nanos: The columns of times in nanoseconds; true for those that are adjusted to UTC.
+    """
+
+    paths: list[str]
+    schema: StructType | None = None
+    unread: Mapping[str, str] = field(default_factory=dict)
+    nanos: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """For a message."""
+        return listed(sorted(posixpath.basename(path) for path in self.paths), 1)
+
+
+def own_schemas(
+    session: SparkSession, feed: Feed, paths: list[str], conf: Mapping[str, str]
+) -> list[Own]:
+    """The schemas of files, with the files that have them.
+
+    Args:
+        session: Its settings say how files are read.
+        feed: The source.
+        paths: Of the files.
+        conf: Hadoop's settings to open them with.
+    """
+    java: Any = jvm.of(session)
+    hadoop = session._jsparkSession.sessionState().newHadoopConf()
+    for key, value in conf.items():
+        hadoop.set(key, value)
+    gateway: Any = session.sparkContext._gateway
+    arguments = gateway.new_array(java.java.lang.Object, 2)
+    arguments[0], arguments[1] = hadoop, feed.spec.format == "orc"
+    [constructor] = jvm.own_class(session, _SCHEMAS).getConstructors()
+    session._jsparkSession.udf().register(
+        "__alluvium_schema",
+        constructor.newInstance(arguments),
+        java.org.apache.spark.sql.types.DataType.fromJson(columns_of(_FOUND).json()),
+    )
+    cores = session.sparkContext.defaultParallelism
+    tasks = max(1, min(4 * cores, len(paths) // _TASK_FILES))
+    frame = session.createDataFrame(pa.table({"path": paths})).repartition(tasks)
+    found: dict[str, Any] = dict(frame.selectExpr("path", "__alluvium_schema(path)").collect())
+    alike: dict[str, Own] = {}
+    for path in paths:
+        own = Own([])
+        if (row := found[path]) is not None:
+            own = Own([], StructType.fromJson(json.loads(row[0])), row[1], row[2])
+        alike.setdefault(json.dumps(row, sort_keys=True), own).paths.append(path)
+    return list(alike.values())
+
+
+def rows(
+    session: SparkSession, reader: DataFrameReader, feed: Feed, files: list[Own]
+) -> Iterator[tuple[DataFrame, Column]]:
+    """The rows of files, and their columns as a struct, of those with one schema after another.
+
+    The columns are those of the feed's schema, with its types. Without one they are those of all
+    files: each with the type that it has in its file, and NULL where that does not have it. Names
+    are spelt as in the schema, or as in the first file.
+
+    Raises:
+        SpecError: A file has a column that cannot be read, or not as the schema says.
+    """
+    is_exact = session.conf.get("spark.sql.caseSensitive") == "true"
+    fold: Callable[[str], str] = str if is_exact else str.lower
+    wanted: dict[str, tuple[str, DataType | None]] = {}
+    if feed.spec.schema is not None:
+        wanted = {fold(f.name): (f.name, f.dataType) for f in columns_of(feed.spec.schema)}
+    for own in files if feed.spec.schema is None else ():
+        for name in (*(own.schema or StructType()).names, *own.unread):
+            wanted.setdefault(fold(name), (name, None))
+    if mistakes := [one for own in files for one in _mistakes(own, wanted, fold)]:
+        raise SpecError(feed.spec.source, mistakes)
+    for own in files:
+        if own.schema is None:
+            frame = reader.option("mergeSchema", "true").load(own.paths)
+            yield frame, F.struct(*(F.col(quoted(name)) for name in frame.columns))
+            continue
+        given = _given(own, wanted, fold)
+        read = StructType()
+        values = []
+        for key, (name, kind) in wanted.items():
+            if key not in given:
+                value = F.lit(None) if kind is None else F.lit(None).cast(kind)
+            else:
+                one = given[key]
+                value = _value(own, one, kind)
+                read.add(one.name, kind if _by_spark(own, one, kind) and kind else one.dataType)
+            values.append(value.alias(name))
+        yield reader.schema(read if given else own.schema).load(own.paths), F.struct(*values)
+
+
+def _given(
+    own: Own, wanted: Mapping[str, tuple[str, DataType | None]], fold: Callable[[str], str]
+) -> dict[str, StructField]:
+    """The columns of files that are wanted, each under the key of the wanted one."""
+    columns = list(own.schema or ())
+    if columns and all(re.fullmatch(r"_col\d+", one.name) for one in columns):
+        # Hive's ORC files of old have no names: their columns go by their order, as in Spark.
+        return dict(zip(wanted, columns, strict=False))
+    return {fold(one.name): one for one in columns if fold(one.name) in wanted}
+
+
+def _by_spark(own: Own, one: StructField, want: DataType | None) -> bool:
+    """Whether Spark's own reader shall make the wanted type."""
+    return want is not None and one.name not in own.nanos and way(one.dataType, want) == "spark"
+
+
+def way(have: DataType, want: DataType) -> str:
+    """How a column of a file is read as the schema says.
+
+    Returns:
+        ``cast``: it holds each value. ``checked``: a smaller whole number; each value is looked at.
+        ``lossy``: not at all, for it would change values. ``spark``: Spark's own reader knows.
+    """
+    if have == want or (isinstance(want, StringType) and isinstance(have, AtomicType)):
+        return "cast"
+    if not isinstance(have, NumericType) or not isinstance(want, NumericType):
+        return "spark"
+    bits, digits = _WHOLE.get(type(have), (0, 0))
+    if bits and type(want) in _WHOLE:
+        return "cast" if bits <= _WHOLE[type(want)][0] else "checked"
+    if isinstance(want, DecimalType):
+        scale = 0
+        if isinstance(have, DecimalType):
+            digits, scale = have.precision - have.scale, have.scale
+        fits = digits > 0 and digits <= want.precision - want.scale and scale <= want.scale
+    elif bits:
+        fits = bits <= _FRACTION.get(type(want), 0)
+    else:
+        fits = isinstance(have, FloatType) and isinstance(want, DoubleType)
+    return "cast" if fits else "lossy"
+
+
+def _mistakes(
+    own: Own, wanted: Mapping[str, tuple[str, DataType | None]], fold: Callable[[str], str]
+) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for one in own.schema or StructType():
+        if fold(one.name) not in wanted:
+            continue
+        if (other := seen.setdefault(fold(one.name), one.name)) != one.name:
+            yield (
+                f"schema: {own.name} has the columns {other} and {one.name}; accepted: names that "
+                "differ by more than their case"
+            )
+        kind = wanted[fold(one.name)][1]
+        have = one.dataType.simpleString()
+        if kind is None:
+            continue
+        if one.name in own.nanos:
+            lossy = not isinstance(kind, (TimestampType, TimestampNTZType, StringType))
+            have, better = "time in nanoseconds", "timestamp"
+        else:
+            lossy, better = way(one.dataType, kind) == "lossy", have
+        if lossy:
+            yield (
+                f"schema: {own.name} has the column {one.name} of type {have}, and "
+                f"{kind.simpleString()} does not hold that; accepted: `{one.name} {better}`, or "
+                "files of the type in `schema`"
+            )
+    for name, stored in own.unread.items():
+        if fold(name) in wanted:
+            yield (
+                f"schema: {own.name} has the column {name} of type {stored}, which Spark does not "
+                "read; accepted: files that have it as text, or as times with microseconds, or a "
+                "`schema` without it"
+            )
+
+
+def _value(own: Own, one: StructField, want: DataType | None) -> Column:
+    """A column as the wanted type, or its own for None."""
+    column, have = F.col(quoted(one.name)), one.dataType
+    if one.name in own.nanos:
+        micros = F.call_function("div", column - F.pmod(column, F.lit(1000)), F.lit(1000))
+        is_utc = own.nanos[one.name] and not isinstance(want, TimestampNTZType)
+        if is_utc or isinstance(want, TimestampType):
+            column = F.timestamp_micros(micros)
+        else:
+            column = F.expr(_EPOCH) + F.expr(_MICROSECOND) * micros
+        return column if want is None else column.cast(want)
+    if want is None or way(have, want) == "spark":
+        return column
+    if way(have, want) == "cast":
+        return column.cast(want)
+    most = 2 ** _WHOLE[type(want)][0]
+    parts = (F.col("_metadata.file_name"), F.lit(f": {one.name} is "), column.cast("string"))
+    why = f", and {want.simpleString()} does not hold that; write `{one.name} "
+    why += f"{have.simpleString()}` in `schema`"
+    return F.when(column.isNull() | column.between(-most, most - 1), column.cast(want)).otherwise(
+        F.raise_error(F.concat(*parts, F.lit(why)))
+    )

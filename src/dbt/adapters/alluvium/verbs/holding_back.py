@@ -1,0 +1,102 @@
+"""Candidates that failed their audit: what is noted as a test fails, and told behind the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from dbt.flags import get_flags
+from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from alluvium.delta import log
+from alluvium.delta.heads import head_of, shown_since
+from alluvium.delta.log import TableVersion
+from dbt.adapters.alluvium import audit, held_back, told
+from dbt.adapters.alluvium.held_back import HeldBack, Shown
+from dbt.adapters.alluvium.verbs.base import SessionAdapter
+
+
+def partial() -> str | None:
+    """The flag by which this command builds tables with a part of their rows; None for none."""
+    flags = get_flags()
+    if getattr(flags, "EMPTY", False):
+        return "--empty"
+    return "--sample" if getattr(flags, "SAMPLE", None) else None
+
+
+class HoldingBack(SessionAdapter):
+    # Each command has one of its own.
+    _ledger = audit.Ledger()
+
+    @cached_property
+    def _candidates(self) -> dict[str, str]:
+        """By unique id, the tables of those nodes that published models show."""
+        return {one.unique_id: self.table_of(one) for _, one in audit.candidates(self.nodes)}
+
+    def note_failure(
+        self, test: Any, candidates: Iterable[str], row: Mapping[str, Any] | None
+    ) -> None:
+        """Note that a test of candidates failed.
+
+        row: dbt's three columns of its query; None where that failed itself.
+        """
+        if get_flags().WHICH not in ("build", "retry") or partial():
+            return
+        how = "its query failed" if row is None else self._how(test, row["failures"])
+        for one in candidates:
+            held = self._ledger.held.get(one) or self._held_back(one)
+            if held is not None:
+                self._ledger.held.setdefault(one, held).failed[test.name] = how
+
+    def _how(self, test: Any, failures: Any) -> str:
+        if not held_back.compares_with_readers(test):
+            return held_back.figures(test, failures)
+        sql = f"select * from (\n{test.compiled_code}\n) limit 1"
+        try:
+            row = self.execute(sql, fetch=True)[1].rows[0].dict()
+        except DbtRuntimeError:  # the test's own query went well, and its result stays
+            row = None
+        return held_back.figures(test, failures, row)
+
+    def _held_back(self, unique_id: str) -> HeldBack | None:
+        """What readers of a candidate see now; None where this target moves none of it."""
+        version = self._ledger.versions.get(unique_id)
+        target = self.config.target_name
+        shows = [
+            node
+            for node, of in audit.candidates(self.nodes)
+            if of.unique_id == unique_id and audit.may_publish(node, target)
+        ]
+        if version is None or not shows:
+            return None
+        candidate = self.nodes[unique_id]
+        tests = audit.tests_of(candidate, self.nodes)
+        shown = [one for node in shows if (one := self._shown(node, version)) is not None]
+        return HeldBack(candidate, version.version, len(tests), shown)
+
+    def _shown(self, node: Any, tested: TableVersion) -> Shown | None:
+        """What readers see of a published model; None where that cannot be told."""
+        table, session = self.table_of(node), self._handle.session
+        try:
+            if not session.catalog.tableExists(table):
+                return Shown(node.name)
+            snapshot = log.snapshot_of(session, table)
+            head = head_of(snapshot)
+            if head is None:
+                return Shown(node.name)
+            since = shown_since(session, snapshot)
+        except (PySparkException, Py4JError):
+            return None
+        return Shown(node.name, head.version, since, head.table_id == tested.table_id)
+
+    def cleanup_connections(self) -> None:
+        """Tell what was held back, behind the run; then as dbt does."""
+        held, self._ledger.held = self._ledger.held, {}
+        for one in sorted(held):
+            for line in held[one].lines(datetime.now(UTC)):
+                told.say(line)
+        super().cleanup_connections()

@@ -1,0 +1,149 @@
+"""Parquet and ORC of other writers, beside what DuckDB and pyarrow read of the same files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from functional.stream.bronze import VIEW, Bronze
+from pyarrow import orc
+from pyspark.errors import PySparkException
+
+from alluvium import ingest as stream
+
+pytestmark = pytest.mark.spark
+Make = Callable[..., Bronze]
+LARGE = 1 << 40
+
+
+def values(bronze: Bronze) -> dict[tuple[str, int], Any]:
+    """(file, row) of each event, and its value."""
+    stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+    rows = bronze.session.table(f"`{VIEW}`").collect()
+    return {
+        (row["_source_partition"], row["_source_offset"]): json.loads(row["_value"]) for row in rows
+    }
+
+
+def land(bronze: Bronze, name: str, table: pa.Table, **options: Any) -> Path:
+    path = bronze.landing / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path, **options)
+    return path
+
+
+@pytest.fixture
+def parts(make_bronze: Make) -> Bronze:
+    bronze = make_bronze(block={"format": "parquet"})
+    land(bronze, "1.parquet", pa.table({"id": [1], "qty": pa.array([5], pa.int32())}))
+    land(bronze, "2.parquet", pa.table({"id": [2], "qty": pa.array([LARGE], pa.int64())}))
+    land(bronze, "3.parquet", pa.table({"ID": [3], "extra": ["x"]}))
+    return bronze
+
+
+def test_each_file_has_its_own_types(parts: Bronze) -> None:
+    land(parts, "none.parquet", pa.table({"id": pa.array([], pa.int16())}))
+    times = pd.DataFrame(
+        {"id": [4], "qty": [1.5], "at": [pd.Timestamp("1969-12-31T23:59:59.9999999")]}
+    )
+    times.to_parquet(parts.landing / "4.parquet")
+    blank = {"qty": None, "extra": None, "at": None}
+    assert values(parts) == {
+        ("1.parquet", 0): blank | {"id": 1, "qty": 5},
+        ("2.parquet", 0): blank | {"id": 2, "qty": LARGE},
+        ("3.parquet", 0): blank | {"id": 3, "extra": "x"},
+        ("4.parquet", 0): blank | {"id": 4, "qty": 1.5, "at": "1969-12-31T23:59:59.999999"},
+    }
+    # A schema says names and types; a smaller type holds what fits.
+    parts.block["schema"] = "Qty int, id bigint, at timestamp"
+    (parts.landing / "4.parquet").unlink()
+    with pytest.raises(PySparkException, match=r"2\.parquet: qty is 1099511627776.*`qty bigint`"):
+        values(parts)
+    land(parts, "2.parquet", pa.table({"id": [2], "qty": pa.array([7], pa.int64())}))
+    assert values(parts) == {
+        ("1.parquet", 0): {"Qty": 5, "id": 1, "at": None},
+        ("2.parquet", 0): {"Qty": 7, "id": 2, "at": None},
+        ("3.parquet", 0): {"Qty": None, "id": 3, "at": None},
+    }
+    times.to_parquet(parts.landing / "4.parquet")
+    duckdb.sql(f"copy (select uuid() as id) to '{parts.landing}/5.parquet' (format parquet)")
+    with pytest.raises(stream.SpecError) as caught:
+        values(parts)
+    wrong = "\n".join(caught.value.mistakes)
+    assert "4.parquet has the column qty of type double, and int does not hold that" in wrong
+    assert "5.parquet has the column id of type FIXED_LEN_BYTE_ARRAY (UUID), which Spark" in wrong
+
+
+@pytest.mark.slow
+def test_what_other_writers_make(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "parquet"})
+    bronze.landing.mkdir()
+    at = dt.datetime(2024, 1, 2, 3, 4, 5, 678901)
+    table = pa.table(
+        {
+            "word": pa.array(["a", "b", None]).dictionary_encode(),
+            "large": pa.array(["a", "b", None], pa.large_string()),
+            "list": pa.array([[1, 2], [], None], pa.list_(pa.int32())),
+            "small": pa.array([1, -2, None], pa.int8()),
+            "unsigned": pa.array([1, 2**32 - 1, None], pa.uint32()),
+            "huge": pa.array([1, 2**64 - 1, None], pa.uint64()),
+            "ms": pa.array([at.replace(microsecond=678000)] * 2 + [None], pa.timestamp("ms")),
+            "us": pa.array([at] * 2 + [None], pa.timestamp("us", "UTC")),
+            "ns": pa.array([at] * 2 + [None], pa.timestamp("ns", "UTC")),
+            "date": pa.array([at.date()] * 2 + [None]),
+            "nothing": pa.array([None] * 3, pa.null()),
+            "first name": pa.array(["x", "y", None]),
+        }
+    )
+    expected = {
+        "word": "a", "large": "a", "list": [1, 2], "small": 1, "unsigned": 1, "huge": 1,
+        "ms": "2024-01-02T03:04:05.678000", "us": "2024-01-02T03:04:05.678901Z",
+        "ns": "2024-01-02T03:04:05.678901Z", "date": "2024-01-02", "nothing": None,
+        "first name": "x",
+    }  # fmt: skip
+    land(bronze, "arrow.parquet", table)
+    land(bronze, "old lists.parquet", table, use_compliant_nested_type=False)
+    land(bronze, "no dictionary.parquet", table, use_dictionary=False, compression="zstd")
+    land(bronze, "v1.parquet", table, version="1.0", row_group_size=1)
+    land(bronze, "int96.parquet", table.select(["us"]), use_deprecated_int96_timestamps=True)
+    found = values(bronze)
+    for name in ("arrow", "old lists", "no dictionary", "v1"):
+        assert found[f"{name}.parquet", 0] == expected, name
+        assert found[f"{name}.parquet", 1]["huge"] == 2**64 - 1
+        assert set(found[f"{name}.parquet", 2].values()) == {None}
+    assert found["int96.parquet", 0]["us"] == expected["us"]
+    # What nobody can read is told with the file and the column; a schema may leave it out.
+    nested = pa.table(
+        {"id": [1], "s": pa.array([{"at": at}], pa.struct([("at", pa.timestamp("ns"))]))}
+    )
+    land(bronze, "nested.parquet", nested)
+    with pytest.raises(stream.SpecError, match=r"nested\.parquet has the column s .*nanoseconds"):
+        values(bronze)
+    land(bronze, "nested.parquet", pa.table({"id": [1], "ID": [2]}))
+    with pytest.raises(stream.SpecError, match=r"nested\.parquet has the columns id and ID"):
+        values(bronze)
+    (bronze.landing / "nested.parquet").write_bytes(b"PAR1 cut off")
+    with pytest.raises(Exception, match=r"nested\.parquet"):
+        values(bronze)
+
+
+@pytest.mark.slow
+def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "orc"})
+    bronze.landing.mkdir()
+    orc.write_table(pa.table({"qty": pa.array([5], pa.int32())}), bronze.landing / "1.orc")
+    orc.write_table(pa.table({"qty": pa.array([LARGE])}), bronze.landing / "2.orc")
+    found = {("1.orc", 0): {"qty": 5}, ("2.orc", 0): {"qty": LARGE}}
+    assert values(bronze) == found
+    bronze.block["schema"] = "qty bigint"
+    assert values(bronze) == found
+    orc.write_table(pa.table({"_col0": pa.array([6])}), bronze.landing / "2.orc")
+    assert values(bronze)["2.orc", 0] == {"qty": 6}

@@ -1,0 +1,112 @@
+"""Somebody else commits between the look of a command and its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from functional.versions.kept import rows_of
+from functional.versions.test_restore import MODEL, Feed
+from pyspark.sql import SparkSession
+
+from alluvium.delta import dependents, log
+from alluvium.delta.published import Publisher
+from alluvium.merge import progress
+from alluvium.publish.publish import checkout
+from alluvium.versions import branches, refs
+from alluvium.versions import restore as restoring
+from alluvium.versions.branches import Branch
+from alluvium.versions.points import Point
+
+# What is quick of it stands in test_restore.py.
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@contextmanager
+def before(where: Any, name: str, theirs: Callable[[], object]) -> Iterator[None]:
+    """What somebody else does before the next call of a function, once."""
+    real = getattr(where, name)
+    with pytest.MonkeyPatch.context() as patch:
+
+        def late(*args: Any, **how: Any) -> Any:
+            patch.undo()
+            theirs()
+            return real(*args, **how)
+
+        patch.setattr(where, name, late)
+        yield
+        assert getattr(where, name) is real, "nobody called it"
+
+
+def test_restore(spark: SparkSession) -> None:
+    made = Feed(spark, "between")
+    good = made.batch(1, 1, 2, 3)
+    made.batch(2, 4, 5)
+    made.publish()
+    app = progress.app_id(MODEL, log.table_id(spark, made.name))
+    # Rows, progress alone, other files with the same rows: nobody has listed these.
+    for theirs in (
+        lambda: made.insert(77),
+        lambda: log.commit_transactions(spark, made.name, {app: 3}),
+        lambda: spark.sql(f"optimize {made.name}"),
+    ):
+        with (
+            before(restoring, "SettingBack", theirs),
+            pytest.raises(RuntimeError, match=r"writer was faster; nothing was changed; run it"),
+        ):
+            made.back(version=good, including=["write"])
+        assert rows_of(spark, made.name) == made.rows
+    assert made.merged == 3
+    with pytest.raises(ValueError, match=r"write WRITE.*Accepted: including: \[write\]"):
+        made.back(version=good)
+    # What may delete the files that come back: they do not.
+    newest = made.version
+    with (
+        dependents.vacuuming(spark, f"file:{made.folder}"),
+        pytest.raises(ValueError, match=r"a vacuum goes on .* The table is what it was\."),
+    ):
+        made.back(version=good, including=["write"])
+    assert (rows_of(spark, made.name), made.merged) == (made.rows, 3)
+    # Behind the commit: readers see what was restored, and not what no test has seen.
+    with before(restoring.publish, "checkout", lambda: made.batch(4, 9)):
+        done = made.back(version=good, including=["write"])
+    assert done.version == newest + 3
+    assert rows_of(spark, made.shown.table) == made.versions[good]
+    assert rows_of(spark, made.name) == made.versions[good] | {9: "n9"}
+    # Nor is taken from them what passed its tests meanwhile.
+    made.publish()
+    with before(restoring.publish, "checkout", lambda: (made.batch(5, 10), made.publish())):
+        made.back(version=good)
+    assert rows_of(spark, made.shown.table) == made.versions[good] | {10: "n10"}
+
+
+def test_checkout_and_discard(spark: SparkSession) -> None:
+    made = Feed(spark, "between_heads")
+    first = made.batch(1, 1)
+    made.publish()
+    second = made.batch(2, 2)
+    with (
+        before(Publisher, "_note_dependent", made.publish),
+        pytest.raises(RuntimeError, match="another run published meanwhile, and it shows"),
+    ):
+        checkout(spark, made.name, made.shown.table, first, hold=True)
+    assert rows_of(spark, made.shown.table) == made.versions[second]
+    # A clone of a branch's table, made while the branch goes.
+    branch = Branch("goes", "versions")
+    branches.make_schema(spark, branch, branch.schema)
+    name = (branch.schema, "between_heads")
+    branches.make_table(spark, branch, Point(made.name, second), name)
+    ours = ".".join(name)
+    spark.sql(f"insert into {ours} values (3, 'n3', false)")
+    with (
+        before(
+            branches,
+            "_drop",
+            lambda: refs.clone(spark, Point(ours), "between_clone", schema="versions"),
+        ),
+        pytest.raises(ValueError, match=r"clone versions\.between_clone\. Nothing of goes was"),
+    ):
+        branches.discard(spark, branch, [], dry_run=False)
+    assert rows_of(spark, "versions.between_clone") == made.rows | {3: "n3"}

@@ -1,0 +1,100 @@
+"""A source that cleans up its files, and all that read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.alluvium import cleaning, streams
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path) -> Path:
+    streams.locate(tmp_path, tmp_path / "home")
+    return tmp_path
+
+
+def source(name: str, path: Any, clean: str | None = "delete", **options: Any) -> Any:
+    options |= {} if clean is None else {"CLEANsource": clean}
+    if clean == "archive":
+        options["sourceArchiveDir"] = "/archive"
+    block = {"format": "text", "path": path, "options": options}
+    return SimpleNamespace(
+        unique_id=f"source.shop.raw.{name}",
+        resource_type="source",
+        package_name="shop",
+        source_name="raw",
+        name=name,
+        config=SimpleNamespace(meta={"alluvium_stream": block}),
+    )
+
+
+def node(name: str, *parents: str, kind: str = "model", how: str = "streaming_table") -> Any:
+    return SimpleNamespace(
+        unique_id=f"{kind}.shop.{name}",
+        resource_type=kind,
+        name=name,
+        depends_on=SimpleNamespace(nodes=list(parents)),
+        config=SimpleNamespace(materialized=how, meta={}),
+    )
+
+
+A, B = "source.shop.raw.a", "source.shop.raw.b"
+
+
+@pytest.mark.parametrize("clean", ["delete", "archive"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        [node("two", A)],
+        [node("two", A, how="table")],
+        [node("two", A, kind="snapshot", how="snapshot")],
+        [node("by", A, how="ephemeral"), node("two", "model.shop.by")],
+        [source("b", "landing/x", None), node("two", B)],
+        [source("b", "landing/*/*.json", "off"), node("two", B, how="incremental")],
+        [source("b", "landing/../landing", None), node("two", B)],
+        [source("b", "link", None), node("two", B)],
+    ],
+)
+def test_another_reader_is_a_mistake(project: Path, other: list[Any], clean: str) -> None:
+    (project / "link").symlink_to("landing")
+    [found] = cleaning.mistakes([source("a", "landing", clean), node("one", A), *other])
+    assert found.startswith(
+        f"source raw.a: alluvium_stream.options.cleanSource: {clean}: a file is taken away once "
+        "one streaming table has read it, and one, two read these files; accepted: one streaming"
+    )
+
+
+def test_of_two_sources_that_clean_each_is_told() -> None:
+    nodes = [node("odd", A), node("even", B), node("test", A, kind="test", how="test")]
+    found = cleaning.mistakes(iter([*nodes, source("a", "landing"), source("b", "landing/*")]))
+    assert len(found) == 2
+    assert all("even, odd read these files" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [node("one", A)],
+        # Nobody reads it as a stream, so nothing is cleaned up.
+        [node("one", A, how="table"), node("two", A, how="table")],
+        [node("one", A), node("two", "model.shop.one", how="table")],
+        [node("one", A), node("by", A, how="ephemeral")],
+        [node("one", A), source("b", "elsewhere", None), node("two", B)],
+        [node("one", A), source("b", "landing-2/*", None), node("two", B)],
+        [node("one", A), source("b", "landing", None, pathglobfilter="*.csv"), node("two", B)],
+        [node("one", A), source("b", {"env": "NOT_SET_HERE"}, None), node("two", B)],
+        [node("one", A), source("b", "landing", "unknown"), node("two", B)],
+    ],
+)
+def test_what_is_accepted(nodes: list[Any]) -> None:
+    assert cleaning.mistakes([source("a", "landing", pathGlobFilter="*.json"), *nodes]) == []
+
+
+def test_without_cleaning_any_may_read() -> None:
+    for clean in (None, "off", "OFF"):
+        nodes = [source("a", "landing", clean), node("one", A), node("two", A)]
+        assert cleaning.mistakes(nodes) == []

@@ -1,0 +1,104 @@
+"""What files are called once the path of their source begins elsewhere."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+
+import pytest
+
+from alluvium.ingest.landing import Landed, Stamp
+from alluvium.ingest.naming import SAME, base_of, began_at, naming, renamed, taken_along
+
+
+def file(name: str, size: int = 1, time: int = 0) -> Landed:
+    return Landed(name, "", size, time)
+
+
+@pytest.mark.parametrize("base", ["/in", "/in/a", "/in/a/b", "/in/ab", "/other/x", "/"])
+@pytest.mark.parametrize("folder", ["/in", "/in/a", "/in/a/b", "/in/c", "/"])
+@pytest.mark.parametrize("name", ["1", "a/1", "a/b/1", "a/b/a/b/1", "ab/1", "in/a/1"])
+def test_a_file_has_one_name_below_a_base(base: str, folder: str, name: str) -> None:
+    found = renamed(name, naming(f"file:{base}", f"file:{folder}"))
+    assert found == posixpath.relpath(posixpath.join(folder, name), base)
+
+
+def test_another_file_system_is_in_the_name() -> None:
+    names = naming("s3a://one/in", "s3a://two/in")
+    assert renamed("x/1", names) == "s3a://two/in/x/1"
+    assert naming("s3a://one", "s3a://one/") == naming("file:/in", "file:/in") == SAME
+
+
+@pytest.mark.parametrize(
+    ("base", "now", "folder", "expected"),
+    [
+        ("file:/p/landing", "file:/q/home/c/t", "file:/q/landing", "file:/q/landing"),
+        ("file:/p/landing", "file:/q/home/c/t", "file:/q/landing/x", "file:/q/landing"),
+        ("file:/p/landing", "file:/p/home/c/t", "file:/p/landing/x", "file:/p/landing"),
+        # The home alone was moved.
+        ("file:/p/landing", "file:/q/home/c/t", "file:/p/landing", "file:/p/landing"),
+        ("file:/p/landing", "file:/q/home/c/t", "file:/p/landing/x", "file:/p/landing"),
+        ("s3a://b/landing", "file:/q/home/c/t", "s3a://c/landing", "s3a://b/landing"),
+    ],
+)
+def test_a_folder_that_is_taken_along(base: str, now: str, folder: str, expected: str) -> None:
+    assert taken_along(base, "file:/p/home/c/t", now, folder) == expected
+    in_store = [place.replace("file:/", "s3a://b/") for place in (base, now, folder, expected)]
+    base, now, folder, expected = in_store
+    assert taken_along(base, "s3a://b/p/home/c/t", now, folder) == expected
+
+
+READ: Mapping[str, Stamp] = {"1": (5, 10), "o/2": (6, 20), "by name": None}
+
+
+@pytest.mark.parametrize(
+    ("folder", "landed", "at_base", "expected"),
+    [
+        # Narrower, with files that were read, and with new ones alone.
+        ("/in/o", [file("2", 6, 20), file("3")], {"o/2"}, "/in"),
+        ("/in/o", [file("3")], {"o/3"}, "/in"),
+        ("/in/o", [file("1", 7, 10)], {"1", "o/1"}, "/in"),
+        # Wider.
+        ("/", [file("in/1", 5, 10), file("1", 5, 10)], {"1"}, "/in"),
+        # Moved down: as it was, then written again by an object store, then copied.
+        ("/in/n", [file("1", 5, 10), file("o/2", 6, 20)], {"n/1", "n/o/2"}, "/in/n"),
+        ("/in/n", [file("1", 5, 11)], {"n/1"}, None),
+        ("/in/n", [file("1", 5, 10)], {"1", "n/1"}, None),
+        # Moved elsewhere, nothing is left; other files; copies.
+        ("/new", [file("1", 9, 9)], set(), "/new"),
+        ("/new", [], set(), "/new"),
+        ("/new", [file("4"), file("1", 9)], {"1"}, "/in"),
+        ("/new", [file("1", 5, 11)], {"1"}, None),
+        ("/new", [file("by name", 5, 11)], {"1"}, None),
+        ("/new", [file("held", 5, 11)], {"1"}, None),
+    ],
+)
+def test_where_names_begin(
+    folder: str, landed: list[Landed], at_base: set[str], expected: str | None
+) -> None:
+    found = base_of(
+        "file:/in",
+        f"file:{folder}",
+        landed,
+        READ,
+        {"held"},
+        lambda _: not at_base,
+        lambda _, name: name in at_base,
+    )
+    assert found == (expected and f"file:{expected}")
+
+
+@pytest.mark.parametrize(
+    ("landed", "expected"),
+    [
+        ([file("2", time=20)], "/in"),
+        ([file("o/2", time=20), file("2", time=20)], "/in/o"),
+        ([file("x/o/2", time=20), file("x/1", time=10), file("1", time=10)], "/in/o"),
+        ([file("x/o/2", time=20), file("x/1", time=10)], "/in/o/x"),
+        ([file("2", time=21), file("new")], "/in/o"),
+        ([], "/in/o"),
+    ],
+)
+def test_times_tell_where_names_began(landed: list[Landed], expected: str) -> None:
+    times = {"1": 10, "o/2": 20, "by name": 0}
+    assert began_at("file:/in/o", landed, times) == f"file:{expected}"

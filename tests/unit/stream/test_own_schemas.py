@@ -1,0 +1,68 @@
+"""How a column of a landed file becomes one of the schema, beside what NumPy's casts keep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from alluvium.ingest.own_schemas import way
+
+INT, LONG, DOUBLE, TEXT = IntegerType(), LongType(), DoubleType(), StringType()
+MONEY = DecimalType(9, 2)
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "expected"),
+    [
+        (TEXT, TEXT, "cast"),
+        (INT, TEXT, "cast"),
+        (TimestampType(), TEXT, "cast"),
+        (LONG, INT, "checked"),
+        (INT, ByteType(), "checked"),
+        (LONG, DecimalType(19, 0), "cast"),
+        (LONG, DecimalType(20, 2), "lossy"),
+        (MONEY, DecimalType(10, 2), "cast"),
+        (MONEY, DecimalType(10, 4), "lossy"),
+        (MONEY, DecimalType(8, 2), "lossy"),
+        (DOUBLE, DecimalType(38, 10), "lossy"),
+        (MONEY, DOUBLE, "lossy"),
+        (DOUBLE, LONG, "lossy"),
+        (ArrayType(INT), ArrayType(LONG), "spark"),
+        (TEXT, BinaryType(), "spark"),
+        (TimestampNTZType(), TimestampType(), "spark"),
+        (TEXT, LONG, "spark"),
+    ],
+)
+def test_ways(have: DataType, want: DataType, expected: str) -> None:
+    assert way(have, want) == expected
+
+
+def test_numbers_are_cast_where_no_value_changes() -> None:
+    kinds: dict[DataType, type[np.number]] = {
+        ByteType(): np.int8,
+        ShortType(): np.int16,
+        INT: np.int32,
+        LONG: np.int64,
+        FloatType(): np.float32,
+        DOUBLE: np.float64,
+    }
+    for have, one in kinds.items():
+        for want, other in kinds.items():
+            # NumPy lets int64 become float64, which changes large numbers.
+            safe = np.can_cast(one, other, "safe") and (have, want) != (LONG, DOUBLE)
+            assert (way(have, want) == "cast") == safe, (have, want)

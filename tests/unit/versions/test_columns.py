@@ -1,0 +1,84 @@
+"""Columns of two tables that began alike: which names are not the same column any more."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StructField, StructType
+
+from alluvium.delta.log import PHYSICAL
+from alluvium.versions.columns import mixed_up
+
+
+def columns(**physical: str | tuple[str, DataType]) -> StructType:
+    """By their names, columns of other names in files; of those with a type, it is given."""
+    fields = []
+    for name, one in physical.items():
+        inside, kind = (one, IntegerType()) if isinstance(one, str) else one
+        fields.append(StructField(name, kind, True, {PHYSICAL: inside}))
+    return StructType(fields)
+
+
+INSIDE = columns(x="x", y="y")
+BEGAN = columns(a="a", b="b", s=("s", INSIDE), m=("m", MapType(IntegerType(), ArrayType(INSIDE))))
+NEITHER, OURS, THEIRS, BOTH = (False, False), (True, False), (False, True), (True, True)
+
+
+def changed(**names: str | tuple[str, DataType]) -> StructType:
+    kept = {one.name: (one.metadata[PHYSICAL], one.dataType) for one in BEGAN}
+    return columns(**(kept | names))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "replaced", "found"),
+    [
+        (changed(), changed(), NEITHER, []),
+        # Swapped, by either side and by both.
+        (changed(a="b", b="a"), changed(), NEITHER, ["a", "b"]),
+        (changed(), changed(a="b", b="a"), NEITHER, ["a", "b"]),
+        (changed(a="b", b="a"), changed(a="b", b="a"), NEITHER, []),
+        # Dropped and added, by either side and by both; the last is two new columns of one name.
+        (changed(a="p1"), changed(), NEITHER, ["a"]),
+        (changed(), changed(a="p2"), NEITHER, ["a"]),
+        (changed(a="p1"), changed(a="p2"), NEITHER, []),
+        # One dropped, another given its name, and a new one in its place.
+        (changed(b="a", a="p1"), changed(), NEITHER, ["a", "b"]),
+        # Added by both.
+        (changed(w="p1"), changed(w="p2"), NEITHER, []),
+        # Inside.
+        (changed(s=("s", columns(x="y", y="x"))), changed(), NEITHER, ["s.x", "s.y"]),
+        (changed(s=("p1", INSIDE)), changed(), NEITHER, ["s"]),
+        (
+            changed(m=("m", MapType(IntegerType(), ArrayType(columns(x="p1", y="y"))))),
+            changed(),
+            NEITHER,
+            ["m.value.x"],
+        ),
+        # Given a name that the other one has added.
+        (columns(a="b"), columns(a="a"), NEITHER, ["a"]),
+        (columns(c="a"), columns(c="p1"), NEITHER, ["c"]),
+        # Made again, with new columns or the old ones.
+        (changed(a="p1", b="p2"), changed(), OURS, []),
+        (changed(a="b", b="a"), changed(), OURS, ["a", "b"]),
+        (changed(), changed(a="p1"), OURS, ["a"]),
+        (changed(), changed(a="p1", b="p2"), THEIRS, []),
+        (changed(a="p1"), changed(), THEIRS, ["a"]),
+        (changed(a="p1", b="p2"), changed(), BOTH, []),
+        (changed(a="b", b="a"), changed(a="p1", b="p2"), THEIRS, ["a", "b"]),
+        (changed(a="p1", b="p2"), changed(a="b", b="a"), OURS, ["a", "b"]),
+        # Without ids, names are all there is.
+        (StructType([StructField("a", IntegerType())]), changed(), NEITHER, []),
+    ],
+)
+def test_names_of_other_columns(
+    ours: StructType, theirs: StructType, replaced: tuple[bool, bool], found: list[str]
+) -> None:
+    assert mixed_up(ours, theirs, BEGAN, BEGAN, replaced=replaced) == found
+
+
+def test_columns_that_came_before_the_last_merge() -> None:
+    since, theirs = changed(w="p1", h="p2"), changed(w="p3", h="p4")
+    assert mixed_up(since, theirs, BEGAN, since, replaced=NEITHER) == []
+    swapped = changed(w="p2", h="p1")
+    assert mixed_up(swapped, theirs, BEGAN, since, replaced=NEITHER) == ["h", "w"]
+    # Before it, new columns are what each side calls so.
+    assert mixed_up(swapped, theirs, BEGAN, BEGAN, replaced=NEITHER) == []
