@@ -111,15 +111,15 @@ def in_files(copy: jvm.SessionCopy, snapshot: Any, files: Sequence[Any]) -> list
 
     snapshot: of the table; the files of vectors come into its folder.
     """
-    known = {file.path(): file for file in files}
+    moved = {}
     for file, vector in _moved(copy, snapshot, files):
         wide = fields(file) | {"deletionVector": _written(vector)}
         tags = wide.get("tags") or {}
         if marks.PUBLISHED_TAG in tags:
             tag = json.loads(tags[marks.PUBLISHED_TAG]) | {"own": id_of(vector)}
             wide["tags"] = {**tags, marks.PUBLISHED_TAG: json.dumps(tag)}
-        known[file.path()] = committing.action(copy.session, "add", wide)
-    return list(known.values())
+        moved[file.path()] = committing.action(copy.session, "add", wide)
+    return [moved.get(file.path(), file) for file in files] if moved else list(files)
 
 
 def _moved(

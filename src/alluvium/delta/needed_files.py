@@ -223,9 +223,6 @@ class NeededFiles(jvm.SessionCopy):
 
     # Paths -------------------------------------------------------------------------------------
 
-    def _absolute(self, actions: Any) -> DataFrame:
-        return states.absolute_files(self.session, self.root, actions)
-
     def _of_path(self, column: str) -> Column:
         """The plain URI of a data file's path in the log."""
         decoded = dependents.decoded(F.col(column))

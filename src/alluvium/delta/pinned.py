@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 from urllib.parse import unquote
@@ -43,19 +44,20 @@ def vacuum(
         dry_run: deletes nothing.
 
     Returns:
-        Paths that would be deleted; nothing if they were.
+        Paths of what was deleted, or would be.
 
     Raises:
         ValueError: it is not known what a dependent needs. Nothing was deleted.
     """
     folder = log.qualified(log.delta_log(session, table))
-    if dry_run:
-        return list(map(str, _old(session, table, folder, others)["path"].to_pylist()))
-    with dependents.vacuuming(session, folder):
+    with nullcontext() if dry_run else dependents.vacuuming(session, folder):
         old = _old(session, table, folder, others)
-        if old.num_rows:  # else Delta would take its time to find that out
+        if old.num_rows and not dry_run:  # else Delta would take its time to find that out
             _delete(session, table, old)
-    return []
+            # Delta goes on where a file cannot be deleted.
+            left = pc.is_in(old["path"], _listed(session, folder)["path"])
+            old = old.filter(pc.invert(left))
+    return list(map(str, old["path"].to_pylist()))
 
 
 def _old(session: SparkSession, table: str, folder: str, others: Iterable[Dependent]) -> pa.Table:

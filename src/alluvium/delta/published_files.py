@@ -318,8 +318,7 @@ class PublishedFiles(jvm.SessionCopy):
         if actions and self._hides:
             found = {action.path(): self._counted(action) for action in actions}
             transaction = self._transaction(self._snapshot)
-            # One that is to be written once more may have a vector that does not read.
-            shown = {file.path(): file.deletionVector() for file in replaced if not self._again}
+            shown = {file.path(): file.deletionVector() for file in replaced}
             for path, vector in tombstones.hidden(
                 self, self._source, transaction, list(found.values()), shown
             ):

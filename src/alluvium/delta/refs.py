@@ -48,7 +48,7 @@ def tag_folder(folder: str, name: str) -> str:
 
 
 def tags(session: SparkSession, folder: str) -> list[Ref]:
-    """The tags of the table in a folder, by name; those that can be read."""
+    """The tags of the table in a folder, by name."""
     found = (ref_in(session, tag_folder(folder, name)) for name in tag_names(session, folder))
     return [one for one in found if one is not None]
 
@@ -78,10 +78,7 @@ def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
 def ref_in(session: SparkSession, location: str) -> Ref | None:
     """What the first commit of the table in a folder notes; None where it is none, or not ours."""
     first = Files(session).first_line(dependents.first_commit(location))
-    try:
-        info: dict[str, Any] = log.commit_info(first) if first else {}
-    except ValueError:  # it is cut
-        return None
+    info: dict[str, Any] = log.commit_info(first) if first else {}
     note = log.noted(info, marks.REF_NOTE)
     if note is None:
         return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
@@ -66,7 +68,10 @@ class VectorWriter:
         united = delta.deletionvectors.RoaringBitmapArray.readFrom(bitmap)
         if before is not None:
             united.merge(self._load(before))
-        return bool(united.equals(self._load(known)))
+        try:
+            return bool(united.equals(self._load(known)))
+        except (Py4JJavaError, PySparkException):  # its file is gone or cut
+            return False
 
     def _load(self, vector: Any) -> Any:
         bitmaps = jvm.scala_object(self.session, _DELTA + "deletionvectors.StoredBitmap$")

@@ -17,7 +17,6 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.sql.Row;
 
 /**
@@ -47,35 +46,40 @@ public class ManyFiles implements Callable {
     public static String listed(Configuration conf, String folder) throws IOException {
         Path root = new Path(folder);
         FileSystem fs = root.getFileSystem(conf);
-        String own = fs.makeQualified(root).toString();
+        List folders = new ArrayList();
+        folders.add(fs.makeQualified(root));
         StringBuilder found = new StringBuilder();
-        try {
-            RemoteIterator files = fs.listFiles(root, true);
-            while (files.hasNext()) {
-                FileStatus file = (FileStatus) files.next();
-                String name = file.getPath().toString();
-                if (!isHidden(name.substring(own.length()))) {
-                    found.append(name).append('\0').append(file.getLen()).append('\0');
-                    found.append(file.getModificationTime()).append('\0');
+        while (!folders.isEmpty()) {
+            FileStatus[] there = in(fs, (Path) folders.remove(folders.size() - 1));
+            for (int i = 0; i < there.length; i++) {
+                Path path = there[i].getPath();
+                if (isHidden(path.getName())) {
+                    continue;
+                }
+                if (there[i].isDirectory()) {
+                    folders.add(path);
+                } else {
+                    found.append(path).append('\0').append(there[i].getLen()).append('\0');
+                    found.append(there[i].getModificationTime()).append('\0');
                 }
             }
-        } catch (FileNotFoundException gone) {
-            return found.toString();
         }
         return found.toString();
     }
 
-    /** Whether a part of a path below the folder is hidden, as Spark's listing has it. */
-    private static boolean isHidden(String below) {
-        String[] parts = below.split("/");
-        for (int i = 0; i < parts.length; i++) {
-            String one = parts[i];
-            boolean isValue = one.indexOf('=') >= 0;
-            if (one.startsWith(".") || one.endsWith("._COPYING_") || (one.startsWith("_") && !isValue)) {
-                return true;
-            }
+    private static FileStatus[] in(FileSystem fs, Path folder) throws IOException {
+        try {
+            return fs.listStatus(folder);
+        } catch (FileNotFoundException gone) {
+            // Perhaps since the one above was listed: the others are there.
+            return new FileStatus[0];
         }
-        return false;
+    }
+
+    /** As Spark's listing has it. */
+    private static boolean isHidden(String name) {
+        boolean isValue = name.indexOf('=') >= 0;
+        return name.startsWith(".") || name.endsWith("._COPYING_") || (name.startsWith("_") && !isValue);
     }
 
     /** The rows of Parquet files by their footers, as `rows` of each: nothing of one that does not open. */
@@ -131,7 +135,7 @@ public class ManyFiles implements Callable {
         try {
             String line = lines.readLine();
             while (line != null) {
-                if (line.trim().length() > 0 && !isObject(line)) {
+                if (!isObject(line)) {
                     return false;
                 }
                 line = lines.readLine();
@@ -142,11 +146,13 @@ public class ManyFiles implements Callable {
         }
     }
 
+    /** Whether a line is an object, or blank. Other characters than blanks fail, NULs too. */
     private static boolean isObject(String line) throws IOException {
         JsonParser parser = JSON.createParser(line);
         try {
-            if (parser.nextToken() != JsonToken.START_OBJECT) {
-                return false;
+            JsonToken first = parser.nextToken();
+            if (first != JsonToken.START_OBJECT) {
+                return first == null;
             }
             parser.skipChildren();
             return parser.currentToken() == JsonToken.END_OBJECT && parser.nextToken() == null;

@@ -570,7 +570,8 @@ def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> N
     place = folder_of(home, "published", "told")
     root = f"file:{place}"
     commit = log.last_commit(spark, made.name)["txnId"]
-    noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit, "hides": True}
+    noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit}
+    noted |= {"hides": True, "vectors": "files"}
     assert json.loads(info["userMetadata"]) == {"alluvium_published": noted}
     kept = DeltaTable(made.folder(made.shown)).metadata().configuration
     assert kept["delta.logRetentionDuration"] == "interval 40 days"
