@@ -305,8 +305,9 @@ def _vacuum(thrown: list[Thrown]) -> Cause | None:
     if _said(thrown, _INLINE) is None:
         return None
     return Cause(
-        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. A published"
-        " table has no data files of its own: vacuum its candidate instead"
+        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. The next"
+        " publish puts those of a published table into files, and `alluvium.recover` those of any"
+        " table"
     )
 
 

@@ -236,11 +236,8 @@ def test_what_is_no_damage_gets_no_such_advice() -> None:
     vector = "Some(DeletionVectorDescriptor(i,^Bg9^0rr91,None,34,1,None)) (of class scala.Some)"
     text = said(("SparkException", "Job aborted"), ("MatchError", vector))
     assert "VACUUM cannot read deletion vectors that stand in the table's log" in text
-    # No command of ours puts them elsewhere.
-    assert text.endswith(
-        "A published table has no data files of its own: vacuum its candidate instead"
-    )
-    assert "alluvium.recover" not in text
+    assert "The next publish puts those of a published table into files" in text
+    assert text.endswith("and `alluvium.recover` those of any table")
 
 
 def test_a_python_function_has_its_last_words_and_its_lines() -> None:
