@@ -80,8 +80,9 @@ _TO_VOID = re.compile(
 )
 # Of a column whose type in a whole file is not one that is asked for.
 _OTHER_TYPE = re.compile(
-    r"COLUMN_DATA_TYPE_MISMATCH|Data type mismatches|PARQUET_CONVERSION_FAILURE"
+    r"COLUMN_DATA_TYPE_MISMATCH|Data type mismatches|PARQUET_CONVERSION_FAILURE|is not a group"
 )
+_CODEC = re.compile(r"ClassNotFoundException:? \S*Codec")
 _DATA_FILE = re.compile(r"part-\d{5}-[0-9a-f]{8}-[0-9a-f-]{27}")
 # What Delta and Java say of a log or a deletion vector that is damaged, whatever they advise.
 _DAMAGED = re.compile(
@@ -286,16 +287,17 @@ def _broken_file(thrown: list[Thrown]) -> Cause | None:
     else:
         last = next(text for one in reversed(thrown) if not _WRAPS.match(text := _sentence(one)))
         wrong = f"cannot be read: {_READING.sub('', last).strip(' .') or 'it is not known why'}"
-    is_whole = _OTHER_TYPE.search(everything) is not None
-    return Cause(f"{path} {wrong}. {_first_aid(path, is_whole)}")
+    return Cause(f"{path} {wrong}. {_first_aid(path, everything)}")
 
 
-def _first_aid(path: str, is_whole: bool) -> str:
+def _first_aid(path: str, everything: str) -> str:
     if "/_delta_log/" in path:
         return f"It is a part of the log of the table {path.split('/_delta_log/')[0]}: {MENDS}"
     if _DATA_FILE.search(path):
         return f"If it is a table's: {MENDS}, with the progress of merges. Else deliver it whole"
-    if is_whole:
+    if _CODEC.search(everything):
+        return "Deliver the file with another compression, such as zstd"
+    if _OTHER_TYPE.search(everything):
         return "Give the source's `schema` the type that the file has, or deliver the file with it"
     return "Deliver it whole under its name, or take it away, and run again"
 

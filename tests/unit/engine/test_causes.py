@@ -159,6 +159,12 @@ def test_a_full_disk_is_one_line(words: str) -> None:
         (
             "file:/l/a.parquet",
             "NO_HINT",
+            ("ClassNotFoundException", "org.apache.hadoop.io.compress.BrotliCodec"),
+            ("/l/a.parquet cannot be read: ", "with another compression, such as zstd"),
+        ),
+        (
+            "file:/l/a.parquet",
+            "NO_HINT",
             ("IOException", "can not read class org.apache.parquet.format.FileMetaData: Socket"),
             ("/l/a.parquet is broken: its footer", "take it away"),
         ),

@@ -121,6 +121,8 @@ class Merging(Checking):
             self._handle.release(batch_name)
             at = self._handle.keep(batch_name, table)
             plan = planner(source).plan()
+            if plan.outline.added:
+                self.rows(f"alter table {table} add columns ({plan.outline.added})")
             verify = plan.outline.settings.verify if plan.pending and plan.texts.verify else False
             if verify:
                 # The merge begins at the version that is looked at, or is planned again.
@@ -128,8 +130,6 @@ class Merging(Checking):
             if verify == "reject":
                 plan = self._without_changed(plan, source, planner)
             plans.append(plan)
-            if plan.outline.added:
-                self.rows(f"alter table {table} add columns ({plan.outline.added})")
             if plan.texts.rejected:
                 self._keep_rejected(plan.texts.rejected, plan.texts.rejected_table)
             if not plan.pending:
