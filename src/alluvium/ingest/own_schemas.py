@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
     AtomicType,
     BinaryType,
     ByteType,
@@ -22,6 +23,7 @@ from pyspark.sql.types import (
     FloatType,
     IntegerType,
     LongType,
+    MapType,
     NumericType,
     ShortType,
     StringType,
@@ -201,15 +203,13 @@ def way(have: DataType, want: DataType) -> str:
 def _mistakes(
     own: Own, wanted: Mapping[str, tuple[str, DataType | None]], fold: Callable[[str], str]
 ) -> Iterator[str]:
-    seen: dict[str, str] = {}
-    for one in own.schema or StructType():
-        if fold(one.name) not in wanted:
-            continue
-        if (other := seen.setdefault(fold(one.name), one.name)) != one.name:
-            yield (
-                f"schema: {own.name} has the columns {other} and {one.name}; accepted: names that "
-                "differ by more than their case"
-            )
+    columns = [one for one in (own.schema or StructType()).fields if fold(one.name) in wanted]
+    for name, other in _alike(StructType(columns), fold):
+        yield (
+            f"schema: {own.name} has the columns {name} and {other}; accepted: names that differ by "
+            "more than their case"
+        )
+    for one in columns:
         kind = wanted[fold(one.name)][1]
         have = one.dataType.simpleString()
         if kind is None:
@@ -232,6 +232,24 @@ def _mistakes(
                 "read; accepted: files that have it as text, or as times with microseconds, or a "
                 "`schema` without it"
             )
+
+
+def _alike(kind: DataType, fold: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Names that Spark cannot tell apart, of columns or of fields in one of them."""
+    if isinstance(kind, StructType):
+        seen: dict[str, str] = {}
+        for one in kind.fields:
+            if fold(one.name) in seen:
+                yield seen[fold(one.name)], one.name
+            seen[fold(one.name)] = one.name
+            for names in _alike(one.dataType, fold):
+                first, second = (f"{one.name}.{name}" for name in names)
+                yield first, second
+    elif isinstance(kind, ArrayType):
+        yield from _alike(kind.elementType, fold)
+    elif isinstance(kind, MapType):
+        yield from _alike(kind.keyType, fold)
+        yield from _alike(kind.valueType, fold)
 
 
 def _value(own: Own, one: StructField, want: DataType | None) -> Column:

@@ -130,6 +130,10 @@ def test_what_other_writers_make(make_bronze: Make) -> None:
     land(bronze, "nested.parquet", pa.table({"id": [1], "ID": [2]}))
     with pytest.raises(stream.SpecError, match=r"nested\.parquet has the columns id and ID"):
         values(bronze)
+    alike = pa.struct([("a", pa.int32()), ("A", pa.int32())])
+    land(bronze, "nested.parquet", pa.table({"s": pa.array([[{"a": 1}]], pa.list_(alike))}))
+    with pytest.raises(stream.SpecError, match=r"nested\.parquet has the columns s\.a and s\.A"):
+        values(bronze)
     (bronze.landing / "nested.parquet").write_bytes(b"PAR1 cut off")
     with pytest.raises(Exception, match=r"nested\.parquet"):
         values(bronze)
