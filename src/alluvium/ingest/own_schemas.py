@@ -206,8 +206,8 @@ def _mistakes(
     columns = [one for one in (own.schema or StructType()).fields if fold(one.name) in wanted]
     for name, other in _alike(StructType(columns), fold):
         yield (
-            f"schema: {own.name} has the columns {name} and {other}; accepted: names that differ by "
-            "more than their case"
+            f"schema: {own.name} has the columns {name} and {other}; accepted: names that differ "
+            "by more than their case"
         )
     for one in columns:
         kind = wanted[fold(one.name)][1]
