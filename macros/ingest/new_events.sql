@@ -1,7 +1,7 @@
 {#- Subquery: the rows of bronze that are newer than the progress recorded in the merged model.
 
     events: relation of the bronze table, or of a view on it. merged: the merged model by a name that `_find_model`
-    knows; its relation would be a cycle. bronze: the bronze table where `events` is a view. The newest batch is read
+    knows; its relation would be a cycle. bronze: the bronze table where `events` is a view or ephemeral. The newest batch is read
     from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of
     what was read: select both along, so the merge can record the one and check the other. In a unit test all given rows
     are new. -#}

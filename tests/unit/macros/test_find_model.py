@@ -235,6 +235,29 @@ def test_new_events_are_for_a_model_that_keeps_progress(
         macros.new_events("events", "lone")
 
 
+def test_new_events_of_an_ephemeral_model_need_its_bronze(
+    macros: Any, graph: Any, stop: type[Exception]
+) -> None:
+    """Its newest batch is looked up before there is a query that it could be part of."""
+    macros.context["model"] = graph[IDS["longer"]]
+    graph[IDS["lone"]] |= {
+        "config": {"materialized": "incremental", "meta": {"alluvium_merge": {}}}
+    }
+    asked: list[str] = []
+
+    def ask(sql: str) -> Any:
+        asked.append(sql)
+        return SimpleNamespace(rows=[[7]])
+
+    macros.context["run_query"] = ask
+    macros.context["alluvium"] |= {"_existing_relation": lambda _: None, "_skipped": lambda _: ""}
+    events = SimpleNamespace(is_cte=True, identifier="__dbt__cte__lines")
+    with pytest.raises(stop, match=r"lines is ephemeral, .* accepted: bronze="):
+        macros.new_events(events, "lone")
+    assert "`_batch_id` <= 7L" in macros.new_events(events, "lone", bronze="s.bronze")
+    assert asked == ["select max(`_batch_id`) from s.bronze"]
+
+
 def test_a_rebuild_needs_the_batch_of_this_version(
     macros: Any, graph: Any, stop: type[Exception]
 ) -> None:
