@@ -64,6 +64,8 @@ class Intake:
         self._check_archive()
         self._exists = source.exists(session)
         self._landed = source.landed(session) if self._exists else []
+        # Names of files that a link on this machine leads to.
+        self._linked: set[str] = set()
         # Of the files that the table holds events of, where the ledger is new.
         self._times: dict[str, int] = {}
         self._ledger = self._open()
@@ -219,6 +221,8 @@ class Intake:
             is_new = file.name not in known
             if not (is_new and own != file.name and (own in names or own in taken)):
                 kept.append(file)
+            if own != file.name:
+                self._linked.add(file.name)
             taken.add(own)
         return kept
 
@@ -338,7 +342,9 @@ class Intake:
         archive = feed.options.get(ARCHIVE)
         for file in some:
             try:
-                if self._files.stamp(file.path) != file.stamp:
+                if file.name in self._linked:
+                    self._stay.append(f"{file.name} (a link leads to it, and others may read it)")
+                elif self._files.stamp(file.path) != file.stamp:
                     self._stay.append(f"{file.name} (written again since it was listed)")
                 elif feed.options[CLEANS].lower() == "delete":
                     self._files.delete(file.path)

@@ -569,6 +569,12 @@ def test_files_that_were_read_are_cleaned_up(
     bronze.block["path"] = "next"
     figures = bronze.run()
     assert (figures.rows, figures.warnings) == (2, ())
+    # What a link leads to may be another's.
+    (bronze.root / "theirs").mkdir()
+    (bronze.root / "theirs/3.txt").write_bytes(b"y\n")
+    (bronze.root / "next/link").symlink_to(bronze.root / "theirs")
+    assert "link/3.txt (a link leads to it" in " ".join(bronze.run().warnings)
+    assert (bronze.root / "theirs/3.txt").exists()
     bronze.block["path"] = "landing"
     # What is written again while the run reads is not what was read.
     own = MicroBatches.write

@@ -120,6 +120,15 @@ def test_what_other_writers_make(make_bronze: Make) -> None:
         assert found[f"{name}.parquet", 1]["huge"] == 2**64 - 1
         assert set(found[f"{name}.parquet", 2].values()) == {None}
     assert found["int96.parquet", 0]["us"] == expected["us"]
+    # Spark notes its schema in a file; who rewrites the file may keep the note of other columns.
+    months = "select 1 as id, interval '3' month as gap"
+    bronze.session.sql(months).coalesce(1).write.parquet(str(bronze.root / "spark"))
+    [path] = (bronze.root / "spark").glob("*.parquet")
+    table = pq.read_table(path)
+    land(bronze, "rewritten.parquet", table.append_column("more", pa.array([5])))
+    assert values(bronze)["rewritten.parquet", 0].items() >= {"id": 1, "more": 5}.items()
+    (bronze.landing / "spark.parquet").write_bytes(path.read_bytes())
+    assert "MONTH" in str(values(bronze)["spark.parquet", 0]["gap"]).upper()
     # What nobody can read is told with the file and the column; a schema may leave it out.
     nested = pa.table(
         {"id": [1], "s": pa.array([{"at": at}], pa.struct([("at", pa.timestamp("ns"))]))}
