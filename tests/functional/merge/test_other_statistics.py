@@ -31,8 +31,8 @@ def session(spark: SparkSession) -> SparkSession:
     return spark
 
 
-def merged(session: SparkSession, table: str, batch: str, on: str) -> list[tuple[object, ...]]:
-    """The rows of a clone of the table behind a merge."""
+def merged(session: SparkSession, table: str, batch: str, on: str) -> list[str]:
+    """The rows of a clone of the table behind a merge, as texts: NaN is not itself in Python."""
     clone = f"{table}_{next(NUMBER)}"
     session.sql(f"create table {clone} shallow clone {table}")
     sql = (
@@ -41,7 +41,7 @@ def merged(session: SparkSession, table: str, batch: str, on: str) -> list[tuple
     )
     done = one_commit.merge(session, sql)
     assert isinstance(done, one_commit.Merged), done
-    return sorted(map(tuple, session.table(clone).collect()), key=str)
+    return sorted(map(str, session.table(clone).collect()))
 
 
 # Type of the key, what SQL wrote, what delta-rs wrote, and the batch.
