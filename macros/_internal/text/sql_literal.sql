@@ -38,7 +38,9 @@
   {%- set matched = modules.re.match -%}
   {%- if lo is none or hi is none or (hi == 'nan' and type in ('float', 'double')) -%}
     {{ return([none, none]) }}
-  {%- elif lo == '0.0' and type in ('float', 'double') -%}
+  {%- elif type == 'double' -%}
+    {{ return([alluvium._farther_double(lo, -1), alluvium._farther_double(hi, 1)]) }}
+  {%- elif lo == '0.0' and type == 'float' -%}
     {{ return(['-0.0', hi]) }}
   {%- elif type == 'string' -%}
     {%- set ascii = matched('[\x00-\x7f]*', hi).group() -%}
@@ -48,6 +50,13 @@
     {{ return([alluvium._wider_decimal(lo, -1, type), alluvium._wider_decimal(hi, 1, type)]) }}
   {%- endif -%}
   {{ return([lo, hi]) }}
+{% endmacro %}
+
+
+{% macro _farther_double(text, sign) %}
+  {%- if not modules.re.fullmatch('-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?', text) -%}{{ return(text) }}{%- endif -%}
+  {%- set number = text | float -%}
+  {{ return((number + sign * (number | abs * 2 ** -23 + 1.5e-45)) | string) }}
 {% endmacro %}
 
 

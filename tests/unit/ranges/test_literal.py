@@ -154,6 +154,17 @@ def test_a_text_is_found_beside_bytes_that_statistics_show_as_others(values: lis
         assert not text.isascii() or (lo, hi) == (value, value)
 
 
+@given(st.floats(width=32, allow_nan=False))
+def test_a_float_that_became_a_double_is_found_by_its_old_statistics(value: float) -> None:
+    text, shown = repr(value), float(str(np.float32(value)))
+    bounds = told(text, text, "double")
+    assert bounds is not None
+    lo, hi = map(float, bounds)
+    assert lo <= shown <= hi
+    assert lo <= value <= hi
+    assert value != 0 or lo < -0.0 < hi
+
+
 @given(decimals(38, 10) | decimals(18, 10))
 def test_a_decimal_is_found_by_statistics_that_are_doubles(value: Decimal) -> None:
     text = f"{value:f}"

@@ -23,6 +23,8 @@ _PLAIN_STRING = re.compile(r"[A-Za-z0-9 _.:/+@-]*")
 _NOT_UTF8, _LAST = "\ufffd", "\U0010ffff"
 # From here on a double may not have all digits of a decimal.
 _LONG = 10**15
+# What the last digit of a float's text is worth, and the least float.
+_FLOAT_DIGIT, _LEAST_FLOAT = 2**-23, 1.5e-45
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _NOT_BELOW = re.compile(rf"[{_NOT_UTF8}-{_LAST}]")
 
@@ -68,8 +70,9 @@ def typed_literal(value_text: str, spark_type: str) -> str:
 def told(lo: str, hi: str, spark_type: str) -> tuple[str, str] | None:
     """Bounds between which a file's statistics show a value that lies in a range.
 
-    Statistics are not always exact. Many writers leave NaN out, or write decimals as doubles. Of
-    texts with bytes that are not UTF-8 they show others, which lie elsewhere in the order.
+    Statistics are not always exact. Many writers leave NaN out, or write decimals as doubles. A
+    column of doubles may have been one of floats, whose statistics have fewer digits. Of texts with
+    bytes that are not UTF-8 they show others, which lie elsewhere in the order.
 
     Args:
         lo, hi: of the range, in canonical text.
@@ -78,9 +81,13 @@ def told(lo: str, hi: str, spark_type: str) -> tuple[str, str] | None:
     Returns:
         Wider bounds where that matters; None where statistics exclude no file.
     """
-    if spark_type in ("float", "double"):
+    if hi == "nan" and spark_type in ("float", "double"):
+        return None
+    if spark_type == "double":
+        return _farther(lo, -1), _farther(hi, 1)
+    if spark_type == "float":
         # Parquet's readers have the two zeros in an order.
-        return None if hi == "nan" else ("-0.0" if lo == "0.0" else lo, hi)
+        return ("-0.0" if lo == "0.0" else lo), hi
     if spark_type == "string":
         cut = len(_BEYOND_ASCII.split(hi, 1)[0])
         lo = _NOT_BELOW.split(lo, 1)[0]
@@ -89,6 +96,14 @@ def told(lo: str, hi: str, spark_type: str) -> tuple[str, str] | None:
         kind = parse_type(spark_type)
         return _wider(lo, -1, kind), _wider(hi, 1, kind)
     return lo, hi
+
+
+def _farther(text: str, sign: int) -> str:
+    """A double, as much less or more as a float may be from its text."""
+    number = float(text)
+    if text.endswith("inf"):
+        return text
+    return str(number + sign * (abs(number) * _FLOAT_DIGIT + _LEAST_FLOAT))
 
 
 def _wider(text: str, sign: int, kind: pa.Decimal128Type) -> str:
