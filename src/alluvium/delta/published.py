@@ -180,7 +180,8 @@ class Publisher(PublishedFiles):
     def _note_dependent(self, paths: Sequence[str], added: Sequence[Any]) -> None:
         """Note this table in each folder that its files lie in, before they are its own."""
         this = Dependent("published", self._target, log.qualified(self._log))
-        if len(paths) > FEW:
+        if len(paths) > FEW or not dependents.is_noted(self.session, this, self._root):
+            # Of a first publish, and where the register is lost.
             folders = dependents.roots(self.session, self._source)
         else:
             vectors = (file.deletionVector() for file in added)

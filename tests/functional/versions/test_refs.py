@@ -332,6 +332,14 @@ def test_published_tables_are_noted(spark: SparkSession, origin: Kept) -> None:
     for table in (origin.name, candidate):
         noted = dependents.noted(spark, location_of(spark, table))
         assert shown in [one.name for one in noted if one.kind == "published"]
+    # Where the register is lost, the next publish notes it again, whatever that brings.
+    register = origin.folder.parent / "candidate/_alluvium/dependents"
+    for entry in register.iterdir():
+        entry.unlink()
+    before = log.version(spark, shown)
+    publish(spark, candidate, shown, None, {}, {})
+    assert log.version(spark, shown) == before
+    assert [one.name for one in dependents.noted(spark, f"file:{register.parents[1]}")] == [shown]
 
 
 def test_what_is_shown_lives_through_vacuum(spark: SparkSession, origin: Kept) -> None:
