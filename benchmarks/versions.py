@@ -7,6 +7,9 @@ each works with its own library, adapter, macros and project, in the same enviro
         for each version goes on for all pairs, and both have merged several batches before.
     hook: a post-hook `alluvium.compact(this)` that has nothing to do, in the same processes.
     build: `dbt build` of the reference project with nothing new, a process of its own each time.
+    fsck: a look at TABLES tables of FILES files each, in the processes of `merge`.
+    vacuum: of the same tables one by one, with nothing to delete.
+    vacuum-one: the same, with an old file in each that no version needs.
 
 Writes benchmarks/results/versions.json: medians of the pairs, and of the ratio the interval that
 holds its median with 95 % confidence (bootstrap). A case is met if the interval's lower end is at
@@ -37,6 +40,8 @@ BAR = 1.05
 ROWS_PER_FILE = 250_000
 # A small file for each 10,000 rows: what a hook looks at.
 SETTLED = (1_000_000, 10_000)
+# What fsck and vacuum look at: tables, and files of each.
+TABLES, FILES = 20, 30
 
 
 @dataclass(frozen=True)
@@ -93,10 +98,15 @@ class Worker:
 
 def serve(checkout: Path, folder: Path, answers: TextIO) -> None:
     """Answer each line of stdin, a task with its arguments, with seconds."""
+    import pyarrow as pa
+    from deltalake import write_deltalake
     from merging import batches, contenders, tables
 
     import alluvium
     import dbt.adapters.alluvium as adapter
+    from alluvium.delta import pinned
+    from alluvium.recovery.fsck import Fsck
+    from alluvium.recovery.tables import Table
 
     for module in (alluvium, adapter):
         if not Path(str(module.__file__)).is_relative_to(checkout):
@@ -128,7 +138,44 @@ def serve(checkout: Path, folder: Path, answers: TextIO) -> None:
         )
         return ours.settled(bench)
 
-    tasks: dict[str, Callable[..., float]] = {"merge": merge, "hook": hook}
+    def looked_at() -> list[Path]:
+        places = [folder / "looked_at" / f"t{number}" for number in range(TABLES)]
+        for place in places:
+            for number in range(0 if place.exists() else FILES):
+                rows = {"id": list(range(100 * number, 100 * number + 100)), "name": ["n"] * 100}
+                write_deltalake(place, pa.table(rows), mode="append")
+        return places
+
+    def fsck(seed: int) -> float:
+        tables = [
+            Table(one.name, f"delta.`{one}`", str(one), one.name, True) for one in looked_at()
+        ]
+        started = time.perf_counter()
+        report = Fsck(bench.session, tables, [str(folder)]).run()
+        if report.lines() or report.files != TABLES * FILES:
+            raise SystemExit(f"{report.lines()}, {report.summary()}")
+        return time.perf_counter() - started
+
+    def vacuum(seed: int, strays: bool) -> float:
+        places = looked_at()
+        files = [place / "part-stray.parquet" for place in places if strays]
+        for file in files:
+            file.write_bytes(b"PAR1")
+            os.utime(file, (0, 0))
+        started = time.perf_counter()
+        for place in places:
+            pinned.vacuum(bench.session, f"delta.`{place}`")
+        seconds = time.perf_counter() - started
+        if any(file.exists() for file in files):
+            raise SystemExit("a file that no version needs is there")
+        return seconds
+
+    tasks: dict[str, Callable[..., float]] = {
+        "merge": merge,
+        "hook": hook,
+        "fsck": fsck,
+        "vacuum": vacuum,
+    }
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         print(tasks[name](*arguments), file=answers, flush=True)
@@ -197,7 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", required=True, help="commit, or folder with one checked out")
     parser.add_argument("--after", default="HEAD", help="the same; default: HEAD")
-    names = ("merge", "hook", "build")
+    names = ("merge", "hook", "build", "fsck", "vacuum", "vacuum-one")
     parser.add_argument("--case", choices=names, action="append", help="default: all")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 4_000_000])
     parser.add_argument("--days", type=int, default=7, help="of flights to build")
@@ -219,7 +266,7 @@ def main() -> None:
             keep(RESULTS, [found := summary(case, versions, pairs)])
             print(f"{case}: {found['ratio']} {found['ratio_interval']}", flush=True)
 
-        if {"merge", "hook"} & {*wanted}:
+        if {*wanted} - {"build"}:
             workers = [Worker(one, folder / f"worker-{one.folder.name}") for one in versions]
             for rows in options.rows if "merge" in wanted else ():
                 measure(
@@ -230,6 +277,15 @@ def main() -> None:
                 measure(
                     "hook, nothing to do", [lambda n, w=one: w.ask("hook", n) for one in workers]
                 )
+            tables = f"of {TABLES} tables of {FILES} files"
+            if "fsck" in wanted:
+                measure(f"fsck {tables}", [lambda n, w=one: w.ask("fsck", n) for one in workers])
+            for case, strays in (("vacuum", False), ("vacuum-one", True)):
+                if case in wanted:
+                    measure(
+                        f"vacuum {tables}" + (", a file in each to delete" if strays else ""),
+                        [lambda n, w=one, s=strays: w.ask("vacuum", n, s) for one in workers],
+                    )
             for one in workers:
                 one.close()
         if "build" in wanted:

@@ -1,8 +1,7 @@
 {#- The first run of a merged model on a stock target: dbt-spark would store the batch as it is. Here
     the table is created empty and the batch is merged into it, so that keys are unique, deletes are
-    honoured and progress is recorded. A test that stores its failures reads its rows here. Everything else is the adapter's own. -#}
+    honoured and progress is recorded. Everything else is the adapter's own. -#}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {%- do alluvium._note_test() -%}
   {%- if alluvium._creates_merged_table(temporary, language) -%}
     {%- set empty = alluvium._prepare_merge_source(relation, compiled_code) -%}
     {%- call statement('alluvium_create') -%}
@@ -15,7 +14,6 @@
 
 
 {% macro databricks__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {%- do alluvium._note_test() -%}
   {%- if alluvium._creates_merged_table(temporary, language) -%}
     {%- set empty = alluvium._prepare_merge_source(relation, compiled_code) -%}
     {%- call statement('alluvium_create') -%}

@@ -19,7 +19,6 @@
     {%- if target.type != 'alluvium' -%}{%- do alluvium._validate_published(node, mistakes) -%}{%- endif -%}
     {%- if 'alluvium_layout' in meta -%}
       {%- do alluvium._validate_layout_table(node, mistakes) -%}
-      {%- do alluvium._warn_of_former_layout_keys(node, meta.alluvium_layout) -%}
       {%- if target.type != 'alluvium' -%}{%- do alluvium._validate_layout(node, meta.alluvium_layout, mistakes) -%}{%- endif -%}
     {%- endif -%}
   {%- endfor -%}

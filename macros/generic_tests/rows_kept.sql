@@ -14,7 +14,7 @@ from (select count(*) as row_count from {{ model }}) as candidate
 where false
 {%- else %}
     {%- set where = config.get('where') %}
-    {%- if where and alluvium._cannot_answer(head, where) %}
+    {%- if where and adapter.condition_mistakes('where', where, head.render()) %}
         {%- do log('alluvium.rows_kept: ' ~ head.render() ~ ', which readers see, cannot answer `where: ' ~ where
             ~ '` yet, so all its rows count', info=true) %}
         {%- set where = none %}

@@ -1,7 +1,7 @@
 {#- Subquery: the rows of bronze that are newer than the progress recorded in the merged model.
 
     events: relation of the bronze table, or of a view on it. merged: the merged model by a name that `_find_model`
-    knows; its relation would be a cycle. bronze: the bronze table where `events` is a view. The newest batch is read
+    knows; its relation would be a cycle. bronze: the bronze table where `events` is a view or ephemeral. The newest batch is read
     from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of
     what was read: select both along, so the merge can record the one and check the other. In a unit test all given rows
     are new. -#}
@@ -24,9 +24,13 @@
       {%- do exceptions.raise_compiler_error("alluvium.new_events: " ~ (read if read is string else read.render()) ~ " is filtered by event time (--sample, or a microbatch model). "
           ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
     {%- endfor -%}
+    {%- if (bronze or events).is_cte -%}
+      {%- do exceptions.raise_compiler_error('alluvium.new_events: ' ~ (bronze or events).identifier | replace('__dbt__cte__', '', 1)
+          ~ ' is ephemeral, and its newest batch is looked up before the model runs; accepted: bronze=, the table that it reads') -%}
+    {%- endif -%}
     {%- set ns.skipped = alluvium._skipped(node) -%}
     {%- if backfill -%}
-      {%- if not flags.EMPTY -%}{%- do alluvium._check_backfill(node, events, bronze or events) -%}{%- endif -%}
+      {%- if not flags.EMPTY -%}{%- do alluvium._check_backfill(node, bronze if events.is_cte else events, bronze or events) -%}{%- endif -%}
     {%- else -%}
       {%- set relation = alluvium._existing_relation(node) -%}
       {%- if relation is not none and relation.type == 'table' and not alluvium._is_rebuilt(node, caller) -%}

@@ -10,8 +10,9 @@
   {%- set terms = [] -%}
   {%- set unknown = [] -%}
   {%- for row in ranges if row.get('column_name', column) | lower == column | lower -%}
-    {%- set lo = alluvium._sql_literal(row.lo, row.column_type) -%}
-    {%- set hi = alluvium._sql_literal(row.hi, row.column_type) -%}
+    {%- set bounds = alluvium._told(row.lo, row.hi, row.column_type) -%}
+    {%- set lo = alluvium._sql_literal(bounds[0], row.column_type) -%}
+    {%- set hi = alluvium._sql_literal(bounds[1], row.column_type) -%}
     {%- if lo is none or hi is none -%}
       {%- do unknown.append(row) -%}
     {%- elif lo == hi -%}

@@ -1,4 +1,4 @@
-{#- `ref` of a model at an earlier version of its table: one that `alluvium.log` shows, or one with a tag. Or it is the
+{#- `ref` of a model at an earlier version of its table: one that `alluvium.commits` shows, or one with a tag. Or it is the
     newest one at a time, or the newest one that holds nothing later than a batch. Tombstones stay hidden where `ref`
     hides them. -#}
 {% macro at(relation, version=none, timestamp=none, tag=none, batch=none) -%}

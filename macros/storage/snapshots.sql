@@ -1,6 +1,4 @@
 {#- The snapshots of a table, one for each commit that its log still tells. -#}
-{% macro snapshots(relation) -%}
-(
-{{ alluvium._snapshot_rows(alluvium._actions_of(relation, 'alluvium.snapshots')) }}
-)
-{%- endmacro %}
+{% macro snapshots(relation) %}
+  {{ return(alluvium._storage_of_relation('snapshots', relation)) }}
+{% endmacro %}

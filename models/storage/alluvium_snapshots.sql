@@ -1,2 +1,1 @@
-{#- By name: a view of no row would outlive the run with `--empty`. -#}
-{{ alluvium._snapshot_rows(ref('alluvium_actions').render()) }}
+select * from {{ alluvium.storage('snapshots') }}

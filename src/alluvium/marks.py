@@ -31,9 +31,6 @@ BRANCH = "alluvium/branch/"
 # Before the id that a branch's table began with, and that of this table: the newest version of it
 # that was merged into this one. Read by `versions.merging`.
 BRANCH_MERGED = "alluvium/merged/"
-# The version that the table of the model `alluvium_actions` had when a run read it: of two runs one
-# appends. Read by Delta.
-ACTIONS_KEPT = "alluvium.actions"
 
 # Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
 # Of a part of them the name goes on with `/<_source_partition>`.
@@ -60,8 +57,6 @@ AUTOMATA_TAG = "alluvium.automata"
 MERGE_FIGURES = "alluvium_merge"
 # A list of the figures of each merge of a compaction. Read by `compact.history`.
 COMPACTION_FIGURES = "alluvium_compaction"
-# The newest commit of each table that the table of `alluvium_actions` keeps. Read by `report.kept`.
-ACTIONS_SEEN = "alluvium_seen"
 # A streaming table's batch. Read by `plan.versions.arrivals` and `ingest.target`.
 STREAM_NOTE = "alluvium_stream"
 # What was published: the candidate, its version, who looked at it. Read by `delta.heads` and

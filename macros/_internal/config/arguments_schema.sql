@@ -27,6 +27,12 @@
           'clone': alluvium._mapping_schema(
               dict(point, model=of.model, to=dict(of.text, type=['string', 'null'], accepted='a table, schema.name'), message=message,
                    dry_run=of.flag), ['model', 'to']),
+          'commits': alluvium._mapping_schema({
+              'model': of.model,
+              'limit': dict(of.positive, type=['integer', 'null']),
+              'since': dict(of.moment, type=['moment', 'null']),
+              'show': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
+          }, ['model']),
           'compact': alluvium._mapping_schema({'model': of.model, 'tier': of.tier, 'dry_run': of.flag}),
           'diff': alluvium._mapping_schema({'model': of.model, 'from': one_point, 'to': one_point, 'limit': of.positive}, ['model']),
           'discard': alluvium._mapping_schema({'name': branch, 'dry_run': of.flag}, ['name']),
@@ -36,13 +42,7 @@
               {'model': of.model, 'where': {'type': ['string', 'object', 'null'], 'accepted': 'SQL, or values by column'}}, ['model']),
           'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),
           'index': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
-          'log': alluvium._mapping_schema({
-              'model': of.model,
-              'limit': dict(of.positive, type=['integer', 'null']),
-              'since': dict(of.moment, type=['moment', 'null']),
-              'show': dict(of.natural, type=['integer', 'null'], accepted='a version, a whole number'),
-          }, ['model']),
-          'merge': alluvium._mapping_schema(
+          'merge_branch': alluvium._mapping_schema(
               {'name': branch, 'models': of.models, 'prefer': prefer, 'dry_run': of.flag}, ['name', 'models']),
           'publish': alluvium._mapping_schema({'model': of.model, 'untested': of.flag, 'dry_run': of.flag}, ['model']),
           'purge_tombstones': alluvium._mapping_schema({'model': of.model, 'older_than': of.duration, 'dry_run': of.flag}, ['model']),

@@ -21,6 +21,14 @@
 {% endmacro %}
 
 
+{#- The published models that show a node. -#}
+{% macro _shown_by(unique_id) %}
+  {%- set found = [] -%}
+  {%- for one in adapter.shown_by(unique_id) -%}{%- do found.append(graph.nodes[one]) -%}{%- endfor -%}
+  {{ return(found) }}
+{% endmacro %}
+
+
 {#- The enabled models that a text may mean: by its name, `name.vN`, either after its package and a dot, or its unique id.
     A model that names itself (caller, a unique id) means itself, whatever else has its name. -#}
 {% macro _models_named(name, caller=none) %}

@@ -20,6 +20,7 @@
     and no `ref`: the published model is built after its candidate's tests. name: of the published model, or none. -#}
 {% macro _tested_head(name=none) %}
   {%- if flags.INTROSPECT is sameas false -%}{{ return(none) }}{%- endif -%}
+  {%- do alluvium._require_alluvium('alluvium.rows_kept', 'publishes nothing', 'the config') -%}
   {%- set node = alluvium._tested_node() -%}
   {%- set found = alluvium._shown_by(node.unique_id) -%}
   {%- set named = alluvium._find_model(name, 'alluvium.rows_kept: published') if name is not none else none -%}
@@ -34,14 +35,4 @@
   {%- endif -%}
   {%- if flags.EMPTY or flags.SAMPLE -%}{{ return(none) }}{%- endif -%}
   {{ return(alluvium._existing_relation(meant[0])) }}
-{% endmacro %}
-
-
-{#- Whether a condition on the tested model says nothing of a table that shows an older version of it: a column came since, say. -#}
-{% macro _cannot_answer(relation, where) %}
-  {%- if target.type == 'alluvium' -%}{{ return(adapter.condition_mistakes('where', where, relation.render()) | length > 0) }}{%- endif -%}
-  {%- set known = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
-  {%- set words = modules.re.findall('\\w+', where | lower) -%}
-  {%- set tested = adapter.get_columns_in_relation(alluvium._existing_relation(alluvium._tested_node())) -%}
-  {{ return(tested | map(attribute='name') | map('lower') | reject('in', known) | select('in', words) | list | length > 0) }}
 {% endmacro %}

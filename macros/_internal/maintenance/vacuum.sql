@@ -1,10 +1,12 @@
-{#- VACUUM of a table. An alluvium target leaves alone what other tables need of it, and deletes here: '' is left to run. Elsewhere it is the
-    statement. The paths that would be deleted in a dry run. -#}
-{% macro _vacuum(relation, dry_run=false) %}
+{#- VACUUM of a table; the paths of what was deleted, or would be. An alluvium target leaves alone what other tables need of it. Elsewhere Delta
+    does not tell what it deleted: none. A hook gets what is left to run: '' or, elsewhere, the statement. -#}
+{% macro _vacuum(relation, dry_run=false, is_hook=false) %}
   {%- if target.type == 'alluvium' -%}
     {%- set paths = adapter.vacuum(relation, dry_run) -%}
-    {{ return(paths if dry_run else '') }}
+    {{ return('' if is_hook else paths) }}
   {%- endif -%}
   {%- set statement = 'vacuum ' ~ relation.render() -%}
-  {{ return(run_query(statement ~ ' dry run').columns[0].values() if dry_run else statement) }}
+  {%- if is_hook -%}{{ return(statement) }}{%- endif -%}
+  {%- set found = run_query(statement ~ (' dry run' if dry_run else '')) -%}
+  {{ return(found.columns[0].values() if dry_run else none) }}
 {% endmacro %}

@@ -1,7 +1,18 @@
 {#- A view of what the logs of these models' tables say, as far as there are any; nothing under --empty. -#}
 {% macro _storage_of(kind, nodes, who) %}
   {%- if not alluvium._reads_logs(who) -%}{{ return(alluvium._quote('__alluvium_' ~ kind)) }}{%- endif -%}
-  {{ return(adapter.storage(kind, alluvium._tables_of(nodes))) }}
+  {{ return(adapter.storage(kind, alluvium._tables_of(nodes), who)) }}
+{% endmacro %}
+
+
+{#- The same of one table, after a version or after the newest. -#}
+{% macro _storage_of_relation(kind, relation, version=none) %}
+  {%- set who = 'alluvium.' ~ kind -%}
+  {%- if not alluvium._reads_logs(who) -%}{{ return(alluvium._quote('__alluvium_' ~ kind)) }}{%- endif -%}
+  {%- if relation is string or relation is not mapping and relation.identifier is not defined -%}
+    {%- do exceptions.raise_compiler_error(who ~ ': ' ~ alluvium._shown_value(relation) ~ " is not a relation; accepted: a relation, for example ref('flights')") -%}
+  {%- endif -%}
+  {{ return(adapter.storage(kind, [{'model': relation.identifier, 'table': relation.render(), 'layout': none, 'version': version}], who)) }}
 {% endmacro %}
 
 

@@ -7,27 +7,12 @@
   {%- endif -%}
   {#- A key that is null has its default. -#}
   {%- set given = {} -%}
-  {%- for key, value in block.items() if value is not none and key not in alluvium._former_layout_keys() -%}
+  {%- for key, value in block.items() if value is not none -%}
     {%- do given.update({key: value}) -%}
   {%- endfor -%}
   {%- do alluvium._walk_schema(where, given, alluvium._settings_schema().model.alluvium_layout, mistakes) -%}
   {%- if 'retain' in given and 'bucket_by' not in given -%}
     {%- do mistakes.append(where ~ '.retain: whole buckets are dropped, and without bucket_by there is one; accepted: with bucket_by') -%}
-  {%- endif -%}
-{% endmacro %}
-
-
-{#- Keys that were settings once: they change nothing, and are no mistake yet. -#}
-{% macro _former_layout_keys() %}
-  {{ return(['tiers', 'levels']) }}
-{% endmacro %}
-
-
-{% macro _warn_of_former_layout_keys(node, block) %}
-  {%- set found = alluvium._former_layout_keys() | select('in', block if block is mapping else []) | list -%}
-  {%- if found -%}
-    {%- do exceptions.warn(node.name ~ ': meta.alluvium_layout has keys that change nothing any more: ' ~ found | join(', ')
-        ~ '. The next release will refuse them.') -%}
   {%- endif -%}
 {% endmacro %}
 

@@ -51,7 +51,6 @@ WRITE_ROWS = pa.schema(
 def compactions(session: SparkSession, table: str) -> pa.Table:
     """A row for each merge that a compaction committed, and for each commit of new labels; columns
     as COMPACTION_ROWS."""
-    # Earlier versions wrote one without a list: it is read as a list of one.
     done = (
         f"from_json(get_json_object(metadata, '$.{marks.COMPACTION_FIGURES}'),"
         f" 'array<struct<{_FIGURES}>>')"

@@ -47,9 +47,10 @@ _COLUMNS = (
     "false as is_older",
     "commitInfo as info",
     "txn",
-    "metaData.id as table_id",
 )
-_SAYS_SOMETHING = "path is not null or info is not null or txn is not null or table_id is not null"
+_SAYS_SOMETHING = " or ".join(
+    f"{one} is not null" for one in ("add", "remove", "commitInfo", "txn", "metaData")
+)
 # Commits that are read at first, and later on, where it is not known how many are needed.
 _STEP, _MOST = 50, 800
 # So many commits are named one by one.
@@ -166,10 +167,6 @@ class TableLog:
         path = log.commit_path(self._session, self._log, version)
         return bool(path.getFileSystem(self._log.newDeltaHadoopConf()).exists(path))
 
-    def id_of(self, version: int) -> str | None:
-        """As `commit_id`."""
-        return commit_id(self._session, self._log, version)
-
     def spans(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """First and last of versions to read at a time, newest first, with growing steps.
 
@@ -197,7 +194,7 @@ class TableLog:
         lines = commit_lines(self._session, _LINES, places).where(
             F.col("_metadata.file_name").between(names[0], names[-1])
         )
-        found = _parted(lines.selectExpr(*_COLUMNS).where(_SAYS_SOMETHING).toArrow())
+        found = _parted(lines.where(_SAYS_SOMETHING).selectExpr(*_COLUMNS).toArrow())
         missing = set(range(first, last + 1)) - {one.version for one in found.commits}
         if missing:
             raise ValueError(f"{self.name}: its log does not have version {min(missing)}")
@@ -239,14 +236,13 @@ def _parted(lines: pa.Table) -> Commits:
     of_commit: dict[int, dict[str, Any]] = {
         version: {} for version in pc.unique(lines["version"]).to_pylist()
     }
-    others = lines.filter(pc.invert(is_file)).select(["version", "info", "txn", "table_id"])
+    others = lines.filter(pc.invert(is_file)).select(["version", "info", "txn"])
     for line in others.to_pylist():
         found = of_commit[line["version"]]
         if line["txn"] is not None:
             found.setdefault("transactions", {})[line["txn"]["appId"]] = line["txn"]["version"]
-        for name in ("info", "table_id"):
-            if line[name] is not None:
-                found[name] = line[name]
+        if line["info"] is not None:
+            found["info"] = line["info"]
     return Commits(
         [commit_of(version, found) for version, found in sorted(of_commit.items())], actions
     )

@@ -18,13 +18,14 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
-from alluvium.delta.states import plain, plain_text
+from alluvium.delta import log, named_files
+from alluvium.delta.states import plain_text
 from alluvium.engine import causes
 from alluvium.engine.files import Files
 from alluvium.names import quoted
@@ -223,22 +224,17 @@ def root_of(files: Files, folder: str) -> str | None:
     return f"{system}{inside}" if inside else f"{system}/"
 
 
-def needed(session: SparkSession, dependent: Dependent, folder: str) -> DataFrame:
-    """What a dependent needs of a folder: absolute paths of files and vectors, in `path`.
+def needed(session: SparkSession, dependent: Dependent, folder: str) -> pa.ChunkedArray:
+    """What a dependent needs of a folder: files and vectors, as `named_files.plain` has them.
 
-    Those that its newest version names, and the versions within its own retention. They are read
-    now, and kept until nobody holds the frame.
+    Those that its newest version names, and the versions within its own retention.
 
     Raises:
         ValueError: its log cannot be read.
     """
     try:
         snapshot = log.snapshot_of(session, dependent.table)
-        files = (snapshot.allFiles(), snapshot.tombstones())
-        both = _named(session, files[0]).union(_named(session, files[1]))
-        path = plain(decoded(F.col("path")))
-        inside = F.startswith(path, plain(F.lit(below(folder))))
-        return both.select(path.alias("path")).where(inside).distinct().localCheckpoint()
+        return named_files.inside(named_files.needed(session, snapshot), folder)
     except (PySparkException, Py4JError) as error:
         raise ValueError(
             f"{dependent} in {dependent.location} cannot be read, so it is not known what it needs:"
@@ -266,7 +262,7 @@ def needing(
         one
         for one in known.values()
         if one.location not in going
-        and (one.kind == "tag" or not needed(session, one, folder).isEmpty())
+        and (one.kind == "tag" or len(needed(session, one, folder)) > 0)
     ]
 
 

@@ -10,18 +10,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
-from alluvium.engine import jvm
+from alluvium.engine import jvm, many_files
 
 # Bytes of a file's end that are read at first; a footer that is longer takes a second look.
 _TAIL = 2**16
 # The length of the footer, and the magic number: the last bytes of a file.
 _END = 8
 _THREADS, _AHEAD = 8, 64
+# Files whose footers the driver reads; those of more are for Spark's tasks.
+_FEW = 1000
 # What a footer tells.
 FOOTER = pa.struct(
     [
@@ -86,25 +86,13 @@ def rows_of(session: SparkSession, files: Sequence[tuple[str, int]]) -> dict[str
     Args:
         files: URI and size in bytes of each.
     """
-    if len(files) > _AHEAD:
-        places, sizes = zip(*files, strict=True)
-        table = pa.table({"location": places, "bytes": pa.array(sizes, pa.int64())})
-        found = of_many(session, table)
-        rows = pc.struct_field(found["footer"], "rows")
-        return dict(zip(found["location"].to_pylist(), rows.to_pylist(), strict=True))
-    java: Any = jvm.of(session)
-    conf = session._jsparkSession.sessionState().newHadoopConf()
-
-    def one(file: tuple[str, int]) -> int | None:
-        path = java.org.apache.hadoop.fs.Path(java.java.net.URI(file[0]))
-        try:
-            (footer,) = read(java, conf, [(path, file[1])])
-        except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):
-            return None
-        return int(footer.num_rows)
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        return dict(zip((uri for uri, _ in files), threads.map(one, files), strict=True))
+    if len(files) <= _FEW:
+        return many_files.parquet_rows(session, files)
+    places, sizes = zip(*files, strict=True)
+    table = pa.table({"location": places, "bytes": pa.array(sizes, pa.int64())})
+    found = of_many(session, table)
+    rows = pc.struct_field(found["footer"], "rows")
+    return dict(zip(found["location"].to_pylist(), rows.to_pylist(), strict=True))
 
 
 def of_many(session: SparkSession, files: pa.Table) -> pa.Table:

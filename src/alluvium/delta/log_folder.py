@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import footers
+from alluvium.engine import many_files
 from alluvium.engine.files import Files
 from alluvium.plan.recovery.log_health import HINT, Checkpoint, Hint, LogHealth, commit_name
 
@@ -21,7 +22,10 @@ _CHECKPOINT = re.compile(
     r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.[0-9a-f-]{36})?\.(parquet|json)"
 )
 _SIDECARS = "_sidecars"
-_LINE = "commitInfo struct<operation:string>, _damaged string"
+# What is read of one to see that it can be: Spark need not look for its columns.
+_CHECKPOINT_COLUMNS = (
+    "metaData struct<id:string>, add struct<path:string,stats:string>, sidecar struct<path:string>"
+)
 
 
 class LogFolder:
@@ -41,10 +45,9 @@ class LogFolder:
 
     def look(self) -> LogHealth:
         """What is there, and what of it can be read; nothing is changed."""
-        sizes = {
-            row.path.rsplit("/", 1)[-1]: int(row.length)
-            for row in listed(self._session, self.place).collect()
-        }
+        found = many_files.listed(self._session, self.place)
+        named = (path.rsplit("/", 1)[-1] for path in found["path"].to_pylist())
+        sizes = dict(zip(named, found["bytes"].to_pylist(), strict=True))
         names = [*sizes, *([HINT] if self._files.is_there(f"{self.place}/{HINT}") else [])]
         return LogHealth(
             tuple(sorted(names)),
@@ -60,29 +63,9 @@ class LogFolder:
             if (match := _COMMIT.fullmatch(name))
         }
         paths = [f"{self.place}/{commit_name(one)}" for one, damage in found.items() if not damage]
-        for name in self._unreadable(paths):
-            found[int(name[:20])] = "unreadable"
+        for path in many_files.no_json(self._session, paths):
+            found[int(path.rsplit("/", 1)[-1][:20])] = "unreadable"
         return found
-
-    def _unreadable(self, paths: list[str]) -> list[str]:
-        """The names of those commits that are not JSON to their end."""
-        if not paths:
-            return []
-        parsed = F.from_json("value", _LINE, {"columnNameOfCorruptRecord": "_damaged"})
-        lines = (
-            self._session.read.options(__globPaths__="false", lineSep="\n")
-            .text(paths)
-            .select(parsed.alias("line"), "_metadata.file_name")
-        )
-        try:
-            rows = lines.where("line._damaged is not null").select("file_name").distinct().collect()
-        except (PySparkException, Py4JJavaError):
-            # A file that its disk does not give stops them all.
-            if len(paths) == 1:
-                return [paths[0].rsplit("/", 1)[-1]]
-            half = len(paths) // 2
-            return self._unreadable(paths[:half]) + self._unreadable(paths[half:])
-        return [str(row.file_name) for row in rows]
 
     def _checkpoints(self, sizes: dict[str, int]) -> Iterator[Checkpoint]:
         parts: dict[tuple[int, str], dict[str, re.Match[str]]] = {}
@@ -116,18 +99,18 @@ class LogFolder:
     def _gives_files(self, names: tuple[str, ...]) -> bool:
         """Whether a checkpoint whose files have footers gives the table's files when it is read."""
         paths = [f"{self.place}/{name}" for name in names]
-        read = self._session.read.options(__globPaths__="false")
+        read = self._session.read.options(__globPaths__="false").schema(_CHECKPOINT_COLUMNS)
+        columns = ("metaData.id", "sidecar.path", "add.path", "add.stats")
         try:
             frame = read.json(paths) if names[0].endswith("json") else read.parquet(*paths)
-            if frame.where("metaData is not null").isEmpty():
+            ids, sidecars, *_ = frame.agg(
+                F.count(columns[0]), F.collect_set(columns[1]), *map(F.count, columns[2:])
+            ).collect()[0]
+            if not ids:
                 return False
-            if "sidecar" in frame.columns:
-                rows = frame.where("sidecar is not null").select("sidecar.path").collect()
-                paths = [f"{self.place}/{_SIDECARS}/{row.path.rsplit('/', 1)[-1]}" for row in rows]
-                if not paths:
-                    return True
-                frame = read.parquet(*paths)
-            frame.agg(F.count("add.path"), F.count("add.stats")).collect()
+            if sidecars:
+                paths = [f"{self.place}/{_SIDECARS}/{one.rsplit('/', 1)[-1]}" for one in sidecars]
+                read.parquet(*paths).agg(*map(F.count, columns[2:])).collect()
         except (PySparkException, Py4JJavaError):
             return False
         return True
@@ -138,14 +121,3 @@ class LogFolder:
             return Hint(int(found["version"]))
         except (ValueError, TypeError, KeyError, Py4JJavaError):
             return Hint(None)
-
-
-def listed(session: SparkSession, *folders: str) -> DataFrame:
-    """The files in folders and those below that are not hidden: `path`, `length` (bytes) and
-    `modificationTime`."""
-    return (
-        session.read.format("binaryFile")
-        .options(recursiveFileLookup="true", __globPaths__="false")
-        .load(list(folders))
-        .select("path", "length", "modificationTime")
-    )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -18,9 +21,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from alluvium.delta import dependents, footers, log, states
-from alluvium.delta.log_folder import listed
-from alluvium.engine import jvm
+from alluvium.delta import dependents, footers, log, named_files, states
+from alluvium.delta.named_files import plain
+from alluvium.engine import jvm, many_files
 from alluvium.engine.files import Files
 from alluvium.plan.recovery.findings import UNUSABLE, NeededFile
 
@@ -45,7 +48,6 @@ class NeededFiles(jvm.SessionCopy):
             self._log = self.snapshot.deltaLog()
         self.root = log.qualified(self._log)
         self._store = Files(session)
-        self._uri = self._store.uri(self.root)
 
     @property
     def version(self) -> int:
@@ -53,85 +55,72 @@ class NeededFiles(jvm.SessionCopy):
 
     @property
     def count(self) -> int:
-        return int(self.snapshot.allFiles().count())
+        return int(self._live.num_rows)
+
+    @property
+    def in_log(self) -> int:
+        """Number of deletion vectors that stand in the log, of removed files too."""
+        return int(pc.sum(self._named["is_inline"]).as_py() or 0)
 
     # Data files --------------------------------------------------------------------------------
 
-    def files(self) -> DataFrame:
-        """The data files: `path` (as the log has it), `location` (a URI), `plain` (one spelling of
-        it), `bytes`, `rows`."""
-        return DataFrame(self.snapshot.allFiles().toDF(), self.session).select(
-            "path",
-            F.when(dependents.is_absolute(F.col("path")), F.col("path"))
-            .otherwise(F.concat(F.lit(dependents.below(self._uri)), F.col("path")))
-            .alias("location"),
-            self._of_path("path").alias("plain"),
-            F.col("size").alias("bytes"),
-            F.expr("bigint(get_json_object(stats, '$.numRecords')) as rows"),
-        )
+    @cached_property
+    def _named(self) -> pa.Table:
+        """As `named_files.named`."""
+        with self.active():
+            return named_files.named(self.session, self.snapshot)
 
-    def needed(self) -> DataFrame:
-        """Files and vectors of this version, and of those within retention: `plain`."""
-        actions = self.snapshot.allFiles()
-        columns = list(actions.toDF().columns())
-        gone = DataFrame(self.snapshot.tombstones().toDF(), self.session)
-        filled = {"modificationTime": "0L", "size": "coalesce(size, 0L)"}
-        filled["partitionValues"] = "coalesce(partitionValues, map())"
-        whole = gone.selectExpr(
-            *(
-                f"{filled.get(one, one if one in gone.columns else 'null')} as {one}"
-                for one in columns
-            )
-        )
-        removed = states.add_files(self.session, whole, self.snapshot)
-        return (
-            _with_vectors(self._absolute(actions))
-            .union(_with_vectors(self._absolute(removed)))
-            .distinct()
-        )
+    @cached_property
+    def _live(self) -> pa.Table:
+        return self._named.filter(self._named["is_live"])
+
+    @cached_property
+    def _there(self) -> pa.Table:
+        """What is there in the folder: `plain` and `bytes`."""
+        return self._listed(self.root)
+
+    def _listed(self, folder: str) -> pa.Table:
+        found = many_files.listed(self.session, folder)
+        paths = [plain(path) for path in found["path"].to_pylist()]
+        return pa.table({"plain": pa.array(paths, pa.string()), "length": found["bytes"]})
+
+    def needed(self) -> pa.ChunkedArray:
+        """Files and vectors of this version, and of those within retention, as `plain`."""
+        return named_files.needed_of(self._named)
 
     def outside(self) -> list[str]:
         """The folders, as plain URIs, of data files and vectors that lie outside of the table's."""
-        own = f"{plain(self.root)}/"
-        rows = (
-            _with_vectors(self._absolute(self.snapshot.allFiles()))
-            .where(~F.startswith(F.col("plain"), F.lit(own)))
-            .selectExpr("regexp_replace(plain, '/[^/]*$', '') as folder")
-            .distinct()
-            .collect()
-        )
-        return sorted(row.folder for row in rows)
+        paths = named_files.needed_of(self._live)
+        away = paths.filter(pc.invert(pc.starts_with(paths, f"{plain(self.root)}/")))
+        return sorted({path.rpartition("/")[0] for path in away.to_pylist()})
 
     def orphans(self, dependents: Iterable[NeededFiles]) -> tuple[int, int]:
         """Number and bytes of the files in the folder that neither this table needs nor others."""
-        needed = self.needed()
-        for one in dependents:
-            needed = needed.union(one.needed())
-        row = (
-            listed(self.session, self.root)
-            .select(states.plain(F.col("path")).alias("plain"), "length")
-            .join(needed, "plain", "left_anti")
-            .agg(F.count("*").alias("files"), F.coalesce(F.sum("length"), F.lit(0)).alias("bytes"))
-            .collect()[0]
-        )
-        return int(row.files), int(row.bytes)
-
-    def there(self) -> DataFrame:
-        """What is there of the folders that the table's files lie in: `plain` and `length`."""
-        outside = filter(self._store.is_there, self.outside())
-        roots = {dependents.root_of(self._store, one) or one for one in outside}
-        return listed(self.session, self.root, *sorted(roots)).select(
-            states.plain(F.col("path")).alias("plain"), "length"
-        )
+        needed = [chunk for one in (self, *dependents) for chunk in one.needed().chunks]
+        is_needed = pc.is_in(self._there["plain"], pa.chunked_array(needed, pa.string()))
+        left = self._there.filter(pc.invert(is_needed))["length"]
+        return len(left), int(pc.sum(left).as_py() or 0)
 
     def damaged(self) -> list[NeededFile]:
         """Those data files that are gone, do not open, or are not what the log says."""
-        found = self.files().join(self.there().distinct(), "plain", "left").collect()
-        there = [(row.location, row.length) for row in found if row.length is not None]
-        rows = footers.rows_of(self.session, there)
+        outside = filter(self._store.is_there, self.outside())
+        roots = {dependents.root_of(self._store, one) or one for one in outside}
+        there = pa.concat_tables([self._there, *map(self._listed, sorted(roots))])
+        places = ("path", "location", "plain", "bytes", "rows")
+        # A folder may lie in another one of them.
+        found = self._live.select(places).join(
+            there.group_by("plain").aggregate([("length", "max")]), "plain"
+        )
+        files = found.rename_columns({"length_max": "length"}).to_pylist()
+        rows = footers.rows_of(
+            self.session,
+            [(one["location"], one["length"]) for one in files if one["length"] is not None],
+        )
         every = (
-            NeededFile(row.path, row.bytes, row.rows, row.length, rows.get(row.location))
-            for row in found
+            NeededFile(
+                one["path"], one["bytes"], one["rows"], one["length"], rows.get(one["location"])
+            )
+            for one in files
         )
         return [one for one in every if one.damage is not None]
 
@@ -144,6 +133,8 @@ class NeededFiles(jvm.SessionCopy):
 
     def vectors(self) -> Iterator[tuple[str, str, str]]:
         """Deletion vectors that cannot be used: the data file, the vector's file, and why."""
+        if not (self._live["vector"].null_count < self.count or self.in_log):
+            return
         chosen = self._functions.expr("deletionVector is not null")
         with self.active():
             files = list(self.snapshot.allFiles().filter(chosen).collectAsList())
@@ -232,9 +223,6 @@ class NeededFiles(jvm.SessionCopy):
 
     # Paths -------------------------------------------------------------------------------------
 
-    def _absolute(self, actions: Any) -> DataFrame:
-        return states.absolute_files(self.session, self.root, actions)
-
     def _of_path(self, column: str) -> Column:
         """The plain URI of a data file's path in the log."""
         decoded = dependents.decoded(F.col(column))
@@ -259,19 +247,6 @@ def _is_plain(field: Any) -> bool:
     if isinstance(kind, StringType):
         return bool(kind == StringType())  # and not one with a collation
     return isinstance(kind, (NumericType, DateType, TimestampType, TimestampNTZType))
-
-
-def _with_vectors(files: DataFrame) -> DataFrame:
-    """The plain URIs of files with absolute paths, and of their vectors."""
-    paths = dependents.with_vectors(files)
-    return paths.select(states.plain(dependents.decoded(F.col("path"))).alias("plain"))
-
-
-def plain(uri: str) -> str:
-    """One spelling of `/a`, `file:/a` and `file:///a`, without what a URI escapes."""
-    if uri.startswith(("file:", "/")):
-        return "file:/" + uri.removeprefix("file:").lstrip("/")
-    return uri
 
 
 def forget(session: SparkSession, place: str) -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import dependents, log
+from alluvium.delta import dependents, log, named_files
 from alluvium.delta.dependents import Dependent
-from alluvium.delta.log_folder import listed
 from alluvium.delta.states import FEW, absolute_path, absolute_vector, plain
-from alluvium.engine import jvm
+from alluvium.engine import jvm, many_files
 from alluvium.engine.files import Files
 from alluvium.names import quoted
 from alluvium.wording import counted
@@ -43,56 +44,61 @@ def vacuum(
         dry_run: deletes nothing.
 
     Returns:
-        Paths that would be deleted, a thousand at most; nothing if they were.
+        Paths of what was deleted, or would be.
 
     Raises:
         ValueError: it is not known what a dependent needs. Nothing was deleted.
     """
     folder = log.qualified(log.delta_log(session, table))
-    if dry_run:
-        return _vacuum(session, table, folder, others, " dry run")
-    with dependents.vacuuming(session, folder):
-        _vacuum(session, table, folder, others, "")
-    return []
+    with nullcontext() if dry_run else dependents.vacuuming(session, folder):
+        old = _old(session, table, folder, others)
+        if old.num_rows and not dry_run:  # else Delta would take its time to find that out
+            _delete(session, table, old)
+            # Delta goes on where a file cannot be deleted.
+            left = pc.is_in(old["path"], _listed(session, folder)["path"])
+            old = old.filter(pc.invert(left))
+    return list(map(str, old["path"].to_pylist()))
 
 
-def _vacuum(
-    session: SparkSession, table: str, folder: str, others: Iterable[Dependent], how: str
-) -> list[str]:
+def _old(session: SparkSession, table: str, folder: str, others: Iterable[Dependent]) -> pa.Table:
+    """The files in a folder that nobody needs, and that are older than retention."""
     known = {one.location: one for one in others}
-    found = known | {one.location: one for one in dependents.living(session, folder)}
-    if not found:
-        return [row.path for row in session.sql(f"vacuum {table}{how}").collect()]
-    listed = _listed(session, folder).persist()
+    listed = _listed(session, folder)
+    while True:  # the register is read after the listing, and again before files are deleted
+        found = {one.location: one for one in dependents.living(session, folder)}
+        needed = [dependents.needed(session, one, folder) for one in (known | found).values()]
+        if found.keys() == {one.location for one in dependents.living(session, folder)}:
+            break
+    snapshot = log.snapshot_of(session, table)
+    needed.append(named_files.needed(session, snapshot))
+    chunks = [chunk for one in needed for chunk in one.chunks]
+    is_needed = pc.is_in(listed["plain"], pa.chunked_array(chunks, pa.string()))
+    is_old = pc.less(listed["modified"], int(snapshot.minFileRetentionTimestamp()))
+    return listed.filter(pc.and_(is_old, pc.invert(is_needed)))
+
+
+def _delete(session: SparkSession, table: str, files: pa.Table) -> None:
+    """VACUUM of these files, of which Delta deletes those that the table does not need."""
+    names = {"path": "path", "bytes": "length", "modified": "modificationTime"}
+    listed = files.select(list(names)).rename_columns(names)
     view = f"alluvium_{uuid4().hex}"
+    session.createDataFrame(listed).createOrReplaceTempView(view)
     try:
-        listed.count()
-        while True:  # the register is read after the listing, and again before files are deleted
-            before = {one.location: one for one in dependents.living(session, folder)}
-            needed = [dependents.needed(session, one, folder) for one in (known | before).values()]
-            pinned = reduce(DataFrame.union, needed).distinct()
-            spared = listed.join(pinned, plain(listed.path) == pinned.path, "left_anti")
-            spared.createOrReplaceTempView(view)
-            if before.keys() == {one.location for one in dependents.living(session, folder)}:
-                break
-        sql = f"vacuum {table} using inventory (select * from {quoted(view)}){how}"
-        return [row.path for row in session.sql(sql).collect()]
+        # Delta asks for these columns in this order, and that each may be NULL.
+        columns = "path, length, if(length < 0, null, false) as isDir, modificationTime"
+        inventory = f"select {columns} from {quoted(view)}"
+        session.sql(f"vacuum {table} using inventory ({inventory})").collect()
     finally:
         session.catalog.dropTempView(view)
-        listed.unpersist()
 
 
-def _listed(session: SparkSession, folder: str) -> DataFrame:
-    """The files in a folder, as VACUUM's inventory has them."""
-    changes = f"{folder}/_change_data"
-    places = [folder, *([changes] if Files(session).is_there(changes) else [])]
-    return listed(session, *places).select(
-        "path",
-        "length",
-        # Delta asks for a column that may be NULL.
-        F.when(F.col("length") >= 0, F.lit(False)).alias("isDir"),
-        F.unix_millis("modificationTime").alias("modificationTime"),
+def _listed(session: SparkSession, folder: str) -> pa.Table:
+    """The files in a folder that VACUUM looks at: as `many_files.listed`, and `plain`."""
+    found = pa.concat_tables(
+        many_files.listed(session, one) for one in (folder, f"{folder}/_change_data")
     )
+    paths = (named_files.plain(path) for path in found["path"].to_pylist())
+    return found.append_column("plain", pa.array(paths, pa.string()))
 
 
 def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> list[Dependent]:

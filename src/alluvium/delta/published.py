@@ -21,6 +21,7 @@ from alluvium.delta import committing, dependents, log, pinned
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_undone
+from alluvium.delta.inline_vectors import IN_FILES, InlineVectors
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.delta.states import FEW, metadata_action
 from alluvium.plan.versions import properties
@@ -124,7 +125,9 @@ class Publisher(PublishedFiles):
         """
         with self.active():
             found, metadata = self._steps, self._metadata()
-            removed, added = self._published(found.goes), self._added(found.comes)
+            self._mend(note)
+            removed = self._published(found.goes)
+            added = self._added(found.comes, removed)
             self._note_dependent([*found.comes, *found.moved_in], added)
             same = self._same(removed, added)
             removed, added = (
@@ -150,6 +153,17 @@ class Publisher(PublishedFiles):
             self.shown, len(added) + len(found.moved_in), len(removed) + len(found.moved_out)
         )
 
+    def _mend(self, note: Mapping[str, Any]) -> None:
+        """Put vectors that an earlier release left in the log into files."""
+        if self.head is None or self._changed is not None:  # there are none
+            return
+        vectors = InlineVectors(self.session, self._snapshot)
+        if vectors.count:
+            self._snapshot = vectors.mend(lambda base: _noted({**note, "base": base}))
+            self._log = self._snapshot.deltaLog()
+            self._compared = self.shown
+            self._known["published"] = {}
+
     def _same(self, removed: Sequence[Any], added: Sequence[Any]) -> set[str]:
         """Paths of files that hide the same rows as before, by a vector of the same name.
 
@@ -168,7 +182,7 @@ class Publisher(PublishedFiles):
         """Note this table in each folder that its files lie in, before they are its own."""
         this = Dependent("published", self._target, log.qualified(self._log))
         if len(paths) > FEW or not dependents.is_noted(self.session, this, self._root):
-            # One that an earlier release made was noted nowhere.
+            # Of a first publish, and where the register is lost.
             folders = dependents.roots(self.session, self._source)
         else:
             vectors = (file.deletionVector() for file in added)
@@ -220,8 +234,8 @@ class Publisher(PublishedFiles):
         if is_last:
             commit = self.commit_of(self.version)
             about |= {"version": self.version, "root": self._root, "commit": commit}
-            about["hides"] = self._asked
-        self.set(committing.COMMIT_METADATA, json.dumps({marks.PUBLISH_NOTE: about}))
+            about |= {"hides": self._asked, "vectors": IN_FILES}
+        self.set(committing.COMMIT_METADATA, _noted(about))
         first = self._marks() if is_last else ()
         with self.active():  # queries have put the session of their own in its place
             version = int(transaction.commit(self._seq([*first, *actions]), operation))
@@ -278,6 +292,10 @@ class Publisher(PublishedFiles):
         if wanted == target:
             return None
         return committing.action(self.session, "metaData", wanted)
+
+
+def _noted(about: Mapping[str, Any]) -> str:
+    return json.dumps({marks.PUBLISH_NOTE: about})
 
 
 def _coming(found: Steps) -> list[str]:

@@ -19,6 +19,7 @@ from alluvium.delta import committing, footers, log, tombstones
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.heads import head_of, is_held, written
+from alluvium.delta.inline_vectors import IN_FILES, in_files
 from alluvium.delta.log import TableVersion
 from alluvium.delta.states import (
     FEW,
@@ -242,7 +243,8 @@ class PublishedFiles(jvm.SessionCopy):
     def _is_ours(self) -> bool:
         """Whether nobody touched the published files since the newest publish.
 
-        Each of its commits says which version it was made beside: nobody came between.
+        Each of its commits says which version it was made beside: nobody came between. And the
+        newest one says that no vector stands in the log.
         """
         commits = islice(written(self.session, self._snapshot), FEW)
         for version, (note, is_foreign) in zip(range(self.shown, -1, -1), commits, strict=False):
@@ -250,7 +252,8 @@ class PublishedFiles(jvm.SessionCopy):
                 return False
             if "version" in note:
                 # Elsewhere since, the source has its files under other names.
-                return bool(note.get("root", self._root) == self._root) and self.has_head(note)
+                here = note.get("root", self._root) == self._root
+                return bool(here and note.get("vectors") == IN_FILES) and self.has_head(note)
         return False
 
     def commit_of(self, version: int) -> str | None:
@@ -262,7 +265,8 @@ class PublishedFiles(jvm.SessionCopy):
 
     def has_head(self, note: Mapping[str, Any]) -> bool:
         """Whether the source has the version that a publish noted, by its commit too."""
-        return note.get("commit") in (None, self.commit_of(int(note["version"])))
+        commit = self.commit_of(int(note["version"]))
+        return commit is not None and commit == note.get("commit")
 
     def _source_files(self, paths: Sequence[str] = ()) -> DataFrame:
         """The source's files: the columns of the log's action, `vector` and `label`.
@@ -307,20 +311,24 @@ class PublishedFiles(jvm.SessionCopy):
 
     # What is written ------------------------------------------------------------------------
 
-    def _added(self, paths: Sequence[str]) -> list[Any]:
-        """AddFile actions of the source's files without tombstones; none of a file full of them."""
+    def _added(self, paths: Sequence[str], replaced: Sequence[Any] = ()) -> list[Any]:
+        """AddFile actions of the source's files without tombstones; none of a file full of them.
+
+        replaced: published files; where one of them hides the same rows, its vector stays.
+        """
         actions = self._labelled(paths)
-        if not actions or not self._hides:
-            return actions
-        found = {action.path(): self._counted(action) for action in actions}
-        transaction = self._transaction(self._snapshot)
-        for path, vector in tombstones.hidden(
-            self, self._source, transaction, list(found.values())
-        ):
-            file = found.pop(path)
-            if vector is not None:
-                found[path] = self._hiding(file, vector)
-        return list(found.values())
+        if actions and self._hides:
+            found = {action.path(): self._counted(action) for action in actions}
+            transaction = self._transaction(self._snapshot)
+            shown = {file.path(): file.deletionVector() for file in replaced}
+            for path, vector in tombstones.hidden(
+                self, self._source, transaction, list(found.values()), shown
+            ):
+                file = found.pop(path)
+                if vector is not None:
+                    found[path] = self._hiding(file, vector)
+            actions = list(found.values())
+        return in_files(self, self._snapshot, actions)
 
     def _counted(self, file: Any) -> Any:
         """The file with its row count, which a vector asks for; its footer has it too."""

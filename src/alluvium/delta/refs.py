@@ -51,9 +51,18 @@ def tag_folder(folder: str, name: str) -> str:
 
 def tags(session: SparkSession, folder: str) -> list[Ref]:
     """The tags of the table in a folder, by name."""
-    names = Files(session).names(f"{folder}/{_TAGS}")
-    found = (ref_in(session, tag_folder(folder, name)) for name in sorted(names))
+    found = (ref_in(session, tag_folder(folder, name)) for name in tag_names(session, folder))
     return [one for one in found if one is not None]
+
+
+def tag_names(session: SparkSession, folder: str) -> list[str]:
+    """The names of the tags of the table in a folder, whether they can be read or not."""
+    files = Files(session)
+    return [
+        name
+        for name in sorted(files.names(f"{folder}/{_TAGS}"))
+        if files.is_there(dependents.first_commit(tag_folder(folder, name)))
+    ]
 
 
 def branches(session: SparkSession, folder: str) -> Iterator[Ref]:

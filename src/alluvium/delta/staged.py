@@ -1,8 +1,13 @@
-"""Tables that their newest commit wrote whole, read by that commit alone.
+"""Batches that are read several times, and each time the same rows.
 
-Before it reads a row of a new version, Delta puts the state of the table together from its log.
-That takes three queries, a third of a small merge. A batch is staged by a statement that replaces
-its table, so the files that this one commit adds are all there are.
+Delta reads a table as it is when a query begins. A batch that is read again would have more rows
+where another writer came in between, of which the ranges of its merge do not know. So its tables
+are read at one version.
+
+A table that its newest commit wrote whole is read by that commit alone. Before it reads a row of a
+new version, Delta puts the state of the table together from its log. That takes three queries, a
+third of a small merge. A batch is staged by a statement that replaces its table, so the files that
+this one commit adds are all there are.
 """
 
 from __future__ import annotations
@@ -31,20 +36,19 @@ _MOST = 1000
 
 def by_newest_commit(frame: DataFrame) -> DataFrame:
     """The rows of `frame`; itself where no table that it reads was written whole by one commit."""
-    plan = frame._jdf.queryExecution().analyzed()
-    known = _replaced(frame.sparkSession, plan)
-    if known is plan:
-        return frame
-    dataset = jvm.scala_object(frame.sparkSession, "org.apache.spark.sql.classic.Dataset$")
-    java_session = frame.sparkSession._jsparkSession
-    return DataFrame(dataset.ofRows(java_session, known), frame.sparkSession)
+    return _read_as(frame, _by_commit)
 
 
-def replace_view(frame: DataFrame, name: str) -> Callable[[], None] | None:
-    """Let the temporary view `name` read by newest commits; gives what puts the view back.
+def replace_view(frame: DataFrame, name: str, but: str | None = None) -> Callable[[], None] | None:
+    """Let the temporary view `name` read its Delta tables as they are now, whatever is committed
+    to them later, and have one current time; gives what puts the view back.
 
-    frame: what the view gives now. None where nothing was changed: `name` is not a temporary view,
-    or reads no such table.
+    Args:
+        frame: what the view gives now.
+        but: path of a table that is read as it is then.
+
+    Returns:
+        None where nothing was changed: `name` is not a temporary view, or reads no such table.
     """
     session: SparkSession = frame.sparkSession
     identifier = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(name)
@@ -52,51 +56,80 @@ def replace_view(frame: DataFrame, name: str) -> Callable[[], None] | None:
     if identifier.database().isDefined():
         return None
     view = catalog.getRawTempView(identifier.table())
-    known = by_newest_commit(frame)
+    snapshots: dict[str, Any] = {}
+
+    def settled(session: SparkSession, relation: Any) -> Any:
+        index = relation.location()
+        path = str(index.deltaLog().dataPath())
+        if path == but:
+            return None
+        # Of one that is read twice both are the same.
+        snapshot = snapshots.setdefault(path, index.getSnapshot())
+        return _by_commit(session, relation, snapshot) or _with_index(
+            relation,
+            index.copy(
+                *(index.spark(), index.deltaLog(), index.path(), snapshot),
+                *(index.catalogTableOpt(), index.partitionFilters(), True),
+            ),
+        )
+
+    known = _read_as(frame, settled)
     if view.isEmpty() or known is frame:
         return None
     known.createOrReplaceTempView(name)
     return lambda: catalog.createTempView(identifier.table(), view.get(), True)
 
 
-def _replaced(session: SparkSession, plan: Any) -> Any:
-    """The analysed plan with such tables' files in place; `plan` itself if there are none."""
-    children = jvm.items(plan.children())
-    if not children:
-        return _leaf(session, plan)
-    known = [_replaced(session, child) for child in children]
-    if all(new is old for new, old in zip(known, children, strict=True)):
-        return plan
-    return plan.withNewChildren(jvm.scala_seq(session, known))
+def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> DataFrame:
+    """The rows of `frame` with other relations for Delta tables that are read as they are.
+
+    other: gives it for a relation, None to leave that. Nothing replaced is `frame` itself.
+    """
+    session: SparkSession = frame.sparkSession
+    plan = frame._jdf.queryExecution().analyzed()
+    others = jvm.of(session).java.util.HashMap()
+    for leaf in jvm.relations(plan):
+        relation = leaf.relation()
+        if leaf.isStreaming() or not jvm.reads_files(session, relation):
+            continue
+        index = relation.location()
+        if index.getClass().getName() != _INDEX or index.isTimeTravelQuery():
+            continue
+        found = other(session, relation)
+        if found is not None:
+            new = leaf.copy(found, leaf.output(), leaf.catalogTable(), False, leaf.stream())
+            others.put(leaf, new)
+    if others.isEmpty():
+        return frame
+    dataset = jvm.scala_object(session, "org.apache.spark.sql.classic.Dataset$")
+    clock = jvm.scala_object(session, "org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$")
+    known = clock.apply(jvm.call_own(session, "alluvium.Leaves", "replaced", plan, others))
+    return DataFrame(dataset.ofRows(session._jsparkSession, known), session)
 
 
-def _leaf(session: SparkSession, leaf: Any) -> Any:
-    if leaf.nodeName() != "LogicalRelation" or leaf.isStreaming():
-        return leaf
-    relation = leaf.relation()
-    if not jvm.reads_files(session, relation):
-        return leaf
+def _by_commit(session: SparkSession, relation: Any, snapshot: Any = None) -> Any:
+    """A relation of the files that its newest commit added; None where there may be others."""
     index = relation.location()
-    if index.getClass().getName() != _INDEX:
-        return leaf
-    if index.isTimeTravelQuery() or index.partitionFilters().nonEmpty():
-        return leaf
-    snapshot = index.getSnapshot()
+    if index.partitionFilters().nonEmpty():
+        return None
+    snapshot = snapshot or index.getSnapshot()
     files = _files(session, snapshot)
     if files is None:
-        return leaf
-    delta_log = index.deltaLog()
-    known = jvm.of(session).org.apache.spark.sql.delta.files.TahoeBatchFileIndex(
-        session._jsparkSession,
-        "batch",
-        jvm.scala_seq(session, files),
-        delta_log,
-        delta_log.dataPath(),
-        snapshot,
-        False,
+        return None
+    batch = jvm.of(session).org.apache.spark.sql.delta.files.TahoeBatchFileIndex
+    delta_log, seq = index.deltaLog(), jvm.scala_seq(session, files)
+    return _with_index(
+        relation,
+        batch(
+            *(session._jsparkSession, "batch", seq),
+            *(delta_log, delta_log.dataPath(), snapshot, False),
+        ),
     )
-    there = relation.copy(
-        known,
+
+
+def _with_index(relation: Any, index: Any) -> Any:
+    return relation.copy(
+        index,
         relation.partitionSchema(),
         relation.dataSchema(),
         relation.bucketSpec(),
@@ -104,7 +137,6 @@ def _leaf(session: SparkSession, leaf: Any) -> Any:
         relation.options(),
         relation.sparkSession(),
     )
-    return leaf.copy(there, leaf.output(), leaf.catalogTable(), False, leaf.stream())
 
 
 def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:

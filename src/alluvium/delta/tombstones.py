@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from alluvium.delta.states import TOMBSTONE
@@ -10,12 +10,14 @@ from alluvium.delta.vector_writer import VectorWriter, bitmap_of
 from alluvium.engine import jvm
 
 _DELTA = "org.apache.spark.sql.delta."
-# Bytes of a vector that the log itself holds, at most; a larger one is a file beside it.
-INLINE = 2**10
 
 
 def hidden(
-    copy: jvm.SessionCopy, source: Any, transaction: Any, files: Sequence[Any]
+    copy: jvm.SessionCopy,
+    source: Any,
+    transaction: Any,
+    files: Sequence[Any],
+    shown: Mapping[str, Any],
 ) -> Iterator[tuple[str, Any]]:
     """Of the files that hold tombstones, the path and the vector that hides these rows too.
 
@@ -23,13 +25,14 @@ def hidden(
 
     Args:
         source: the snapshot that the files are of.
-        transaction: of the table that shows them: large vectors lie beside it.
+        transaction: of the table that shows them: vectors lie beside it.
         files: AddFile actions with absolute paths and row counts.
+        shown: by path, vectors that it has now: one that hides the same rows stays.
     """
     helper = copy._object(_DELTA + "commands.DMLWithDeletionVectorsHelper$")
     place = source.deltaLog().dataPath()
     known = helper.generateCandidateFileMap(place, copy._seq(files))
-    vectors = VectorWriter(copy.session, transaction, inline=INLINE)
+    vectors = VectorWriter(copy.session, transaction)
     try:
         for row in _rows(copy, helper, source, files):
             file, bitmap = helper.getTouchedFile(place, row.getString(0), known), row.getStruct(1)
@@ -38,7 +41,9 @@ def hidden(
             if gone == file.numPhysicalRecords().get():
                 yield file.path(), None
             else:
-                yield file.path(), vectors.write(row.getString(0), before, bitmap.get(2), more)
+                now = shown.get(file.path())
+                vector = vectors.write(row.getString(0), before, bitmap.get(2), more, now)
+                yield file.path(), vector
     finally:
         vectors.close()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
@@ -25,31 +27,31 @@ def _portable(session: SparkSession) -> Any:
 
 
 class VectorWriter:
-    """Writes deletion vectors into one file of the table, merged with those that exist.
+    """Writes deletion vectors into one file of a table, merged with those that exist.
 
-    inline: bytes up to which a vector has its place in the log, and none in the file.
+    transaction: on the table, or a snapshot of it.
     """
 
-    def __init__(self, session: SparkSession, transaction: Any, inline: int = 0) -> None:
+    def __init__(self, session: SparkSession, transaction: Any) -> None:
         self.session = session
         self._transaction = transaction
-        self._inline = inline
         self._helper = jvm.scala_object(session, _DELTA + "commands.DeletionVectorWriter$")
         self._context: Any = None
 
-    def write(self, file: str, before: Any, bitmap: bytes, rows: int) -> Any:
-        """The descriptor of `before` (a descriptor or None) and `bitmap` (of `rows` rows)."""
-        size = max(len(bitmap), 0 if before is None else before.sizeInBytes())
-        small = self._in_log(before, bitmap, rows) if size <= self._inline else None
-        if small is not None:
-            return small
+    def write(self, file: str, before: Any, bitmap: bytes, rows: int, known: Any = None) -> Any:
+        """The descriptor of `before` (a descriptor or None) and `bitmap` (of `rows` rows).
+
+        known: a descriptor that is given back where it hides the same rows.
+        """
+        if known is not None and self._is_same(known, before, bitmap, rows):
+            return known
         if self._context is None:
             self._open()
         java = jvm.of(self.session)
         option = java.scala.Option
-        known = option.empty() if before is None else option.apply(before.serializeToBase64())
+        merged = option.empty() if before is None else option.apply(before.serializeToBase64())
         data = java.org.apache.spark.sql.delta.commands.DeletionVectorData(
-            file, known, bitmap, rows
+            file, merged, bitmap, rows
         )
         return self._helper.storeBitmapAndGenerateResult(self._context, data).deletionVector()
 
@@ -58,18 +60,23 @@ class VectorWriter:
         if self._context is not None:
             self._context.writer().close()
 
-    def _in_log(self, before: Any, bitmap: bytes, rows: int) -> Any:
-        """A descriptor that holds the vector itself; None where that is too large."""
+    def _is_same(self, known: Any, before: Any, bitmap: bytes, rows: int) -> bool:
+        """Whether `known` hides the rows of `before` and `bitmap`, and no others."""
+        if known.cardinality() != rows + (0 if before is None else before.cardinality()):
+            return False
         delta = jvm.of(self.session).org.apache.spark.sql.delta
-        inline = delta.actions.DeletionVectorDescriptor.inlineInLog
-        if before is None:
-            return inline(bitmap, rows)
+        united = delta.deletionvectors.RoaringBitmapArray.readFrom(bitmap)
+        if before is not None:
+            united.merge(self._load(before))
+        try:
+            return bool(united.equals(self._load(known)))
+        except (Py4JJavaError, PySparkException):  # its file is gone or cut
+            return False
+
+    def _load(self, vector: Any) -> Any:
         bitmaps = jvm.scala_object(self.session, _DELTA + "deletionvectors.StoredBitmap$")
         path = self._transaction.deltaLog().dataPath()
-        united = bitmaps.create(before, path).load(self._store())
-        united.merge(delta.deletionvectors.RoaringBitmapArray.readFrom(bitmap))
-        data = united.serializeAsByteArray(_portable(self.session))
-        return inline(data, united.cardinality()) if len(data) <= self._inline else None
+        return bitmaps.create(vector, path).load(self._store())
 
     def _store(self) -> Any:
         stores = jvm.scala_object(self.session, _DELTA + "storage.dv.DeletionVectorStore$")

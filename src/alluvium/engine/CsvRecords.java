@@ -87,6 +87,8 @@ public class CsvRecords implements MapPartitionsFunction {
         private Row row;
         /** Lines that were read to find the end of a record, and are looked at once more. */
         private final ArrayDeque again = new ArrayDeque();
+        /** One of them that is no record: it has the end of a quote, and goes on as no end does. */
+        private Line broken;
         private final ArrayDeque ready = new ArrayDeque();
 
         Records(Iterator lines, CSVOptions options, boolean joins) {
@@ -126,8 +128,8 @@ public class CsvRecords implements MapPartitionsFunction {
 
         private void read() {
             Line first = line();
-            if (!opens(first)) {
-                give(first, first.value, true);
+            if (first == broken || !opens(first)) {
+                give(first, first.value, first != broken);
                 return;
             }
             List record = new ArrayList();
@@ -147,9 +149,11 @@ public class CsvRecords implements MapPartitionsFunction {
                         + " MiB. Close it there, or take the file away");
                 }
                 give(first, joined(record), state == CLOSED);
-            } else if (state == OPEN) {
-                // Nothing closes it: the lines behind it are no part of it.
+            } else if (state != CLOSED) {
+                // Nothing closes it: the lines behind it are no part of it. Of a line that seems to
+                // nobody can tell.
                 give(first, first.value, false);
+                broken = state == BROKEN ? (Line) record.get(record.size() - 1) : null;
                 for (int n = record.size() - 1; n > 0; n--) {
                     again.addFirst(record.get(n));
                 }

@@ -22,8 +22,10 @@ import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter;
+import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
@@ -62,16 +64,15 @@ public class FileSchemas implements UDF1 {
         FileMetaData read = ParquetFileReader.readFooter(conf.value(), file, ParquetMetadataConverter.SKIP_ROW_GROUPS).getFileMetaData();
         Map unread = new HashMap();
         Map nanos = new HashMap();
-        String own = (String) read.getKeyValueMetaData().get(ParquetReadSupport.SPARK_METADATA_KEY());
-        if (own != null) {
-            return row((StructType) StructType.fromJson(own), unread, nanos);
-        }
+        Map noted = noted((String) read.getKeyValueMetaData().get(ParquetReadSupport.SPARK_METADATA_KEY()));
         ParquetToSparkSchemaConverter converter = new ParquetToSparkSchemaConverter(SQLConf.get());
         StructType schema = new StructType();
         List fields = read.getSchema().getFields();
         for (int n = 0; n < fields.size(); n++) {
             Type field = (Type) fields.get(n);
-            if (field.isPrimitive() && isNanos(field)) {
+            if (noted.containsKey(field)) {
+                schema = schema.add((StructField) noted.get(field));
+            } else if (field.isPrimitive() && isNanos(field)) {
                 TimestampLogicalTypeAnnotation kind = (TimestampLogicalTypeAnnotation) field.getLogicalTypeAnnotation();
                 nanos.put(field.getName(), Boolean.valueOf(kind.isAdjustedToUTC()));
                 schema = schema.add(field.getName(), DataTypes.LongType, true);
@@ -87,6 +88,24 @@ public class FileSchemas implements UDF1 {
             }
         }
         return row(schema, unread, nanos);
+    }
+
+    /**
+     * The columns of Spark's note, by what Spark writes of them. It knows more kinds than Parquet has.
+     * Other writers copy the note from a file to another that has other columns.
+     */
+    private static Map noted(String note) {
+        Map found = new HashMap();
+        StructField[] fields = note == null ? new StructField[0] : ((StructType) StructType.fromJson(note)).fields();
+        SparkToParquetSchemaConverter converter = new SparkToParquetSchemaConverter(SQLConf.get());
+        for (int n = 0; n < fields.length; n++) {
+            try {
+                found.put(converter.convert(new StructType().add(fields[n])).getType(0), fields[n]);
+            } catch (Exception unknown) {
+                // The file's own column says what it is.
+            }
+        }
+        return found;
     }
 
     private static boolean isNanos(Type field) {

@@ -75,13 +75,21 @@ _CUT_OFF = re.compile(r"unexpected end of|premature EOF", re.IGNORECASE)
 _CHECKSUM = re.compile(r"Checksum error")
 _FOOTER = re.compile(r"can not read class org.apache.parquet|Could not read footer")
 _TO_VOID = re.compile(
-    r"(?:CAST\((?P<column>[^()]+) AS VOID\).*?)?cannot cast \"(?P<type>[^\"]+)\" to \"VOID\"",
+    r"(?:CAST\((?P<column>[^()]+) AS VOID\).*?)?cannot (?:safely )?cast (?:`(?P<name>[^`]+)` )?"
+    r"\"(?P<type>[^\"]+)\" to \"VOID\"",
+    re.DOTALL | re.IGNORECASE,
+)
+# Delta's words of an insert, with both schemas as trees.
+_WAS_VOID = re.compile(
+    r"Table schema:\s.*?\|-- (?P<column>[^\n:]+): void\b.*?"
+    r"Data schema:\s.*?\|-- (?P=column): (?P<type>(?!void)\w+)",
     re.DOTALL,
 )
 # Of a column whose type in a whole file is not one that is asked for.
 _OTHER_TYPE = re.compile(
-    r"COLUMN_DATA_TYPE_MISMATCH|Data type mismatches|PARQUET_CONVERSION_FAILURE"
+    r"COLUMN_DATA_TYPE_MISMATCH|Data type mismatches|PARQUET_CONVERSION_FAILURE|is not a group"
 )
+_CODEC = re.compile(r"ClassNotFoundException:? \S*Codec")
 _DATA_FILE = re.compile(r"part-\d{5}-[0-9a-f]{8}-[0-9a-f-]{27}")
 # What Delta and Java say of a log or a deletion vector that is damaged, whatever they advise.
 _DAMAGED = re.compile(
@@ -234,14 +242,17 @@ def _no_memory(thrown: list[Thrown]) -> Cause | None:
 
 def _untyped(thrown: list[Thrown]) -> Cause | None:
     """Of a column that was made of NULLs alone, and gets its first value."""
-    said = _said(thrown, _TO_VOID)
+    said = _said(thrown, _TO_VOID) or _said(thrown, _WAS_VOID)
     if said is None:
         return None
-    what = f"column {said['column']}" if said["column"] else "a column"
+    name = said["column"] or said.groupdict().get("name")
+    what = f"column {name}" if name else "a column"
+    kind = said["type"].upper()
+    change = "`on_schema_change: append_new_columns` or `sync_all_columns`, by which it takes that"
+    takes = "" if kind.startswith(("ARRAY", "MAP", "STRUCT")) else f"{change} type, or "
     return Cause(
         f"{what} has no type in the table (VOID), for it was made of NULLs alone, and the batch "
-        f"has {said['type']}. Accepted: `on_schema_change: sync_all_columns`, by which it "
-        "takes that type, or --full-refresh"
+        f"has {kind}. Accepted: {takes}--full-refresh"
     )
 
 
@@ -286,16 +297,17 @@ def _broken_file(thrown: list[Thrown]) -> Cause | None:
     else:
         last = next(text for one in reversed(thrown) if not _WRAPS.match(text := _sentence(one)))
         wrong = f"cannot be read: {_READING.sub('', last).strip(' .') or 'it is not known why'}"
-    is_whole = _OTHER_TYPE.search(everything) is not None
-    return Cause(f"{path} {wrong}. {_first_aid(path, is_whole)}")
+    return Cause(f"{path} {wrong}. {_first_aid(path, everything)}")
 
 
-def _first_aid(path: str, is_whole: bool) -> str:
+def _first_aid(path: str, everything: str) -> str:
     if "/_delta_log/" in path:
         return f"It is a part of the log of the table {path.split('/_delta_log/')[0]}: {MENDS}"
     if _DATA_FILE.search(path):
         return f"If it is a table's: {MENDS}, with the progress of merges. Else deliver it whole"
-    if is_whole:
+    if _CODEC.search(everything):
+        return "Deliver the file with another compression, such as zstd"
+    if _OTHER_TYPE.search(everything):
         return "Give the source's `schema` the type that the file has, or deliver the file with it"
     return "Deliver it whole under its name, or take it away, and run again"
 
@@ -305,8 +317,9 @@ def _vacuum(thrown: list[Thrown]) -> Cause | None:
     if _said(thrown, _INLINE) is None:
         return None
     return Cause(
-        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. A published"
-        " table has no data files of its own: vacuum its candidate instead"
+        "Delta's VACUUM cannot read deletion vectors that stand in the table's log. The next"
+        " publish puts those of a published table into files, and `alluvium.recover` those of any"
+        " table"
     )
 
 

@@ -6,13 +6,14 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
 from alluvium.engine import EngineError
 from alluvium.wording import span
 
+_GIVEN = ("--vars", "--args")
 # Seconds between two looks at a lock that another process has.
 _LOOK = 0.2
 # Of homes whose context is yet to start.
@@ -54,9 +55,23 @@ def _taken(home: Path, wait: float, say: Callable[[str], None]) -> IO[str]:
         handle.close()
         raise
     handle.truncate(0)
-    handle.write(f"process {os.getpid()} ({' '.join(sys.argv)[:200]})")
+    handle.write(f"process {os.getpid()} ({_command(sys.argv)[:200]})")
     handle.flush()
     return handle
+
+
+def _command(words: Sequence[str]) -> str:
+    """A command as another user may see it: values that are given to it may be secrets."""
+    shown = []
+    rest = iter(words)
+    for word in rest:
+        option, given, _ = word.partition("=")
+        if option in _GIVEN:
+            word = f"{option} …"
+            if not given:
+                next(rest, None)
+        shown.append(word)
+    return " ".join(shown)
 
 
 def _wait_for(handle: IO[str], home: Path, wait: float, say: Callable[[str], None]) -> None:
@@ -74,10 +89,13 @@ def _wait_for(handle: IO[str], home: Path, wait: float, say: Callable[[str], Non
         holder = handle.read().strip() or "another process"
         if time.monotonic() - began >= wait:
             later = f", also after {span(wait)}" if wait else ""
+            more = "a longer `wait` in the profile"
+            if not wait:
+                more = "`wait` in the profile, for example `wait: 10 minutes`"
             raise EngineError(
                 f"The embedded home {home} is in use by {holder}{later}. One process at a time can"
-                " open it; accepted: `wait` in the profile, for example `wait: 10 minutes`; another"
-                " `home` there; or a shared metastore in `spark_conf`"
+                f" open it; accepted: {more}; another `home` there; or a shared metastore in"
+                " `spark_conf`"
                 " (spark.hadoop.javax.jdo.option.ConnectionURL)."
             )
         if holder != told:

@@ -21,8 +21,8 @@ EXTENSIONS = "io.delta.sql.DeltaSparkSessionExtension,alluvium.PrunedReads"
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
-        *("ExclusiveLogStore", "ParquetFooters", "ParquetValues"),
-        *("CsvRecords", "EmptyFiles", "FileSchemas"),
+        *("ExclusiveLogStore", "ParquetFooters", "ManyFiles", "ParquetValues"),
+        *("CsvRecords", "EmptyFiles", "FileSchemas", "Leaves"),
         *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
     )
 )

@@ -214,7 +214,7 @@ class FileSource:
                 raise self._bad_header(headers[path], [path], why)
         files = defaultdict(list)
         for path in paths:
-            if (plain := _path_in(path)) in headers:
+            if (plain := path_in(path)) in headers:
                 files[headers[plain]].append(path)
         for header, some in files.items():
             self.headers[header.line.decode("utf-8", "replace")] = some[0]
@@ -280,7 +280,7 @@ class FileSource:
             raise self._bad_header(header, paths, str(error)) from error
 
     def _bad_header(self, header: _Header, paths: list[str], why: str) -> SpecError:
-        names = sorted(_path_in(path).rpartition("/")[2] for path in paths)
+        names = sorted(path_in(path).rpartition("/")[2] for path in paths)
         text = header.line.decode("utf-8", "replace")[:_SHOWN]
         return SpecError(
             self.feed.spec.source, [f"schema: the header of {listed(names, 1)} is {text!r}: {why}"]
@@ -334,7 +334,7 @@ def path_of(url: Column) -> Column:
     return F.regexp_replace(decoded, _SCHEME, "")
 
 
-def _path_in(path: str) -> str:
+def path_in(path: str) -> str:
     """The same of a path as Spark writes it, which is not encoded."""
     return re.sub(_SCHEME, "", path)
 

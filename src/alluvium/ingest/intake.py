@@ -6,6 +6,7 @@ import os
 import posixpath
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import count
 
 from py4j.protocol import Py4JJavaError
@@ -19,13 +20,13 @@ from alluvium.ingest import ledger as ledgers
 from alluvium.ingest import spark_log
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
-from alluvium.ingest.file_source import FileSource
+from alluvium.ingest.file_source import FileSource, path_in
 from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
-from alluvium.ingest.naming import SAME, base_of, began_at, naming, renamed, taken_along
-from alluvium.ingest.options import CLEANS
+from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
+from alluvium.ingest.options import ARCHIVE, CLEANS
 from alluvium.ingest.parsing import unnamed_columns
-from alluvium.ingest.spec import SpecError, StreamError
+from alluvium.ingest.spec import SpecError, StreamError, place_of
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.commit import commit_info
 from alluvium.wording import listed
@@ -65,6 +66,8 @@ class Intake:
         self._check_archive()
         self._exists = source.exists(session)
         self._landed = source.landed(session) if self._exists else []
+        # Names of files that a link on this machine leads to.
+        self._linked: set[str] = set()
         # Of the files that the table holds events of, where the ledger is new.
         self._times: dict[str, int] = {}
         self._ledger = self._open()
@@ -202,46 +205,48 @@ class Intake:
         ledger.begin_at(self._files, base, root)
         names = self._source.naming = naming(base, here)
         self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
-        if names != SAME:
-            # The wider folder may have a link to what was read.
-            new = unread(self._landed, ledger.read)
-            if linked := {f.name: f.stamp for f in new if self._own_name(f, base) in ledger.read}:
-                ledger.note(self._files, linked, set())
+        if base.startswith("file:"):
+            self._landed = self._without_copies(base.removeprefix("file:"))
 
-    def _own_name(self, file: Landed, base: str) -> str:
-        """The name of the file that a link on this machine leads to."""
-        if not base.startswith("file:"):
-            return file.name
-        path = os.path.realpath(self._files.uri_path(file.path))
-        return os.path.relpath(path, base.removeprefix("file:"))
+    def _without_copies(self, base: str) -> list[Landed]:
+        """The files of this machine, each once: by a link it may have more names than one."""
+        known = self._ledger.read.keys() | self._ledger.held
+        names = known | {file.name for file in self._landed}
+        folder_of = cache(os.path.realpath)
+        taken: set[str] = set()
+        kept = []
+        # What was read goes first, under whatever name.
+        for file in sorted(self._landed, key=lambda file: file.name not in known):
+            folder, name = posixpath.split(path_in(file.path))
+            path = posixpath.join(folder_of(folder), name)
+            own = os.path.relpath(os.path.realpath(path) if os.path.islink(path) else path, base)  # noqa: PTH114
+            is_new = file.name not in known
+            if not (is_new and own != file.name and (own in names or own in taken)):
+                kept.append(file)
+            if own != file.name:
+                self._linked.add(file.name)
+            taken.add(own)
+        return kept
 
     def _base_of(self, base: str, here: str) -> str:
         """The place where names begin, now that `path` has another folder."""
         ledger = self._ledger
-        found = base_of(
-            base, here, self._landed, ledger.read, ledger.held, self._is_empty, self._lies_in
-        )
+        found = base_of(base, here, self._landed, ledger.read, ledger.held, self._lies_in)
         if found is None:
             raise SpecError(
                 self._source.feed.spec.source,
                 [
-                    f"path: {here} has files with names and sizes of {base}, which was read and is "
-                    "still there. They are its copies or new events. Accepted: the path of before; "
-                    f"for copies this path, once you have deleted the folder {self._place.root}: "
-                    "the next run then reads what the table does not have; for new events a path "
-                    "that both folders lie in"
+                    f"path: {here} has files with names and sizes of those that were read in "
+                    f"{base}, and they are not just moved. They are copies or new events. "
+                    "Accepted: the path of before; for copies this path, once you have deleted the "
+                    f"folder {self._place.root}: the next run then reads what the table does not "
+                    "have; for new events a path that both folders lie in"
                 ],
             )
         return found
 
-    def _is_empty(self, folder: str) -> bool:
-        """Whether nothing that may be read lies in a folder; what cannot be looked at may have."""
-        try:
-            return all(name[0] in "._" for name in self._files.names(folder))
-        except Py4JJavaError:
-            return False
-
     def _lies_in(self, folder: str, name: str) -> bool:
+        """Whether a file is there; what cannot be looked at may be."""
         try:
             return self._files.is_there(f"{folder}/{name}")
         except Py4JJavaError:
@@ -319,15 +324,14 @@ class Intake:
         return lacking(events, table)
 
     def _check_archive(self) -> None:
-        archive = self._source.feed.options.get("sourceArchiveDir")
+        archive = self._source.feed.options.get(ARCHIVE)
         if archive is None:
             return
-        path, pattern = self._files.uri_path(archive), self._files.uri_path(self._source.path)
-        if may_be_listed(path, pattern):
+        if may_be_listed(place_of(archive), self._source.feed.place):
             raise SpecError(
                 self._source.feed.spec.source,
                 [
-                    f"options.sourceArchiveDir: {archive!r} lies where the source's files are "
+                    f"options.{ARCHIVE}: {archive!r} lies where the source's files are "
                     "looked for; accepted: a folder outside of it"
                 ],
             )
@@ -337,17 +341,21 @@ class Intake:
         feed = self._source.feed
         if not feed.cleans:
             return
-        archive = feed.options.get("sourceArchiveDir")
+        archive = feed.options.get(ARCHIVE)
         for file in some:
             try:
-                if self._files.stamp(file.path) != file.stamp:
+                if file.name in self._linked:
+                    self._stay.append(f"{file.name} (a link leads to it, and others may read it)")
+                elif self._files.stamp(file.path) != file.stamp:
                     self._stay.append(f"{file.name} (written again since it was listed)")
                 elif feed.options[CLEANS].lower() == "delete":
                     self._files.delete(file.path)
                 else:
                     self._archive(file.path, f"{archive}{self._files.uri_path(file.path)}")
             except Exception as error:  # its events are in; the file may be another's meanwhile
-                self._stay.append(f"{file.name} ({reason(error)})")
+                # Behind the move of a name with a colon Hadoop fails at the name of its checksum.
+                if self._lies_in(posixpath.dirname(file.path), posixpath.basename(file.path)):
+                    self._stay.append(f"{file.name} ({reason(error)})")
 
     def _archive(self, path: str, new: str) -> None:
         """Move a file away; where its name is taken, under one of its own."""

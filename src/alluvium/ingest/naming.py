@@ -65,7 +65,6 @@ def base_of(
     landed: Iterable[Landed],
     read: Mapping[str, Stamp],
     held: set[str],
-    is_empty: Callable[[str], bool],
     lies_in: Callable[[str, str], bool],
 ) -> str | None:
     """The place where names begin, now that `path` has another folder; None where nobody can tell.
@@ -76,21 +75,16 @@ def base_of(
         landed: Its files, by their names below `folder`.
         read: The files that were read.
         held: Names that the table holds events of.
-        is_empty: Whether nothing is left in a folder.
         lies_in: Whether a folder has a file of a name.
     """
     files = list(landed)
     names = naming(base, folder)
     if any(renamed(file.name, names) in read.keys() | held for file in files):
         return base
-    if not _is_nested(base, folder) and is_empty(base):
-        return folder
     same = [file for file in files if _has_size(file, read, held)]
     if not same:
         return base
-    if is_empty(base):
-        return folder
-    # Moved files keep their time, but for those of object stores.
+    # Moved files keep their time. Of a store that gives them another one nobody can tell.
     if all(read.get(file.name) == file.stamp and not lies_in(base, file.name) for file in same):
         return folder
     return None

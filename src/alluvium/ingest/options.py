@@ -13,7 +13,8 @@ LINE_FORMATS = ("text", "json", "csv")
 FILE_FORMATS = (*LINE_FORMATS, "parquet", "orc")
 # Options of Spark's file stream; all others of a file format go to its parser or reader.
 CLEANS = "cleanSource"
-LISTING_OPTIONS = ("pathGlobFilter", CLEANS, "sourceArchiveDir")
+ARCHIVE = "sourceArchiveDir"
+LISTING_OPTIONS = ("pathGlobFilter", CLEANS, ARCHIVE)
 # The one option that says what the lines of a file are, and not how a line is parsed.
 HEADER = "header"
 # Whether a record of csv may span lines: then it is one event.

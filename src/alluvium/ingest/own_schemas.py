@@ -13,7 +13,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
     AtomicType,
+    BinaryType,
     ByteType,
     DataType,
     DecimalType,
@@ -21,6 +23,7 @@ from pyspark.sql.types import (
     FloatType,
     IntegerType,
     LongType,
+    MapType,
     NumericType,
     ShortType,
     StringType,
@@ -172,11 +175,14 @@ def way(have: DataType, want: DataType) -> str:
     """How a column of a file is read as the schema says.
 
     Returns:
-        ``cast``: it holds each value. ``checked``: a smaller whole number; each value is looked at.
+        ``cast``: it holds each value. ``checked``: a smaller whole number, or bytes as text; each
+        value is looked at.
         ``lossy``: not at all, for it would change values. ``spark``: Spark's own reader knows.
     """
-    if have == want or (isinstance(want, StringType) and isinstance(have, AtomicType)):
+    if have == want:
         return "cast"
+    if isinstance(want, StringType) and isinstance(have, AtomicType):
+        return "checked" if isinstance(have, BinaryType) else "cast"
     if not isinstance(have, NumericType) or not isinstance(want, NumericType):
         return "spark"
     bits, digits = _WHOLE.get(type(have), (0, 0))
@@ -197,15 +203,13 @@ def way(have: DataType, want: DataType) -> str:
 def _mistakes(
     own: Own, wanted: Mapping[str, tuple[str, DataType | None]], fold: Callable[[str], str]
 ) -> Iterator[str]:
-    seen: dict[str, str] = {}
-    for one in own.schema or StructType():
-        if fold(one.name) not in wanted:
-            continue
-        if (other := seen.setdefault(fold(one.name), one.name)) != one.name:
-            yield (
-                f"schema: {own.name} has the columns {other} and {one.name}; accepted: names that "
-                "differ by more than their case"
-            )
+    columns = [one for one in (own.schema or StructType()).fields if fold(one.name) in wanted]
+    for name, other in _alike(StructType(columns), fold):
+        yield (
+            f"schema: {own.name} has the columns {name} and {other}; accepted: names that differ "
+            "by more than their case"
+        )
+    for one in columns:
         kind = wanted[fold(one.name)][1]
         have = one.dataType.simpleString()
         if kind is None:
@@ -230,6 +234,24 @@ def _mistakes(
             )
 
 
+def _alike(kind: DataType, fold: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Names that Spark cannot tell apart, of columns or of fields in one of them."""
+    if isinstance(kind, StructType):
+        seen: dict[str, str] = {}
+        for one in kind.fields:
+            if fold(one.name) in seen:
+                yield seen[fold(one.name)], one.name
+            seen[fold(one.name)] = one.name
+            for names in _alike(one.dataType, fold):
+                first, second = (f"{one.name}.{name}" for name in names)
+                yield first, second
+    elif isinstance(kind, ArrayType):
+        yield from _alike(kind.elementType, fold)
+    elif isinstance(kind, MapType):
+        yield from _alike(kind.keyType, fold)
+        yield from _alike(kind.valueType, fold)
+
+
 def _value(own: Own, one: StructField, want: DataType | None) -> Column:
     """A column as the wanted type, or its own for None."""
     column, have = F.col(quoted(one.name)), one.dataType
@@ -245,10 +267,14 @@ def _value(own: Own, one: StructField, want: DataType | None) -> Column:
         return column
     if way(have, want) == "cast":
         return column.cast(want)
-    most = 2 ** _WHOLE[type(want)][0]
-    parts = (F.col("_metadata.file_name"), F.lit(f": {one.name} is "), column.cast("string"))
+    if isinstance(have, BinaryType):
+        holds, value = F.is_valid_utf8(column.cast("string")), F.lit("bytes that are no UTF-8")
+    else:
+        most = 2 ** _WHOLE[type(want)][0]
+        holds, value = column.between(-most, most - 1), column.cast("string")
     why = f", and {want.simpleString()} does not hold that; write `{one.name} "
     why += f"{have.simpleString()}` in `schema`"
-    return F.when(column.isNull() | column.between(-most, most - 1), column.cast(want)).otherwise(
-        F.raise_error(F.concat(*parts, F.lit(why)))
+    parts = (F.col("_metadata.file_name"), F.lit(f": {one.name} is "), value, F.lit(why))
+    return F.when(column.isNull() | holds, column.cast(want)).otherwise(
+        F.raise_error(F.concat(*parts))
     )

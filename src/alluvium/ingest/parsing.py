@@ -22,8 +22,9 @@ from alluvium.names import quoted
 WHOLE = "__alluvium_whole"
 _NESTED = (ArrayType, MapType, StructType)
 _CORRUPT = "columnNameOfCorruptRecord"
-# An object, and something behind it that no JSON has there; in a text it may stand all the same.
-_MORE = r"[}]\s*[^\s,}\]]"
+# An object with something behind it, which may be a part of what it stands in; what closes an array
+# of lines, or goes on in it, is nothing.
+_MORE, _NO_MORE = r"[}][\s,\]]*[^\s,\]]", r"[\s,\]]+$"
 
 
 def check_schema(spec: StreamSpec) -> None:
@@ -93,10 +94,11 @@ def _json(events: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
     Spark's parser takes the first value of a line, and does not look at what stands behind it: of
     two objects that a writer put into one line the second would be lost. Such a line is corrupt.
     """
-    value, is_more = F.col("_value"), F.lit(False)
-    if not any(key.startswith("allow") and is_set == "true" for key, is_set in options.items()):
-        alone = F.json_array_length(F.concat(F.lit("["), value, F.lit("]"))).eqNullSafe(1)
-        is_more = value.rlike(_MORE) & ~alone
+    value = F.col("_value")
+    # With a number behind it, on a line of its own: a comment ends with its line.
+    in_array = F.concat(F.lit("["), F.regexp_replace(value, _NO_MORE, ""), F.lit("\n,0]"))
+    parts = F.from_json(in_array, "array<string>", {**options, "mode": "PERMISSIVE"})
+    is_more = value.rlike(_MORE) & ~F.size(parts).eqNullSafe(2)
     corrupt = _corrupt(events.sparkSession, options)
     text = F.when(F.col("is_more"), F.concat(F.lit("}"), value)).otherwise(value)
     parsed = F.from_json(text, schema, options)

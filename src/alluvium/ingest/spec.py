@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alluvium.ingest import options as reader
-from alluvium.ingest.options import CLEANS, FILE_FORMATS, HEADER
+from alluvium.ingest.options import ARCHIVE, CLEANS, FILE_FORMATS, HEADER
 
 FORMATS = (*FILE_FORMATS, "kafka")
 KEYS = (
@@ -77,8 +77,13 @@ class Feed:
     @property
     def place(self) -> str:
         """The path as it can be compared with others; on this machine without links."""
-        path = re.sub(r"^file:(//[^/]*)?/", "/", self.path or "")
-        return os.path.realpath(path) if path.startswith("/") else path
+        return place_of(self.path or "")
+
+
+def place_of(path: str) -> str:
+    """A path or glob as it can be compared with others; on this machine without links."""
+    path = re.sub(r"^file:(//[^/]*)?/", "/", path)
+    return os.path.realpath(path) if path.startswith("/") else path
 
 
 @dataclass(frozen=True)
@@ -135,16 +140,21 @@ class StreamSpec:
                 mistakes.append(f"{key}: the environment variable {value.name} is not set")
             return environ.get(value.name, "")
 
-        path = None if self.path is None else value_of("path", self.path)
-        if path is not None and "{home}" in path:
-            if home is None:
+        def located(key: str, path: str) -> str:
+            if "{home}" in path and home is None:
                 mistakes.append(
-                    f"path: {path!r} uses {{home}}, which only embedded targets have; "
+                    f"{key}: {path!r} uses {{home}}, which only embedded targets have; "
                     "accepted: a path without it"
                 )
-            else:
-                path = path.replace("{home}", str(home))
+            path = path.replace("{home}", str(home))
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path):
+                return path
+            return os.path.abspath(Path(project) / path)  # noqa: PTH100 - resolve() follows links
+
+        path = None if self.path is None else located("path", value_of("path", self.path))
         options = {k: value_of(f"options.{k}", v) for k, v in self.options.items()}
+        if archive := options.get(ARCHIVE):
+            options[ARCHIVE] = located(f"options.{ARCHIVE}", archive)
         for key, text in options.items():
             # Of a value from the environment only the name is told: it may be a secret.
             given = self.options[key]
@@ -152,8 +162,6 @@ class StreamSpec:
                 mistakes.append(f"options.{key}: the value of {given.name} is not accepted")
         if mistakes:
             raise SpecError(self.source, mistakes)
-        if path is not None and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path):
-            path = os.path.abspath(Path(project) / path)  # noqa: PTH100 - resolve() follows links
         return Feed(self, path, options)
 
 

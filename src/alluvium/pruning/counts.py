@@ -10,7 +10,14 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructField, StructType, VariantType
+from pyspark.sql.types import (
+    ArrayType,
+    DecimalType,
+    MapType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
 from alluvium import marks
 from alluvium.delta import log, states
@@ -30,6 +37,7 @@ _PREPARED = ("PreparedDeltaFileIndex", "PrunedFileIndex")
 _WHOLE_TEXT = 32
 # What stands in the log for bytes that are not UTF-8, whichever they are.
 _NOT_UTF8 = "\ufffd"
+_DIGITS = 15
 # The Gregorian calendar begins: earlier days may be stored as those of another one.
 _FIRST_DAY = "date'1582-10-15'"
 
@@ -226,6 +234,10 @@ def _is_exact(prefix: str, field: StructField, kind: str) -> Column:
         return (F.length(lo) < _WHOLE_TEXT) & ~lo.contains(_NOT_UTF8)
     if kind == "date":
         return F.col(f"{prefix}lo") >= F.expr(_FIRST_DAY)
+    if isinstance(field.dataType, DecimalType):
+        # Some writers keep doubles of them, which have so many digits.
+        least = 10.0 ** (_DIGITS - field.dataType.scale)
+        return (F.abs(F.col(f"{prefix}lo")) < least) & (F.abs(F.col(f"{prefix}hi")) < least)
     # Times are cut to milliseconds; fractions have a NaN and two zeros.
     return F.lit(kind == "boolean" or _is_exact_number(kind))
 

@@ -9,7 +9,7 @@ from pyspark.sql.types import DataType, DecimalType, IntegralType, StructType
 
 from alluvium.names import quoted
 from alluvium.plan.ranges.column_type import is_decimal, is_integral, spark_type
-from alluvium.plan.ranges.literal import canonical_texts, typed_literal
+from alluvium.plan.ranges.literal import canonical_texts, told, typed_literal
 
 # From more values on a list costs the planner more than it saves.
 _MOST = 1000
@@ -28,6 +28,7 @@ def values_of(
     Returns:
         `column in (…)` for each column of texts or exact numbers with at most 1,000 values. Not
         where one side has texts and the other numbers: IN compares these in another way than `=`.
+        Not where statistics may show a value as another one: texts beyond ASCII, long decimals.
     """
     found = []
     partners = session.sql(f"select * from {wanted}").schema
@@ -47,7 +48,10 @@ def values_of(
             kind = spark_type(values.type)
         if kind is None or len(values) > _MOST:
             continue
-        literals = [typed_literal(text, kind) for text in canonical_texts(values)]
+        texts = canonical_texts(values)
+        if any(told(text, text, kind) != (text, text) for text in texts):
+            continue
+        literals = [typed_literal(text, kind) for text in texts]
         found.append(f"{column} in ({', '.join(sorted(literals))})" if literals else "false")
     return found
 

@@ -14,11 +14,13 @@ from alluvium.delta import dependents
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import head_of
 from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.needed_files import NeededFiles, plain
+from alluvium.delta.named_files import plain
+from alluvium.delta.needed_files import NeededFiles
 from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
+from alluvium.plan.recovery.log_health import LogHealth
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table, each
@@ -94,6 +96,7 @@ class Fsck:
         self._store = Files(session)
         self._full, self._say = full, say
         self._files = self._sampled = 0
+        self._logs: dict[str, LogHealth] = {}
 
     def run(self, names: Iterable[str] | None = None) -> Report:
         """Look at these tables, or at all."""
@@ -102,7 +105,13 @@ class Fsck:
         found = []
         for table in each(self._session, chosen, self._say):
             looked += 1
-            found += [(table.name, one) for one in self.of_table(table)]
+            try:
+                for one in self.of_table(table):
+                    found.append((table.name, one))
+            except (PySparkException, Py4JError) as error:
+                # What it reads may be broken. The others are looked at.
+                what = "it was not looked at to the end"
+                found.append((table.name, Finding(what, first_line(error), RECOVER)))
         seconds = time.monotonic() - started
         return Report(looked, tuple(found), self._files, self._sampled, seconds)
 
@@ -123,7 +132,7 @@ class Fsck:
                 f"SQL finds no such table, though {table.place} holds one",
                 RECOVER,
             )
-        wrong = log.look().findings()
+        wrong = self._health(table.place).findings()
         yield from wrong
         try:
             state = NeededFiles(self._session, table.place)
@@ -139,6 +148,12 @@ class Fsck:
         if table.shows is not None and not away:
             yield from self._of_head(table, self._by_name[table.shows], state)
         yield from self._of_progress(table)
+
+    def _health(self, place: str) -> LogHealth:
+        """What is to be known of the log of the table in a folder, which is looked at once."""
+        if place not in self._logs:
+            self._logs[place] = LogFolder(self._session, place).look()
+        return self._logs[place]
 
     def _of_head(self, table: Table, candidate: Table, state: NeededFiles) -> Iterator[Finding]:
         """Whether a published table shows what its log says that it shows."""
@@ -158,7 +173,7 @@ class Fsck:
         if table.checkpoint is not None:
             found.append(streams.of_checkpoint(self._session, table))
         events = [self._by_name[name] for name in table.events]
-        if all(LogFolder(self._session, one.place).look().sound is not None for one in events):
+        if all(self._health(one.place).sound is not None for one in events):
             found.append(streams.of_progress(self._session, table, events))
         yield from (one for one in found if one is not None)
 
@@ -167,6 +182,8 @@ class Fsck:
         yield from findings.of_files(damaged)
         vectors = [(file, why) for _, file, why in state.vectors()]
         yield from findings.of_vectors(vectors)
+        if not table.is_tag:
+            yield from findings.in_log(state.in_log, table.shows is not None)
         if not vectors and not any(one.damage in findings.UNUSABLE for one in damaged):
             columns, looked = state.wrong_bounds(None if self._full else SAMPLE)
             self._sampled += looked

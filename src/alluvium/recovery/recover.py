@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -11,9 +12,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium import marks
 from alluvium.delta import dependents, heads, log, unregistered
+from alluvium.delta.inline_vectors import InlineVectors
 from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.needed_files import NeededFiles, plain
+from alluvium.delta.named_files import plain
+from alluvium.delta.needed_files import NeededFiles
 from alluvium.delta.published import Publisher
 from alluvium.delta.relocated import Relocation
 from alluvium.delta.setting_back import SettingBack, touched
@@ -103,6 +107,8 @@ class Recovery:
             yield from self._of_files(table)
         else:
             yield from self._of_published(table, self._by_name[table.shows])
+        if not table.is_tag:
+            yield from self._of_vectors(table)
         if table.checkpoint is not None:
             yield from self._of_stream(table)
 
@@ -202,6 +208,16 @@ class Recovery:
             if not left:
                 return version
         return None
+
+    def _of_vectors(self, table: Table) -> Iterator[str]:
+        """Vectors in the log, which stop VACUUM; of a tag nobody deletes files."""
+        state = NeededFiles(self._session, table.place)
+        if not state.in_log:
+            return
+        number = counted(state.in_log, "deletion vector")
+        yield self._told("puts", f"{number} of its log into files, so that VACUUM can read them")
+        if self._does:
+            InlineVectors(self._session, state.snapshot).mend(lambda base: _noted(table, base))
 
     # Where files lie ---------------------------------------------------------------------------
 
@@ -337,6 +353,13 @@ class Recovery:
             return f"{verb} {what}"
         plain_verb = {"goes back": "go back"}.get(verb, verb[:-1])
         return f"would {plain_verb} {what}"
+
+
+def _noted(table: Table, base: int) -> str:
+    """What the commit of a mended table notes; of a published one, that it is no other writer's."""
+    if table.shows is None:
+        return "alluvium.recover: deletion vectors of the log are in files"
+    return json.dumps({marks.PUBLISH_NOTE: {"recovered": True, "base": base}})
 
 
 def _name(path: str) -> str:

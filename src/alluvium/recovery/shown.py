@@ -61,8 +61,6 @@ def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> 
         version = int(note["version"])
         if (
             version > last
-            # Which commit it was of an earlier release did not note.
-            or note.get("commit") is None
             or not publisher.has_head(note)
             or heads.is_undone(session, newest, version)
         ):

@@ -63,6 +63,6 @@ def each(
 def _with_tags(session: SparkSession, tables: Iterable[Table]) -> Iterator[Table]:
     for table in tables:
         yield table
-        for tag in refs.tags(session, table.place):
-            name = f"{table.name} (tag {tag.name})"
-            yield Table(name, relation(tag.location), tag.location, "", True, is_tag=True)
+        for tag in refs.tag_names(session, table.place):
+            place = refs.tag_folder(table.place, tag)
+            yield Table(f"{table.name} (tag {tag})", relation(place), place, "", True, is_tag=True)

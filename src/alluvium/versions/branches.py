@@ -284,7 +284,7 @@ def _check_droppable(
         one.location: one
         for folder in folders
         for one in pinned.clones(session, folder, others)
-        if not dependents.needed(session, one, folder).isEmpty()
+        if len(dependents.needed(session, one, folder))
     }
     for table in going:
         _check_not_needed(session, branch, table, going, clones.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column
@@ -88,7 +88,7 @@ class Columns:
         if field is None:
             return F.lit(None).cast(kind)
         own = F.col(quoted(field.name)) if within is None else F.col(within)[field.name]
-        return _aligned(own, field.dataType, kind)
+        return _aligned(own, field.dataType, kind, pair.after.dataType)
 
     def comparable(self, name: str, is_after: bool, within: str | None = None) -> Column:
         """`values`, of which two are equal only where they are the same."""
@@ -98,26 +98,15 @@ class Columns:
         return values
 
     def _paired(self, before: StructType, after: StructType) -> list[Pair]:
-        """By the names that files have, which a renamed column keeps; else by name."""
-        physical = {one.metadata[PHYSICAL]: one for one in before if PHYSICAL in one.metadata}
-        same = {one.name: physical.get(one.metadata.get(PHYSICAL, "")) for one in after}
-        taken = {one.name for one in same.values() if one is not None}
-        named = {one.name.lower(): one for one in before if one.name not in taken}
-        pairs = []
-        for field in after:
-            other = same[field.name]
-            if other is None:
-                other = named.get(field.name.lower())
-                mapped = other is not None and PHYSICAL in other.metadata
-                self.in_shared_files |= mapped and PHYSICAL in field.metadata
-                self._note_new(field, other)
-            pairs.append(Pair(field, other))
+        pairs = _pairs(before, after)
+        for field, other in ((pair.after, pair.before) for pair in pairs):
+            if other is not None:
+                names = [one.metadata.get(PHYSICAL) for one in (field, other)]
+                self.in_shared_files |= None not in names and names[0] != names[1]
+            elif self._largest is not None:
+                # An older column than the newest of `before` may be one that it dropped.
+                self.in_shared_files |= field.metadata.get(_ID, 0) <= self._largest
         return pairs
-
-    def _note_new(self, field: StructField, other: StructField | None) -> None:
-        if other is None and self._largest is not None:
-            # An older column than the newest of `before` may be one that it dropped.
-            self.in_shared_files |= field.metadata.get(_ID, 0) <= self._largest
 
     def _common(self, pair: Pair) -> DataType:
         if pair.before is None:
@@ -139,6 +128,15 @@ class Columns:
         return _wider(old, new)
 
 
+def _pairs(before: StructType, after: StructType) -> list[Pair]:
+    """By the names that files have, which a renamed column keeps; else by name."""
+    physical = {one.metadata[PHYSICAL]: one for one in before if PHYSICAL in one.metadata}
+    same = {one.name: physical.get(one.metadata.get(PHYSICAL, "")) for one in after}
+    taken = {one.name for one in same.values() if one is not None}
+    named = {one.name.lower(): one for one in before if one.name not in taken}
+    return [Pair(one, same[one.name] or named.get(one.name.lower())) for one in after]
+
+
 def _wider(old: DataType, new: DataType) -> DataType:
     """A type that holds the values of both; text where there is none."""
     both = (old, new)
@@ -157,27 +155,32 @@ def _wider(old: DataType, new: DataType) -> DataType:
     return StringType()
 
 
-def _aligned(value: Column, kind: DataType, wanted: DataType) -> Column:
-    """A value in another type, whose fields it may have fewer or more of."""
+def _aligned(value: Column, kind: DataType, wanted: DataType, after: DataType) -> Column:
+    """A value in another type, whose fields it may have fewer or more of.
+
+    after: the type in the later version, which says what its fields are in the files.
+    """
+    types = (kind, wanted, after)
     if kind == wanted:
         return value
-    if isinstance(kind, StructType) and isinstance(wanted, StructType):
-        known: Mapping[str, StructField] = {one.name.lower(): one for one in kind}
+    structs = [one for one in types if isinstance(one, StructType)]
+    if len(structs) == len(types):
         fields = []
-        for field in wanted:
-            other = known.get(field.name.lower())
+        for field, pair in zip(structs[1], _pairs(structs[0], structs[2]), strict=True):
+            other, inside = pair.before, (field.dataType, pair.after.dataType)
             part = (
                 F.lit(None).cast(field.dataType)
                 if other is None
-                else _aligned(value[other.name], other.dataType, field.dataType)
+                else _aligned(value[other.name], other.dataType, *inside)
             )
             fields.append(part.alias(field.name))
         return F.when(value.isNotNull(), F.struct(*fields))
-    if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType):
-        inner, outer = kind.elementType, wanted.elementType
-        return F.transform(value, lambda one: _aligned(one, inner, outer))
-    if isinstance(kind, MapType) and isinstance(wanted, MapType):
-        keys, values = (kind.keyType, wanted.keyType), (kind.valueType, wanted.valueType)
+    if all(isinstance(one, ArrayType) for one in types):
+        elements = [one.elementType for one in types if isinstance(one, ArrayType)]
+        return F.transform(value, lambda one: _aligned(one, *elements))
+    if all(isinstance(one, MapType) for one in types):
+        maps = [one for one in types if isinstance(one, MapType)]
+        keys, values = ([getattr(one, part) for one in maps] for part in ("keyType", "valueType"))
         renamed = F.transform_keys(value, lambda name, _: _aligned(name, *keys))
         return F.transform_values(renamed, lambda _, one: _aligned(one, *values))
     return value.cast(wanted)

@@ -161,7 +161,10 @@ def test_a_batch_overwrites_its_window_alone(project: Clicks) -> None:
     for name in ("bucketed", "plain"):
         assert project.rows(name) == [(4, "first"), (5, "first")]
     assert project.rows("daily") == [(4, "second"), (8, "second")]
-    # What stands is neither replaced nor doubled.
+
+
+def test_what_stands_is_neither_replaced_nor_doubled(project: Clicks) -> None:
+    """After the one before, whose `bucketed` has the rows of an hour, by a part of their source."""
     some = "{'start': '2024-01-03 23:00:00', 'end': '2024-01-03 23:30:00'}"
     for less in (["--empty", *during("2024-01-03 23:00:00", "2024-01-04")], ["--sample", some]):
         project.dbt("run", "--select", "bucketed", *less)

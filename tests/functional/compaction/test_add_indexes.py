@@ -13,7 +13,6 @@ from alluvium.compact import history, index
 from alluvium.compact.index import IndexDone, add_indexes
 from alluvium.compact.report import index_line
 from alluvium.delta import log
-from alluvium.delta import refs as found_refs
 from alluvium.delta.layout_commits import LayoutCommits
 from alluvium.plan.layout.settings import Layout
 from alluvium.publish.publish import publish
@@ -104,17 +103,23 @@ def test_files_get_indexes_whoever_writes_meanwhile(
         ("index", n) for n in (8, 8, 4, 1)
     ]
 
-    # A writer that is always faster: the run ends, and says what is left.
+
+def test_a_writer_that_is_always_faster(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run ends, and says what is left."""
+    table = f"delta.`{tmp_path / 't'}`"
     spark.sql(
-        f"insert into {table} (id, service) select /*+ coalesce(1) */ -9 + id, 'x' from range(9)"
+        f"create table {table} using delta tblproperties ('delta.enableDeletionVectors' = true) as"
+        " select /*+ coalesce(1) */ -9 + id as id, 'x' as service, 0 as status from range(9)"
     )
+    relabel, calls = LayoutCommits.relabel, list[int]()
 
     def never(self: LayoutCommits, *arguments: Any) -> int:
         calls.append(0)
         spark.sql(f"delete from {table} where id = -10 + {len(calls)}")
         return relabel(self, *arguments)
 
-    calls.clear()
     monkeypatch.setattr(index, "_TRIES", 2)
     monkeypatch.setattr(LayoutCommits, "relabel", never)
     ended = add_indexes(spark, table, LAYOUT, "m")
@@ -133,8 +138,6 @@ def test_what_shows_a_table_shows_its_indexes(spark: SparkSession, tmp_path: Pat
         f"insert into {table} select id, concat('s-', id % 40), cast(id % 3 * 100 as int),"
         " id % 50 = 0 from range(0, 2000, 1, 4)"
     )
-    publish(spark, table, "indexed.shown", None, {}, {})
-    assert indexes(spark, "indexed.shown") == {}
     add_indexes(spark, table, LAYOUT, "events")
     found = sorted(indexes(spark, table).values(), key=repr)
     assert len(found) == 4
@@ -147,9 +150,6 @@ def test_what_shows_a_table_shows_its_indexes(spark: SparkSession, tmp_path: Pat
     point = Point(table, log.version(spark, table))
     refs.clone(spark, point, "indexed.copy", schema="indexed")
     assert said("indexed.copy") == found
-    refs.tag(spark, point, "accepted")
-    (tag,) = found_refs.tags(spark, log.qualified(log.delta_log(spark, table)))
-    assert said(f"delta.`{tag.location}`") == found
     # A vector hides rows of a file, and its tag stays; so after a restore of Delta's.
     spark.sql(f"delete from {table} where service = 's-3'")
     assert said(table) == found

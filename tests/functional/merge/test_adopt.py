@@ -20,10 +20,12 @@ models:
 """
 
 
-def test_a_table_is_adopted(
-    make_project: Callable[[str, dict[str, str]], MergeProject], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = make_project(
+AT = "2024-01-01"
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[[str, dict[str, str]], MergeProject]) -> MergeProject:
+    made = make_project(
         "adopted",
         {
             "models/sources.yml": SOURCES,
@@ -33,20 +35,21 @@ def test_a_table_is_adopted(
             "models/plain.sql": "{{ config(materialized='table') }} select 1 as n",
         },
     )
-    at = "2024-01-01"
-    project.append_events(
-        1, (1, "c", 1, at, "one"), (2, "c", 1, at, "two"), (None, "c", 1, at, "x")
-    )
-    project.dbt("build")
-    table, schema = f"{project.schema}.items", project.schema
+    made.append_events(1, (1, "c", 1, AT, "one"), (2, "c", 1, AT, "two"), (None, "c", 1, AT, "x"))
+    made.dbt("build")
+    return made
+
+
+def adopt(project: MergeProject, **args: object) -> bool:
+    given = ", ".join(f"{key}: {value}" for key, value in {"model": "items", **args}.items())
+    return project.try_dbt("run-operation", "alluvium.adopt", "--args", f"{{{given}}}").success
+
+
+def test_what_would_be_adopted(project: MergeProject) -> None:
+    """A dry run, which is the default, does nothing; nor does what cannot be adopted."""
+    schema, table = project.schema, f"{project.schema}.items"
     before = log.table_version(project.session, table)
-
-    def adopt(**args: object) -> bool:
-        given = ", ".join(f"{key}: {value}" for key, value in {"model": "items", **args}.items())
-        return project.try_dbt("run-operation", "alluvium.adopt", "--args", f"{{{given}}}").success
-
-    # A dry run, which is the default, does nothing.
-    assert adopt()
+    assert adopt(project)
     assert project.said("items: would move progress through batch 1 to model.adopted.items_wap")
     assert log.table_version(project.session, table) == before
     assert not project.session.catalog.tableExists(f"{schema}.items_wap")
@@ -57,20 +60,22 @@ def test_a_table_is_adopted(
         "  models/batch.sql: 'items' becomes 'items_wap' in alluvium.new_events(…)",
     ):
         assert project.said(line), line
-    # What cannot be adopted.
-    assert not adopt(model="plain")
+    assert not adopt(project, model="plain")
     assert project.said("plain is materialized as table; accepted: an incremental model")
     project.session.sql(f"create view {schema}.items_wap as select 1 as n")
-    assert not adopt(dry_run="false")
+    assert not adopt(project, dry_run="false")
     assert project.said(f"{schema}.items_wap is there already")
     project.session.sql(f"drop view {schema}.items_wap")
     clone = f"{schema}.items_clone"
     project.dbt("run-operation", "alluvium.clone", "--args", f"{{model: items, to: {clone}}}")
-    assert not adopt(dry_run="false")
+    assert not adopt(project, dry_run="false")
     assert project.said("read its files by their paths, which a rename changes")
     project.session.sql(f"drop table {clone}")
     assert project.read("select count(*) from {s}.items").iloc[0, 0] == 2
 
+
+def test_a_table_is_adopted(project: MergeProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema, before = project.schema, log.table_id(project.session, f"{project.schema}.items")
     # Killed after the first rename: the same command does the rest.
     rename = adopting._rename
 
@@ -85,9 +90,9 @@ def test_a_table_is_adopted(
         with pytest.raises(KeyboardInterrupt):
             adopting.adopt(project.session, one, dry_run=False)
     assert project.session.catalog.tableExists(f"{schema}.items__rejected")
-    assert adopt(dry_run="false")
+    assert adopt(project, dry_run="false")
     assert project.said(f"items: moved {schema}.items__rejected to {schema}.items_wap__rejected")
-    assert adopt(dry_run="false")
+    assert adopt(project, dry_run="false")
     assert project.said("items: is adopted, and nothing is left to move")
     place = project.sql("describe detail {s}.items_wap")["location"][0]
     assert place.endswith("/items_wap")
@@ -104,10 +109,10 @@ def test_a_table_is_adopted(
         }
     )
     project.session.sql(f"delete from {schema}.events")
-    project.append_events(2, (2, "u", 2, at, "deux"), (None, "c", 2, at, "y"))
+    project.append_events(2, (2, "u", 2, AT, "deux"), (None, "c", 2, AT, "y"))
     project.dbt("build")
     assert project.said("items: 1 test passed → version")
     rows = project.sql("select id, v from {s}.items order by id")
     assert rows.values.tolist() == [[1, "one"], [2, "deux"]]
     assert project.read("select count(*) from {s}.items_wap__rejected").iloc[0, 0] == 2
-    assert log.table_id(project.session, f"{schema}.items_wap") == before.table_id
+    assert log.table_id(project.session, f"{schema}.items_wap") == before

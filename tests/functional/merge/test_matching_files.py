@@ -7,8 +7,12 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlparse
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
+from functional.delta_rs import by_query
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -257,9 +261,11 @@ def drawn_rows(draw: random.Random, number: int, first: int) -> list[Row]:
 
 
 def write(session: SparkSession, table: str, rows: list[Row], columns: str) -> None:
-    frame = session.createDataFrame(rows, "id int, k string, g string, n int, v string")
-    chosen = frame.selectExpr(*columns.split()).coalesce(1)
-    chosen.write.format("delta").mode("append").saveAsTable(table)
+    folder = urlparse(log.qualified(log.delta_log(session, table))).path
+    every = [dict(zip(("id", "k", "g", "n", "v"), row, strict=True)) for row in rows]
+    made = [{name: row[name] for name in columns.split()} for row in every]
+    declared = pa.schema(DeltaTable(folder).schema())
+    write_deltalake(folder, pa.Table.from_pylist(made, declared), mode="append")
 
 
 def merged(
@@ -324,8 +330,10 @@ def check_drawn(session: SparkSession, seed: int, merges: int, beside_plain: boo
         if beside_plain:
             session.sql(sql.format(tables[1])).collect()
         for table in tables:
-            got = session.sql(f"select id, k, g, n, v from {table}").collect()
-            assert sorted(map(repr, map(tuple, got))) == sorted(map(repr, rows)), (on, batch)
+            place = urlparse(log.qualified(log.delta_log(session, table))).path
+            got = by_query(DeltaTable(place), "select id, k, g, n, v from t").to_pylist()
+            found_rows = sorted(repr(tuple(row.values())) for row in got)
+            assert found_rows == sorted(map(repr, rows)), (on, batch)
         if number % 4 == 3:
             # Files of merges have no tags until they are indexed.
             tag(session, tables[0], ["k", "g", "n"], leave=draw.randrange(3))

@@ -96,7 +96,12 @@ def made(make_project: Callable[..., Any], name: str, cases: list[tuple[str, str
 
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Any]) -> Any:
-    return made(make_project, "schema_change", QUICK)
+    return made(make_project, "schema_change", QUICK[:3])
+
+
+@pytest.fixture(scope="module")
+def synced(make_project: Callable[..., Any]) -> Any:
+    return made(make_project, "synced_change", QUICK[3:])
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +110,10 @@ def others(make_project: Callable[..., Any]) -> Any:
 
 
 @pytest.mark.parametrize("case", QUICK, ids=name_of)
-def test_new_and_missing_columns(project: Any, case: tuple[str, str, str]) -> None:
-    check(project, case)
+def test_new_and_missing_columns(
+    request: pytest.FixtureRequest, case: tuple[str, str, str]
+) -> None:
+    check(request.getfixturevalue("project" if case in QUICK[:3] else "synced"), case)
 
 
 @pytest.mark.slow

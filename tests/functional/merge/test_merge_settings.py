@@ -82,12 +82,17 @@ def add_table(project: Any, name: str, like: str) -> None:
 
 def test_first_batch(project: Any) -> None:
     stage(project, "(1, 'c', 1L, 'a'), (1, 'u', 2L, 'b'), (2, 'c', 3L, 'x'), (3, 'd', 4L, null)")
-    project.dbt("run", "--exclude", "growing", "some_columns")
+    project.dbt("run", "--exclude", "growing", "some_columns", "hooked")
     alive = [(1, "u", 2, "b"), (2, "c", 3, "x")]
     assert table(project, "hard") == alive
     assert table(project, "pythonic") == [*alive, (3, "d", 4, None)]
     # Of a deduplicated key the first event stays.
     assert table(project, "ignored")[0] == (1, "c", 1, "a")
+
+
+def test_hooks_sort_what_was_merged(project: Any) -> None:
+    """After the one before: of the first batch."""
+    project.dbt("run", "--select", "hooked")
     commits = project.commits("hooked")
     # Nothing is left to compact; the rows that were merged are sorted.
     assert [one["operation"] for one in commits[:4]] == [*HOOKS, "MERGE"]
@@ -98,7 +103,7 @@ def test_first_batch(project: Any) -> None:
 def test_second_batch(project: Any) -> None:
     add_table(project, "some_columns", "pythonic")
     stage(project, "(1, 'd', 5L, null), (2, 'u', 6L, 'y'), (3, 'c', 7L, 'z'), (4, 'c', 8L, 'w')")
-    project.dbt("run", "--exclude", "growing", "--vars", "alluvium_maintenance: false")
+    project.dbt("run", "--exclude", "growing", "hooked")
     assert table(project, "hard") == [(2, "u", 6, "y"), (3, "c", 7, "z"), (4, "c", 8, "w")]
     assert table(project, "pythonic")[1:] == table(project, "hard")
     assert project.figures("pythonic")["deletes"] == 1
@@ -110,6 +115,11 @@ def test_second_batch(project: Any) -> None:
     ]
     assert len(table(project, "ignored")) == 4
     assert project.said("ignored: 4 events → 1 of 1 files (100.0 %) → 1 insert, 3 known")
+
+
+def test_hooks_that_are_off(project: Any) -> None:
+    """After the one before: of the second batch."""
+    project.dbt("run", "--select", "hooked", "--vars", "alluvium_maintenance: false")
     operations = [one["operation"] for one in project.commits("hooked")]
     assert operations[:4] == ["MERGE", *HOOKS]  # the hooks are off
     project.dbt("show", "--select", "hooked")

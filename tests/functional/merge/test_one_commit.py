@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import urlparse
 
 import duckdb
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from functional.delta_rs import by_query
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -73,10 +74,22 @@ def create(session: SparkSession, kind: str, *rows: str) -> str:
     name = f"one.t{next(NUMBER)}"
     session.sql(f"create table {name} {KINDS[kind]}")
     for values in rows:
-        session.sql(
-            f"insert into {name} ({COLUMN_NAMES}) select /*+ coalesce(1) */ * from values {values}"
-        )
+        if kind == "mapped":  # which delta-rs does not write
+            session.sql(
+                f"insert into {name} ({COLUMN_NAMES})"
+                f" select /*+ coalesce(1) */ * from values {values}"
+            )
+            continue
+        made = duckdb.sql(f"select * from (values {plain(values)}) as t({COLUMN_NAMES})")
+        table = newest(session, name)
+        rows_of_file = made.to_arrow_table().cast(pa.schema(table.schema()))
+        write_deltalake(table, rows_of_file, mode="append")
     return name
+
+
+def plain(sql: str) -> str:
+    """As DuckDB reads it, which has no escapes in texts."""
+    return sql.replace("\\\\", "\\")
 
 
 COLUMN_NAMES = "k, v, seq, n, p, _deleted"
@@ -211,7 +224,7 @@ def random_merges(session: SparkSession, kind: str, seed: str, merges: int) -> N
     duck = duckdb.connect()
     duck.execute(f"create table t ({COLUMNS})")
     for rows in first:
-        duck.execute(f"insert into t values {rows}".replace("\\\\", "\\"))
+        duck.execute(f"insert into t values {plain(rows)}")
     combinations = [pair for pair in itertools.product(MATCHED, UNMATCHED) if any(pair)]
     rng.shuffle(combinations)
     for matched, unmatched in combinations[:merges]:
@@ -225,8 +238,9 @@ def random_merges(session: SparkSession, kind: str, seed: str, merges: int) -> N
         assert content(session, mine) == content(session, theirs), sql
         rows = session.table(mine).select(*COLUMN_NAMES.split(", ")).collect()
         if said == "done" and unique:
-            plain = sql.format("t").replace("from values", "from (values").replace(" as s(", ") s(")
-            duck.execute(plain.replace("into t t", "into t").replace("\\\\", "\\"))
+            theirs_too = sql.format("t").replace("into t t", "into t")
+            theirs_too = theirs_too.replace("from values", "from (values").replace(" as s(", ") s(")
+            duck.execute(plain(theirs_too))
             kept = sorted(map(repr, duck.execute("select * from t").fetchall()))
             assert kept == sorted(repr(tuple(row)) for row in rows), sql
         else:

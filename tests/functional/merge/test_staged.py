@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import staged
+from alluvium.delta import log, staged
 
 pytestmark = pytest.mark.spark
 
@@ -18,13 +18,6 @@ VECTORS = "tblproperties ('delta.enableDeletionVectors' = 'true')"
 def schema(spark: SparkSession) -> str:
     spark.sql("create schema staged")
     return "staged"
-
-
-@pytest.fixture(scope="module")
-def changed(spark: SparkSession, schema: str) -> str:
-    """A table that has an older version."""
-    make(spark, f"{schema}.changed", VECTORS, rows=60)
-    return f"{schema}.changed"
 
 
 def make(session: SparkSession, table: str, how: str = "", rows: int = 50) -> None:
@@ -55,23 +48,26 @@ def test_written_whole(spark: SparkSession, schema: str, how: str) -> None:
     assert read(spark, f"select part, count(*) as n from {table} where {where} group by part")
 
 
-@pytest.mark.parametrize(
-    "then",
-    [
-        "insert into {t} values (100, 1, 'more')",
-        "insert overwrite {t} values (100, 1, 'other')",
-        "delete from {t} where id = 7",
-        "delete from {t}",
-        "update {t} set v = 'changed' where id < 3",
-        "optimize {t}",
-        "alter table {t} add column w int",
-        "restore {t} version as of 0",
-    ],
+THEN = (
+    "insert into {t} values (100, 1, 'more')",
+    "update {t} set v = 'changed' where id < 3",
+    "delete from {t} where id = 7",
+    "optimize {t}",
+    "restore {t} version as of 0",
+    "insert overwrite {t} values (100, 1, 'other')",
+    "delete from {t}",
+    "alter table {t} add column w int",
 )
-def test_changed_since(spark: SparkSession, changed: str, then: str) -> None:
-    make(spark, changed, VECTORS)
-    spark.sql(then.format(t=changed))
-    assert not read(spark, f"select * from {changed}")
+
+
+def test_changed_since(spark: SparkSession, schema: str) -> None:
+    """By whatever the newest commit is, also where it leaves no other file."""
+    table = f"{schema}.changed"
+    make(spark, table, VECTORS, rows=60)
+    assert read(spark, f"select * from {table}")
+    for statement in THEN:
+        spark.sql(statement.format(t=table))
+        assert not read(spark, f"select * from {table}"), statement
 
 
 @pytest.mark.slow
@@ -101,3 +97,29 @@ def test_the_view_is_put_back(spark: SparkSession, schema: str) -> None:
     put_back()
     assert spark.table("staged_view").count() == 20
     assert staged.replace_view(spark.table(table), table) is None
+
+
+def test_a_view_reads_its_tables_as_they_were(
+    spark: SparkSession, schema: str, changed: str
+) -> None:
+    make(spark, changed, VECTORS)
+    spark.sql(f"delete from {changed} where id = 7")
+    count = f"select count(*) as n from {changed}"
+    spark.sql(
+        "create or replace temporary view settled_view as"
+        f" select a.id, now() as at, (select n from ({count})) as n"
+        f" from {changed} a join {changed} b using (id)"
+    )
+    seen = {"id": 49, "n": 49}
+    folder = str(log.delta_log(spark, changed).dataPath())
+    for but, after in ((None, seen), (folder, {"id": 50, "n": 50})):
+        put_back = staged.replace_view(spark.table("settled_view"), "settled_view", but)
+        assert (put_back is None) == (but is not None)
+        if put_back:
+            spark.sql(f"insert into {changed} values (100, 1, 'more')")
+            times = {spark.sql("select at from settled_view").first()["at"] for _ in range(2)}
+            assert len(times) == 1
+        rows = spark.table("settled_view")
+        assert {"id": rows.count(), "n": rows.first()["n"]} == after
+        if put_back:
+            put_back()

@@ -484,4 +484,9 @@ def test_column_mapping(project: Reference) -> None:
 def test_a_bad_publish_is_never_seen(project: Reference) -> None:
     """The first day landed before the build."""
     story.check(project, "2025-01-30", EVERY)
-    story.replay(project, EVERY, ("2025-01-31",), ("2025-02-01", "2025-02-02"))
+    story.replay(project, EVERY, ("2025-01-31",))
+
+
+def test_the_next_good_publish_is_seen(project: Reference) -> None:
+    """After the one before: that of two days, as one build merges them."""
+    story.replay(project, EVERY, ("2025-02-01", "2025-02-02"))

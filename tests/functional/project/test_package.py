@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 STORAGE = {
     *("alluvium_fragments", "alluvium_buckets", "alluvium_compactions"),
-    *("alluvium_actions", "alluvium_snapshots", "alluvium_segments", "alluvium_blocks"),
+    *("alluvium_snapshots", "alluvium_segments"),
 }
 HEADER = re.compile(r"-- (models/\w+\.sql)\n")
 
@@ -134,6 +134,18 @@ def orders(project: Project, where: str = "true") -> pd.DataFrame:
     return project.read(f"select * from {{s}}.orders where {where} order by id")
 
 
+def assert_newest(project: Project, changes: list[dict[str, Any]]) -> None:
+    """The table has the newest change of each order."""
+    newest = pd.DataFrame(changes).sort_values("version").drop_duplicates("id", keep="last")
+    table = project.read(
+        "select id, version, strftime(created_at, '%Y-%m-%dT%H:%M:%SZ') created_at,"
+        " cast(total as varchar) total from {s}.orders order by id"
+    )
+    pd.testing.assert_frame_equal(
+        table, newest.sort_values("id", ignore_index=True), check_dtype=False
+    )
+
+
 def test_the_feed_of_the_readme(project: Project) -> None:
     # Nothing has landed yet, which is no mistake.
     project.dbt("build")
@@ -155,14 +167,7 @@ def test_the_feed_of_the_readme(project: Project) -> None:
         lines = "".join(json.dumps(event) + "\n" for event in events) + "no order\n"
         project.write({f"landing/orders/{batch}.json": lines})
         project.dbt("run")
-        newest = pd.DataFrame(changes).sort_values("version").drop_duplicates("id", keep="last")
-        table = project.read(
-            "select id, version, strftime(created_at, '%Y-%m-%dT%H:%M:%SZ') created_at,"
-            " cast(total as varchar) total from {s}.orders order by id"
-        )
-        pd.testing.assert_frame_equal(
-            table, newest.sort_values("id", ignore_index=True), check_dtype=False
-        )
+        assert_newest(project, changes)
         assert project.figures("orders")["events"] == 100
     assert project.figures("orders")["method"] == "min_max"
     assert set(orders(project)) == {"id", "version", "created_at", "total"}
@@ -176,7 +181,7 @@ def test_the_feed_of_the_readme(project: Project) -> None:
         (("show", "--select", "orders", "--limit", "1"), "Previewing node 'orders'"),
         (("seed", "--show"), "Random sample of table: "),
         (("build", "--empty"), "PASS=5"),
-        (("build", "--sample", "1 day"), "PASS=5"),
+        (("build", "--sample", "1 day", "--exclude-resource-type", "unit_test"), "PASS=3"),
         (("source", "freshness"), "PASS freshness of landing.orders"),
         (("docs", "generate"), "Catalog written to "),
         (("clone", "--state", "before", "--target", "other"), "PASS=3"),
@@ -193,28 +198,40 @@ def test_each_command(project: Project, command: tuple[str, ...], said: str) -> 
     pd.testing.assert_frame_equal(orders(project), before)
 
 
-def test_a_bad_batch_is_undone(project: Project) -> None:
-    """The steps of docs/undo.md, as the page has them."""
+# Of a file with wrong values, and of one that came behind it.
+BAD = {"id": 1, "version": 9_000_000, "created_at": "2024-02-02T01:00:00Z", "total": "-1.00"}
+LATER = BAD | {"id": 100, "total": "5.00"}
+
+
+def steps() -> list[list[str]]:
+    """The commands of docs/undo.md, as the page has them."""
     page = (REPO / "docs/undo.md").read_text()
-    steps = [shlex.split(step)[1:] for step in re.findall(r"```bash\n\s*(.*?)\n", page)]
-    assert [step[0] for step in steps] == ["show", "run-operation", "run-operation", "build"]
-    good = orders(project)
-    run = ("run", "-s", "orders_events", "orders")
-    event = {"id": 1, "version": 9_000_000, "created_at": "2024-02-02T01:00:00Z", "total": "-1.00"}
-    project.write({"landing/orders/bad.json": json.dumps(event) + "\n"})
-    project.dbt(*run)
-    later = event | {"id": 100, "total": "5.00"}
-    project.write({"landing/orders/later.json": json.dumps(later) + "\n"})
-    project.dbt(*run)
+    found = [shlex.split(step)[1:] for step in re.findall(r"```bash\n\s*(.*?)\n", page)]
+    assert [step[0] for step in found] == ["show", "run-operation", "run-operation", "build"]
+    return found
+
+
+def bad_batch(project: Project) -> int:
     events = project.read("select _batch_id, _source_partition from {s}.orders_events")
-    batch = int(events[events["_source_partition"] == "bad.json"]["_batch_id"].item())
-    undo = [word.replace("<batch>", str(batch)) for word in steps[2]]
-    project.dbt(
-        "run-operation",
-        "alluvium.diff",
-        "--args",
-        f"{{model: orders, from: {{batch: {batch - 1}}}}}",
-    )
+    return int(events[events["_source_partition"] == "bad.json"]["_batch_id"].item())
+
+
+def backfill(project: Project, first: int) -> None:
+    given = f"{{alluvium_backfill: {{orders: {{from_batch: {first}}}}}}}"
+    project.dbt("run", "-s", "orders", "--vars", given)
+
+
+def operate(project: Project, operation: str, args: str) -> bool:
+    """Whether it went well."""
+    return project.try_dbt("run-operation", f"alluvium.{operation}", "--args", args).success
+
+
+def test_a_bad_batch_is_seen(project: Project) -> None:
+    for name, event in ("bad", BAD), ("later", LATER):
+        project.write({f"landing/orders/{name}.json": json.dumps(event) + "\n"})
+        project.dbt("run", "-s", "orders_events", "orders")
+    batch = bad_batch(project)
+    assert operate(project, "diff", f"{{model: orders, from: {{batch: {batch - 1}}}}}")
     for line in (
         "orders: 1 added, 0 removed, 1 changed; ",
         "  rows changed by column: total 1, version 1",
@@ -222,29 +239,38 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
         "  + id: 100, version: 9000000, created_at: 2024-02-02 01:00:00, total: 5.00",
     ):
         assert project.said(line), project.lines
-    project.dbt(*steps[0])
-    project.dbt(*(word.replace("<batch>", str(batch)) for word in steps[1]))
+    project.dbt(*steps()[0])
+    project.dbt(*(word.replace("<batch>", str(batch)) for word in steps()[1]))
     (undone,) = project.said(f"undoes batch {batch} (version ")
     assert "reads its events again" not in undone
     assert project.said(f"batch {batch} would be left out for good")
     assert len(orders(project, "id = 100")) == 1
 
+
+def test_a_bad_batch_is_undone(project: Project) -> None:
+    """After the one before: the bad batch and a later one are merged."""
+    batch = bad_batch(project)
+    undo = [word.replace("<batch>", str(batch)) for word in steps()[2]]
     # Somebody wrote meanwhile, and a backfill ran: both have to be named.
-    of_orders = ("run", "-s", "orders")
     project.session.sql(f"delete from {project.schema}.orders where id = 2")
-    project.dbt(*of_orders, "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
+    backfill(project, 0)
     assert not project.try_dbt(*undo).success
     assert project.said("Accepted: including: [backfill, write], or another version")
     assert len(orders(project, "id = 100")) == 1
     project.dbt(*(word.replace("skip", "including: [write, backfill], skip") for word in undo))
-    pd.testing.assert_frame_equal(orders(project), good)
-    args = "{model: orders_events, version: 0}"
-    assert not project.try_dbt("run-operation", "alluvium.restore", "--args", args).success
+    landed = (project.root / f"landing/orders/{number}.json" for number in range(2))
+    lines = [line for file in landed for line in file.read_text().splitlines()]
+    assert_newest(project, [json.loads(line) for line in lines if line.startswith("{")])
+    assert not operate(project, "restore", "{model: orders_events, version: 0}")
     assert project.said("orders_events is a streaming table. Its checkpoint does not go back")
 
-    right = event | {"total": "1.00", "version": 8_999_999}
+
+def test_what_is_left_out_stays_out(project: Project) -> None:
+    """After the one before: the bad batch is undone, and its events are left out for good."""
+    good, batch = orders(project), bad_batch(project)
+    right = BAD | {"total": "1.00", "version": 8_999_999}
     project.write({"landing/orders/mended.json": json.dumps(right) + "\n"})
-    project.dbt(*steps[3])
+    project.dbt(*steps()[3])
     mended = {1: "1.00", 100: "5.00"}
 
     def found() -> dict[int, str]:
@@ -254,30 +280,27 @@ def test_a_bad_batch_is_undone(project: Project) -> None:
     assert found() == mended
     others = orders(project, "id not in (1, 100)")
     pd.testing.assert_frame_equal(others, good[good["id"] != 1].reset_index(drop=True))
-    # Left out for good: of a backfill and of a full refresh too.
-    project.dbt(*run, "--vars", "{alluvium_backfill: {orders: {from_batch: 0}}}")
-    assert project.said("orders_events: up to date")
+    # Of a backfill and of a full refresh too.
+    backfill(project, 0)
     assert found() == mended
-    project.dbt(*of_orders, "--full-refresh")
+    project.dbt("run", "-s", "orders", "--full-refresh")
     assert found() == mended
-    project.dbt("run-operation", "alluvium.log", "--args", "{model: orders}")
+    pd.testing.assert_frame_equal(orders(project, "id not in (1, 100)"), others)
+    assert operate(project, "commits", "{model: orders}")
     assert project.said(f"leaves out batch {batch} of orders")
-    args = f"{{model: orders, batch: {batch}, skip: false}}"
-    project.dbt("run-operation", "alluvium.restore", "--args", args)
+    assert operate(project, "restore", f"{{model: orders, batch: {batch}, skip: false}}")
     assert project.said(f"batch {batch} no longer stays out")
     only = f"from_batch: {batch}, through_batch: {batch}"
     assert project.said(f"dbt build --vars '{{alluvium_backfill: {{orders: {{{only}}}}}}}'")
-    again = f"{{alluvium_backfill: {{orders: {{from_batch: {batch}}}}}}}"
-    project.dbt(*of_orders, "--vars", again)
+    backfill(project, batch)
     assert found() == {**mended, 1: "-1.00"}
     # One file of it.
     args = f"{{model: orders, batch: {batch}, skip: true, files: [%s]}}"
-    undo = ("run-operation", "alluvium.restore", "--args")
-    assert not project.try_dbt(*undo, args % "bad.json, worse.json").success
+    assert not operate(project, "restore", args % "bad.json, worse.json")
     assert project.said(f"has events of worse.json with `_batch_id` = {batch}. Accepted: names as")
-    project.dbt(*undo, args % "bad.json")
+    assert operate(project, "restore", args % "bad.json")
     assert project.said(f"bad.json of batch {batch} is left out for good")
-    project.dbt(*of_orders, "--full-refresh")
+    project.dbt("run", "-s", "orders", "--full-refresh")
     assert found() == mended
 
 
@@ -305,7 +328,7 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     fix = project.sql(new.replace("{s}", "{s}__fix"))
     assert list(fix["t"]) == ["2.00"]
     pd.testing.assert_frame_equal(project.sql("select * from {s}.orders order by id"), before)
-    run("merge", "{name: fix, models: orders}")
+    run("merge_branch", "{name: fix, models: orders}")
     assert project.said(
         "orders: took over 1 row of fix (1 added, 0 changed, 0 removed); orders has"
     )
@@ -318,10 +341,10 @@ def test_a_branch_of_a_feed(project: Project) -> None:
     for schema, total in ((f"{project.schema}__fix", 3), (project.schema, 4)):
         project.session.sql(f"update {schema}.orders set total = {total} where id = 200")
     args = "{name: fix, models: orders}"
-    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert not project.try_dbt("run-operation", "alluvium.merge_branch", "--args", args).success
     assert project.said("Accepted: prefer: branch, which takes the rows of fix, or prefer: table")
     args = "{name: fix, models: orders, prefer: ours}"
-    assert not project.try_dbt("run-operation", "alluvium.merge", "--args", args).success
+    assert not project.try_dbt("run-operation", "alluvium.merge_branch", "--args", args).success
     assert project.said('prefer is "ours"; accepted: branch, table')
     run("diff", "{model: orders, to: {branch: fix}}")
     assert project.said("orders: 0 added, 0 removed, 1 changed")
@@ -333,12 +356,12 @@ def test_a_branch_of_a_feed(project: Project) -> None:
         "run-operation", "alluvium.diff", "--args", "{model: orders}"
     ).success
     assert project.said("alluvium.diff: from is missing; accepted: a version")
-    run("merge", "{name: fix, models: orders, prefer: branch, dry_run: true}")
+    run("merge_branch", "{name: fix, models: orders, prefer: branch, dry_run: true}")
     assert project.said(
         "would take over 1 row of fix (0 added, 1 changed, 0 removed); 1 row changed"
     )
     assert list(project.sql(new)["t"]) == ["4.00"]
-    run("merge", "{name: fix, models: orders, prefer: branch}")
+    run("merge_branch", "{name: fix, models: orders, prefer: branch}")
     assert project.said(
         "not alike: those of fix were taken; orders has changed since fix was merged"
     )

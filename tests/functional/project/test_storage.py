@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 ON = ("--vars", "{alluvium_storage: true}")
 STORAGE = {
     *("alluvium_fragments", "alluvium_buckets", "alluvium_compactions"),
-    *("alluvium_actions", "alluvium_snapshots", "alluvium_segments", "alluvium_blocks"),
+    *("alluvium_snapshots", "alluvium_segments"),
 }
 LAYOUT = {
     "sort_by": ["service", "status"],
@@ -90,6 +90,8 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Stored:
             "models/logs.sql": incremental + ", incremental_strategy='append') }} select 1 as id",
             "models/never.sql": incremental + ", incremental_strategy='append') }} select 1 as id",
             "models/items.sql": incremental + ", incremental_strategy='merge') }} select 1 as id",
+            "models/blocks.sql": "{{ config(materialized='table') }}"
+            " select * from {{ alluvium.blocks(ref('logs')) }}",
             "models/models.yml": models(),
         }
     )
@@ -112,7 +114,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Stored:
     with pytest.MonkeyPatch.context() as patch:
         # Long enough after the arrivals for a bucket to be quiet.
         patch.setattr("dbt.adapters.alluvium.storage.time", SimpleNamespace(time=in_two_days))
-        made.dbt("build", "--select", "alluvium.storage", *ON)
+        made.dbt("build", "--select", "alluvium.storage", "blocks", *ON)
     made.nodes = list(manifest(made)["nodes"].values())
     return made
 
@@ -279,7 +281,7 @@ def test_compactions_are_those_of_the_history(project: Stored) -> None:
 
 def snapshots(project: Stored, table: str) -> pd.DataFrame:
     query = f"select * from {{s}}.alluvium_snapshots where model = '{table}' order by version"
-    return project.once(query).set_index("version")
+    return project.read(query).set_index("version")
 
 
 def plain_bytes(file: Path) -> int:
@@ -326,7 +328,7 @@ def test_snapshots_are_what_other_engines_see(project: Stored) -> None:
 
 
 def test_segments_and_blocks_are_those_of_head(project: Stored) -> None:
-    blocks = project.sql("select * from {s}.alluvium_blocks where model = 'logs'").set_index("path")
+    blocks = project.sql("select * from {s}.blocks").set_index("path")
     files, root = fragments(project), folder(project, "logs")
     assert sorted(blocks.index) == sorted(files.index)
     same = ["row_count", "deleted_rows", "bytes"]
@@ -339,7 +341,7 @@ def test_segments_and_blocks_are_those_of_head(project: Stored) -> None:
         assert [tuple(column.values()) for column in one["columns"]] == [
             (c.path_in_schema, c.total_compressed_size, c.total_uncompressed_size) for c in chunks
         ]
-    segments = project.sql("select * from {s}.alluvium_segments where model = 'logs'")
+    segments = project.read("select * from {s}.alluvium_segments where model = 'logs'")
     by_segment = blocks.groupby("segment")[[*same, "bytes_uncompressed"]].sum()
     assert segments.set_index("segment")[by_segment.columns].to_dict() == by_segment.to_dict()
     head = snapshots(project, "logs").iloc[-1]
@@ -401,8 +403,8 @@ def test_two_inserts_are_two_linked_snapshots(project: Stored) -> None:
 
 
 def operate(project: Project, arguments: dict[str, Any]) -> list[str]:
-    """What `alluvium.log` printed."""
-    done = project.try_dbt("run-operation", "alluvium.log", "--args", json.dumps(arguments))
+    """What `alluvium.commits` printed."""
+    done = project.try_dbt("run-operation", "alluvium.commits", "--args", json.dumps(arguments))
     assert done.exception is None, done.exception
     return project.lines
 
@@ -499,17 +501,9 @@ def test_an_empty_run_reads_no_log(project: Stored) -> None:
     project.dbt("run", "--select", "alluvium.storage", "--empty", *ON)
     after = project.read("select * from {s}.alluvium_buckets")
     assert after.empty
-    # Of what is kept from run to run nothing goes.
-    actions = "select * from {s}.alluvium_actions where model = 'logs'"
-    kept = project.read(actions)
-    assert kept["commit"].notna().sum() == project.versions("logs")
-    for view in ("alluvium_snapshots", "alluvium_segments", "alluvium_blocks"):
-        assert project.session.sql(f"select 1 from stored.{view} where model = 'logs'").first()
     assert list(after.columns) == list(before.columns)
-    # The next run finds both as they were.
-    project.dbt("build", "--select", "alluvium_buckets", "alluvium_actions", *ON)
+    project.dbt("build", "--select", "alluvium_buckets", *ON)
     assert len(project.read("select * from {s}.alluvium_buckets")) == len(before)
-    assert len(project.read(actions)) == len(kept)
 
 
 def manifest(project: Project) -> dict[str, Any]:

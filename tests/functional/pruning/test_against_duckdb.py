@@ -145,7 +145,7 @@ def compare(session: SparkSession, rows: pa.Table, asked: dict[str, list[str]]) 
 def test_drawn_conditions(drawn: tuple[SparkSession, pa.Table]) -> None:
     session, rows = drawn
     conditions = Conditions(rows, 1)
-    asked = {table: [conditions.one() for _ in range(13)] for table in (T, SHOWN)}
+    asked = {table: [conditions.one() for _ in range(9)] for table in (T, SHOWN)}
     read, could = compare(session, rows, asked)
     assert 0 < read < 0.9 * could
     check_scan(session, rows, asked[T][-1])

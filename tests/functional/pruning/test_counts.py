@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -12,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
+from functional.delta_rs import folder_of
 from functional.pruning.test_against_duckdb import Conditions, edits
 from pyspark.sql import SparkSession
 from support.tagged import rows_and_files, tag
@@ -188,10 +191,45 @@ def test_strange_values(counted: tuple[SparkSession, dict[str, pa.Table]]) -> No
                 f"select part, count(*), min(c{place}), max(c{place})"
                 " from counted.strange group by part",
             )
-    for name, (ours, plain) in asked.items():
-        got, theirs = (session.sql(one).collect() for one in (ours, plain))
-        assert sorted(map(str, map(tuple, got))) == sorted(map(str, map(tuple, theirs))), name
-    assert told == ["a large number", "a decimal", "an empty text"]
+    # All of one side are one query, their rows as texts.
+    got, theirs = (
+        session.sql(
+            " union all ".join(
+                f"select '{name}' as name, cast(struct(asked.*) as string) as row"
+                f" from ({queries[side]}) asked"
+                for name, queries in asked.items()
+            )
+        ).collect()
+        for side in (0, 1)
+    )
+    assert sorted(map(tuple, got)) == sorted(map(tuple, theirs))
+    assert {row.name for row in got} == asked.keys()
+    assert told == ["a large number", "an empty text"]
+
+
+def test_decimals_that_the_log_has_as_doubles(
+    counted: tuple[SparkSession, dict[str, pa.Table]], home: Path
+) -> None:
+    """delta-rs writes them so."""
+    session, _ = counted
+    session.sql("create table counted.prices (price decimal(18, 2), v int) using delta")
+    rest = (["9007199254740993.17", "9007199254740993.18"], ["7.25", "7.25"])
+    for prices in rest:
+        columns = {"price": pa.array(map(Decimal, prices), pa.decimal128(18, 2))}
+        rows = pa.table(columns | {"v": pa.array([0, 0], pa.int32())})
+        write_deltalake(folder_of(home, "counted", "prices"), rows, mode="append")
+    for ours, plain in (
+        (count_by(session, "counted.prices", ["price"]), "price, count(*)"),
+        (
+            count_by(session, "counted.prices", ["v"], None, ["price"]),
+            "v, 4, min(price), max(price)",
+        ),
+    ):
+        assert ours is not None
+        assert (ours.told, ours.files) == (1, 2)
+        by = plain.split(",")[0]
+        wanted = session.sql(f"select {plain} from counted.prices group by {by}").collect()
+        assert sorted(session.table(ours.view).collect()) == sorted(wanted)
 
 
 @pytest.mark.parametrize(

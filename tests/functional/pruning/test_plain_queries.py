@@ -189,7 +189,12 @@ def test_versions_of_the_table(events: SparkSession, tmp_path: Path) -> None:
     )
     found = events.sql(f"select id from {table} where service = 'query' order by id").collect()
     assert found == [(32,), (999,)]
-    # Names are those in the files: a renamed column keeps its index, and a new one has none.
+
+
+def test_columns_that_are_renamed(events: SparkSession) -> None:
+    """Names are those in the files: a renamed column keeps its index, and a new one has none."""
+    table = "pruned.renamed"
+    events.sql(f"create table {table} shallow clone {T}")
     events.sql(f"alter table {table} rename column service to was")
     events.sql(f"alter table {table} add column service string")
     files = len(events.table(table).inputFiles())

@@ -18,11 +18,16 @@ from functional.delta_rs import by_query, folder_of
 from functional.runner import new_session
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, tombstones
+from alluvium.delta import log, pinned, published, published_files, tombstones
 from alluvium.delta.layout_commits import LayoutCommits
 from alluvium.delta.needed_files import forget
 from alluvium.delta.published import Publisher
+from alluvium.delta.vector_writer import VectorWriter
+from alluvium.engine.causes import explain
 from alluvium.publish.publish import head, publish
+from alluvium.recovery.fsck import Fsck
+from alluvium.recovery.recover import Recovery
+from alluvium.recovery.tables import Table
 
 pytestmark = pytest.mark.spark
 
@@ -117,11 +122,11 @@ def test_a_history(
     looked_at: list[tuple[str, str | None]] = []
     find = tombstones.hidden
 
-    def noted(copy: Any, source: Any, transaction: Any, files: Any) -> Any:
+    def noted(copy: Any, source: Any, transaction: Any, files: Any, shown: Any) -> Any:
         for file in files:
             vector = file.deletionVector()
             looked_at.append((file.path(), None if vector is None else vector.uniqueId()))
-        return find(copy, source, transaction, files)
+        return find(copy, source, transaction, files, shown)
 
     monkeypatch.setattr(tombstones, "hidden", noted)
     made = Candidate(
@@ -160,9 +165,14 @@ def test_a_history(
     assert made.seen_by_each() == made.rows
     # The column is read once of a file, and once more when its candidate hides other rows of it.
     assert len(looked_at) == len(set(looked_at)) > 0
-    # Somebody writes to the published table: the next publish puts it right.
+    # Somebody writes to the published table: the next publish puts it right. Statistics that are
+    # missing are taken from the footer.
     spark.sql(f"delete from {made.shown} where id % 2 = 0")
     spark.sql(f"insert into {made.shown} (id, name) values (-1, 'mine')")
+    spark.conf.set("spark.databricks.delta.stats.collect", "false")
+    made.do("insert into {t} values (901, 'gone', true), (902, 'here', false)")
+    spark.conf.set("spark.databricks.delta.stats.collect", "true")
+    made.rows = {**made.rows, 902: "here"}
     made.publish()
     assert made.seen_by_each() == made.rows
     # An older version is none to go back to by itself; a newer one may hold what an older one held.
@@ -173,13 +183,6 @@ def test_a_history(
     made.rows = made.versions[earlier]
     made.publish()
     assert made.seen() == made.rows
-    # Statistics that are missing are taken from the footer.
-    spark.conf.set("spark.databricks.delta.stats.collect", "false")
-    made.do("insert into {t} values (901, 'gone', true), (902, 'here', false)")
-    spark.conf.set("spark.databricks.delta.stats.collect", "true")
-    made.rows = {**made.rows, 902: "here"}
-    made.publish()
-    assert made.seen_by_each() == made.rows
     # Another table under the same name, with another column. A slow run brings back no older one.
     older = log.version(spark, made.name)
     made.do(
@@ -270,7 +273,7 @@ def test_tombstones_that_a_model_keeps_no_longer(spark: SparkSession) -> None:
 
 @pytest.mark.slow
 def test_where_vectors_lie(spark: SparkSession) -> None:
-    """Small ones in the log, others beside it, united with those of the candidate."""
+    """In files beside the log, united with those of the candidate."""
     made = Candidate(spark, "vectors", "tblproperties ('delta.enableDeletionVectors' = 'true')")
     made.do("insert into {t} select id, 'n', id % 7 = 0 from range(0, 20, 1, 1)")
     made.do("insert into {t} select id, 'n', id % 2 = 0 from range(100, 4100, 1, 1)")
@@ -281,18 +284,18 @@ def test_where_vectors_lie(spark: SparkSession) -> None:
         vectors = [file["deletionVector"] for file in files_of(spark, made.shown)]
         return sorted((one["storageType"], one["cardinality"]) for one in vectors)
 
-    assert kinds() == [("i", 4), ("u", 2001)]
+    assert kinds() == [("u", 4), ("u", 2001)]
     small = {number: "n" for number in range(20) if number % 7 and number != 2}
     made.rows = small | dict.fromkeys(range(103, 4100, 2), "n")
     assert made.seen_by_each() == made.rows
-    # One that is in the log already, and where nothing differs.
+    # A file of a vector is written once: it is the same where nothing differs.
     made.do("update {t} set _deleted = true where id = 3", drop(range(3, 4)))
     made.publish()
     before = made.history()
     made.publish()
     assert made.seen() == made.rows
     assert made.history() == before
-    assert ("i", 5) in kinds()
+    assert ("u", 5) in kinds()
     # A tombstone that is deleted hides what it hid: the same vector again.
     made.do("delete from {t} where id = 7")
     made.publish()
@@ -303,13 +306,145 @@ def test_where_vectors_lie(spark: SparkSession) -> None:
     assert made.seen_by_each() == made.rows
 
 
-def test_what_a_compaction_moved(spark: SparkSession) -> None:
-    vectors = "tblproperties ('delta.enableDeletionVectors' = 'true')"
-    made = Candidate(spark, "moved", vectors)
+class Inline(VectorWriter):
+    """As releases before this one wrote small vectors: into the log."""
+
+    def write(self, file: str, before: Any, bitmap: bytes, rows: int, known: Any = None) -> Any:
+        assert before is None
+        assert self.session._jvm is not None
+        actions = self.session._jvm.org.apache.spark.sql.delta.actions
+        return actions.DeletionVectorDescriptor.inlineInLog(bitmap, rows)
+
+
+@pytest.fixture
+def mended(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Candidate:
+    """A table whose published log has two vectors: of a file that is there, and of one that went.
+
+    Its file of the first version went from the candidate too.
+    """
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    made = Candidate(
+        spark,
+        f"inline_{request.node.name}",
+        "tblproperties ('delta.enableDeletionVectors' = 'true',"
+        " 'delta.deletedFileRetentionDuration' = 'interval 0 hours')",
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(tombstones, "VectorWriter", Inline)
+        patch.setattr(published_files, "in_files", lambda copy, snapshot, files: files)
+        patch.setattr(published, "IN_FILES", "")
+        patch.setattr(Publisher, "_mend", lambda *_: None)
+        for turn in range(2):
+            made.do(
+                "insert overwrite {t} select id, 'n', id % 3 = 0 from"
+                f" range({10 * turn}, {10 * turn + 10}, 1, 1)",
+                lambda rows: rows.clear(),
+            )
+            made.publish()
+    made.rows = {number: "n" for number in range(10, 20) if number % 3}
+    assert in_log(made) == ["add", "add", "remove"]
+    return made
+
+
+def in_log(made: Candidate) -> list[str]:
+    """The actions of the published log with a vector in it, that VACUUM would stumble over."""
+    found = []
+    for one in sorted((made.folder(made.shown) / "_delta_log").glob("*[0-9].json")):
+        for line in one.read_text().splitlines():
+            [(kind, action)] = json.loads(line).items()
+            is_old = action.get("deletionTimestamp", 1) == 0
+            if (action.get("deletionVector") or {}).get("storageType") == "i" and not is_old:
+                found.append(kind)
+    return sorted(found)
+
+
+def check_mended(made: Candidate, shown: int, files: int) -> None:
+    """VACUUM does its work, and keeps what readers may still look at.
+
+    shown: the version of the published table that showed the first rows.
+    files: of its newest version.
+    """
+    before = by_query(
+        DeltaTable(made.folder(made.shown), version=shown), "select id from t order by id"
+    )["id"].to_pylist()
+    assert before == [number for number in range(10) if number % 3]
+    assert made.spark.sql(f"vacuum {made.shown} dry run").collect() == []
+    made.spark.sql(f"vacuum {made.shown}")
+    pinned.vacuum(made.spark, made.name)
+    assert made.seen_by_each() == made.rows
+    then = made.spark.sql(f"select id from {made.shown} version as of {shown} order by id")
+    assert [row.id for row in then.collect()] == before
+    # What Delta counts of the newest version is what is there.
+    newest = max((made.folder(made.shown) / "_delta_log").glob("[0-9]*.crc"))
+    assert json.loads(newest.read_text())["numFiles"] == files
+
+
+@pytest.mark.slow
+def test_a_vector_in_the_log_is_put_into_a_file(mended: Candidate) -> None:
+    with pytest.raises(Exception, match=r"DeletionVectorDescriptor\(i,") as stopped:
+        mended.spark.sql(f"vacuum {mended.shown} dry run").collect()
+    assert "The next publish puts" in explain(stopped.value).text
+    shown = log.version(mended.spark, mended.shown) - 1
+    insert(mended, range(30, 33))
+    mended.publish()
+    assert mended.history()[-3:] == ["OPTIMIZE", "Deletion Vector Tombstones", "Manual Update"]
+    check_mended(mended, shown, files=2)
+    # The next one looks for none, and nothing else wrote to the table.
+    insert(mended, range(40, 43))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(published, "InlineVectors", kill)
+        mended.publish()
+    assert mended.seen() == mended.rows
+
+
+@pytest.mark.slow
+def test_recover_puts_vectors_into_files(mended: Candidate) -> None:
+    spark, home = mended.spark, str(mended.folder(mended.name).parent)
+    tables = [
+        Table("wap", mended.name, str(mended.folder(mended.name)), "", True),
+        Table("shown", mended.shown, str(mended.folder(mended.shown)), "", True, shows="wap"),
+    ]
+    shown = log.version(spark, mended.shown) - 1
+
+    def looked_at() -> tuple[list[str], list[str]]:
+        report = Fsck(spark, tables, [home], full=True).run()
+        return report.damaged, report.lines()
+
+    damaged, lines = looked_at()
+    assert damaged == [], lines
+    (line,) = lines
+    assert "shown: no damage: 2 deletion vectors of its log" in line
+    assert "Helps: the next publish, or alluvium.recover" in line
+    before = mended.history()
+    (would,) = Recovery(spark, tables, [home], dry_run=True).run()
+    assert "shown: would put 2 deletion vectors of its log into files" in would
+    assert mended.history() == before
+    (done,) = Recovery(spark, tables, [home], dry_run=False).run()
+    assert "shown: puts 2 deletion vectors of its log into files" in done
+    assert looked_at() == ([], [])
+    assert mended.history() == [*before, "OPTIMIZE", "Deletion Vector Tombstones"]
+    check_mended(mended, shown, files=1)
+    after = mended.history()
+    mended.publish()
+    assert mended.history() == after
+
+
+@pytest.fixture(scope="module")
+def moved(spark: SparkSession) -> Candidate:
+    return Candidate(spark, "moved", "tblproperties ('delta.enableDeletionVectors' = 'true')")
+
+
+def test_what_a_compaction_moved(spark: SparkSession, moved: Candidate) -> None:
+    made = moved
     for start in (0, 10, 20):
         insert(made, range(start, start + 10))
     made.do("update {t} set _deleted = true where id in (3, 13)", drop(range(3, 14, 10)))
     made.publish()
+    # Delta's VACUUM fails on a vector that stands in the log.
+    vectors = [file.get("deletionVector") for file in files_of(spark, made.shown)]
+    assert {one["storageType"] for one in vectors if one} <= {"p", "u"}
     files = set(spark.table(made.shown).inputFiles())
     made.do("optimize {t}")
     made.publish()
@@ -323,6 +458,11 @@ def test_what_a_compaction_moved(spark: SparkSession) -> None:
     assert made.history()[-1] == "COMPUTE STATS"
     assert {file["tags"]["of"] for file in files_of(spark, made.shown)} == {"the source"}
     assert made.seen() == made.rows
+
+
+def test_what_comes_between_its_steps(spark: SparkSession, moved: Candidate) -> None:
+    """After the one before: everything is published."""
+    made = moved
     # Of two that only label files one loses too: what it has read may have another vector since.
     labels = {file["path"]: {"of": "nobody"} for file in files_of(spark, made.name)}
     LayoutCommits(spark, made.name).relabel(labels, "{}")
@@ -367,8 +507,13 @@ def test_what_stops_a_publish(spark: SparkSession) -> None:
     assert made.seen() == {1: "mine"}
 
 
-def test_of_two_publishers_one_loses(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Candidate(spark, "raced")
+@pytest.fixture(scope="module")
+def raced(spark: SparkSession) -> Candidate:
+    return Candidate(spark, "raced")
+
+
+def test_of_two_publishers_one_loses(spark: SparkSession, raced: Candidate) -> None:
+    made = raced
     insert(made, range(5))
     made.publish()
     insert(made, range(5, 9))
@@ -395,7 +540,13 @@ def test_of_two_publishers_one_loses(spark: SparkSession, monkeypatch: pytest.Mo
     ] == []
     assert errors.count(None) >= 1
     assert made.seen() == made.rows
-    # A restore beside a publish: to what readers saw before, and behind that.
+
+
+def test_a_restore_beside_a_publish(
+    spark: SparkSession, raced: Candidate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the one before: to what readers saw before, and behind that."""
+    made = raced
     original, due = Publisher.publish, list[int]()
 
     def meanwhile(self: Publisher, *args: Any) -> Any:
@@ -437,7 +588,8 @@ def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> N
     place = folder_of(home, "published", "told")
     root = f"file:{place}"
     commit = log.last_commit(spark, made.name)["txnId"]
-    noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit, "hides": True}
+    noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit}
+    noted |= {"hides": True, "vectors": "files"}
     assert json.loads(info["userMetadata"]) == {"alluvium_published": noted}
     kept = DeltaTable(made.folder(made.shown)).metadata().configuration
     assert kept["delta.logRetentionDuration"] == "interval 40 days"

@@ -139,10 +139,15 @@ def test_the_published_model_is_found_or_named(project: Project) -> None:
 
 
 def test_stock_targets_say_what_they_need(project: Project) -> None:
-    """`functional/stock/test_thrift.py` runs it where that is there."""
+    """Where the published model is disabled, the test of its candidate stops."""
     assert not project.try_dbt("test", "--select", "items_wap", "--target", "stock").success
-    assert project.said("items: file_format of items_wap is None, of which no version is kept;")
-    assert project.said("get_limit_sql is taken from dbt, which knows nothing of published models")
+    assert project.said("items: materialized: published, and the target is of type spark, which")
+    text = SHOWS.replace("'published'", "'published', enabled=target.type == 'alluvium'")
+    shows = ("models/items.sql", "models/others.sql")
+    project.write(dict.fromkeys(shows, text))
+    assert not project.try_dbt("test", "--select", "items_wap", "--target", "stock").success
+    assert project.said("alluvium.rows_kept: the target is of type spark, which publishes nothing")
+    project.write(dict.fromkeys(shows, SHOWS))
 
 
 @pytest.mark.parametrize(

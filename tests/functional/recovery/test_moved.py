@@ -69,8 +69,8 @@ class Home:
     def fsck(self) -> Report:
         return Fsck(self.spark, self.tables, [str(self.root)]).run()
 
-    def recover(self, *, dry_run: bool = False) -> list[str]:
-        return Recovery(self.spark, self.tables, [str(self.root)], dry_run=dry_run).run()
+    def recover(self, names: list[str] | None = None, *, dry_run: bool = False) -> list[str]:
+        return Recovery(self.spark, self.tables, [str(self.root)], dry_run=dry_run).run(names)
 
     def rows(self, name: str) -> list[int]:
         """What readers see, by Spark and by delta-rs, which must agree."""
@@ -115,7 +115,7 @@ def test_a_home_in_another_place(old: Home, tmp_path: Path) -> None:
 
     report = new.fsck()
     assert report.damaged == ["wap", "wap (tag good)", "clone", "shown"]
-    for kind in ("clone", "tag"):
+    for kind in ("clone", "published", "tag"):
         assert any(f"wap: the register names {kind} " in line for line in report.lines())
     for name in ("wap (tag good)", "clone", "shown"):
         assert any(
@@ -135,7 +135,8 @@ def test_a_home_in_another_place(old: Home, tmp_path: Path) -> None:
     assert old.content() == before
 
     locations = {one.location for one in noted(old.spark, f"file:{new.place('wap')}")}
-    assert locations == {f"file:{new.place(name)}" for name in ("clone", "wap/_alluvium/tags/good")}
+    names = ("clone", "shown", "wap/_alluvium/tags/good")
+    assert locations == {f"file:{new.place(name)}" for name in names}
 
     # The original may change, and go: the copy reads and writes its own.
     shutil.rmtree(old.root)
@@ -164,7 +165,7 @@ def test_a_publish_in_another_place(old: Home, tmp_path: Path) -> None:
     assert report.damaged == ["wap", "wap (tag good)", "clone"]
     lines = report.lines()
     assert any("data files that the log needs are missing" in line for line in lines), lines
-    new.recover()
+    new.recover(["clone"])
     assert new.rows("clone") == CLONE
     new.root.rename(old.root)
 

@@ -1,5 +1,5 @@
 """Run dbt-databricks without a workspace: statements are noted down and answered by nothing, but
-that `edits` is there, with a day of small files, and `logs`.
+that `edits` is there, with a day of small files.
 
 Runs with the Python of .venv-databricks. Takes JSON: a list of runs, each with `args` for dbt and
 `environ` to add. Prints, as the last line, JSON of each run: `success`, `exception`, `lines`,
@@ -36,9 +36,7 @@ def opened(connection: Connection) -> Connection:
 
 
 ANSWERS: dict[str, dict[str, Any]] = {
-    "describe detail": {"id": "i", "partitionColumns": ["edited_on"]},
-    "describe history": {"version": 7, "operation": "MERGE"},
-    "as failures": {"failures": 0, "should_warn": False, "should_error": False},
+    "describe detail": {"partitionColumns": ["edited_on"]},
     "as `small`": {"bucket": "2015-09-12", "small": 40},
 }
 
@@ -55,7 +53,7 @@ def get_relation(
     self: Any, database: str, schema: str, identifier: str, **kwargs: Any
 ) -> DatabricksRelation | None:
     asked.append(identifier)
-    if identifier not in ("edits", "logs"):
+    if identifier != "edits":
         return None
     return DatabricksRelation.create(
         database=database, schema=schema, identifier=identifier, type=DatabricksRelationType.Table

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import random
-import shutil
 import socket
 import subprocess
 import sys
@@ -397,96 +396,3 @@ def test_old_buckets_are_dropped(stock: Stock, logs: Path) -> None:
     stock.dbt("run-operation", "alluvium.vacuum", "--args", dropping)
     assert not any(Path(file).exists() for file in old)
     assert live(logs) == kept
-
-
-PUBLISHED = {
-    "models/items_wap.sql": """
-        {{ config(
-            materialized='incremental', incremental_strategy='merge', file_format='delta',
-            unique_key='id',
-            meta={'alluvium_merge': {'order_by': 'v', 'delete_when': "op = 'd'"}},
-        ) }}
-        select id, v, op from {{ target.schema }}.events where v = {{ var('batch') }}
-    """,
-    "models/items.sql": """{{ config(materialized='published') }}
-        select * from {{ ref('items_wap') }}""",
-    "models/schema.yml": """
-        models:
-          - name: items
-            config:
-              # What others do between the tests and the publish.
-              pre_hook: "{{ var('meanwhile', '') | replace('wap', target.schema ~ '.items_wap') }}"
-          - name: items_wap
-            data_tests:
-              - alluvium.rows_kept:
-                  arguments: {share: 0.5}
-                  config: {where: "not coalesce(_deleted, false)"}
-            columns:
-              - name: id
-                data_tests: [{not_null: {config: {store_failures: true}}}]
-    """,
-}
-
-
-@pytest.mark.slow
-def test_a_published_view_shows_what_passed(stock: Stock) -> None:
-    in_project(stock, PUBLISHED)
-    stock.query_none(
-        f"create table {stock.schema}.events using delta as"
-        " select * from (select explode(sequence(1, 9)) as id, 1 as v, 'c' as op)"
-        " union all values (1, 2, 'd'), (2, 2, 'u'), (10, 4, 'c'), (1, 5, 'c')"
-        " union all select explode(sequence(3, 9)), 3, 'd'"
-        " union all select explode(sequence(3, 9)), 4, 'c'"
-        " union all select explode(sequence(3, 9)), 6, 'd'"
-    )
-
-    def build(batch: int, meanwhile: str = "", fails: bool = False) -> list[int]:
-        given = json.dumps({"batch": batch, "meanwhile": meanwhile})
-        stock.dbt("build", "--vars", given, fails=fails)
-        rows = stock.query("select id, _deleted from {s}.items order by id")
-        assert not rows["_deleted"].fillna(False).any()
-        return rows["id"].tolist()
-
-    assert build(1) == [*range(1, 10)]
-    newest = stock.version("items_wap")
-    assert stock.said(f"items: 2 tests passed → version {newest} of items_wap published")
-    assert build(2) == [*range(2, 10)]
-    # The audit fails: readers keep what they saw.
-    assert build(3, fails=True) == [*range(2, 10)]
-    live = "select id from {s}.items_wap where not coalesce(_deleted, false)"
-    assert stock.query(live)["id"].tolist() == [2]
-    # Rows that no test saw wait; the same rows in other files do not.
-    assert build(4, "insert into wap select 11, 4, 'c', false") == [*range(2, 10)]
-    assert stock.said(f"version {stock.version('items_wap')} of items_wap (WRITE) came while its")
-    assert build(5, "optimize wap") == [*range(1, 12)]
-    shown = stock.version("items_wap")
-    assert stock.said(f"→ version {shown} of items_wap published")
-    # What passed before a retry does not count here.
-    assert build(6, fails=True) == [*range(1, 12)]
-    wap = f"{stock.schema}.items_wap"
-    stock.query_none(f"insert into {wap} select explode(sequence(20, 26)), 6, 'c', false")
-    given = ("--vars", '{"batch": 7}')
-    for args, why in {
-        ("retry",): "1 of 2 tests did not run (not_null_items_wap_id)",
-        ("build", "--select", "items", *given): "2 of 2 tests did not run (alluvium_rows_kept_",
-        ("run", *given): "`dbt run` publishes nothing, `dbt build` does",
-    }.items():
-        stock.dbt(*args)
-        assert stock.said(f"items: still shows version {shown} of items_wap: {why}")
-    public = stock.project / "models/items.sql"
-    asking = "materialized='published', meta={'alluvium_publish': {'require': true}}"
-    public.write_text(public.read_text().replace("materialized='published'", asking))
-    stock.dbt("build", "--select", "items", *given, fails=True)
-    assert stock.said(
-        "and meta.alluvium_publish says require: true; accepted: `dbt build -s items_"
-    )
-    assert build(7) == [1, 2, 10, 11, *range(20, 27)]
-    # Of another target's candidate nothing is published, whether one is here or not.
-    state = shutil.copytree(stock.root / "target", stock.root / "state")
-    stock.schema += "_empty"
-    defer = ("--defer", "--state", str(state))
-    stock.dbt("build", "--select", "items", *defer, *given, fails=True)
-    assert stock.said(f"items: there is no Delta table {stock.schema}.items_wap to publish")
-    stock.query_none(f"create table {stock.schema}.items_wap using delta as select * from {wap}")
-    stock.dbt("build", "--select", "items", *defer, "--favor-state", *given, fails=True)
-    assert stock.said("--defer reads a table of another target, which is not published here")

@@ -72,10 +72,8 @@ def test_lines_are_exact(make_bronze: Make) -> None:
 
 
 def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
-    """A walk through what a checkpoint and a table may be; unit tests have where a run begins."""
-    properties = {"delta.appendOnly": "false", "delta.enableDeletionVectors": "true"}
-    bronze = make_bronze(target={"tblproperties": properties})
-    aside = bronze.root / "aside"
+    """A walk through what a source and a checkpoint may be; unit tests have where a run begins."""
+    bronze = make_bronze()
     # The source does not exist yet.
     figures = bronze.run()
     assert (figures.rows, figures.batch_id, figures.absent) == (0, None, str(bronze.landing))
@@ -112,8 +110,21 @@ def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
     bronze.land("5.txt", b"h\n")
     figures = bronze.run()
     assert (figures.rows, figures.batch_id) == (1, 3)
-    # Without one bronze lacks what was deleted, and no more: a file may be away, one deleted too.
-    # Deleted rows do not bring their batch ids back.
+
+
+def test_where_the_table_tells_what_was_read(make_bronze: Make) -> None:
+    """The same with a checkpoint that is lost or damaged, and a table that began again."""
+    properties = {"delta.appendOnly": "false", "delta.enableDeletionVectors": "true"}
+    bronze = make_bronze(target={"tblproperties": properties})
+    aside = bronze.root / "aside"
+    bronze.land("a/1.txt", b"a\nb\n")
+    bronze.land("2.txt", b"c\nd\n")
+    bronze.run()
+    bronze.land("5.txt", b"h\n")
+    assert bronze.run().batch_id == 2
+    # Bronze lacks what was deleted, and no more: a file may be away, one deleted too. Deleted rows
+    # do not bring their batch ids back.
+    bronze.session.sql(f"delete from {bronze.name} where _value = 'c'")
     version = bronze.table.version()
     bronze.session.sql(f"delete from {bronze.name} where _source_partition = '5.txt'")
     aside.mkdir()
@@ -121,7 +132,7 @@ def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
     (bronze.landing / "5.txt").rename(aside / "5.txt")
     bronze.lose_checkpoint()
     figures = bronze.run()
-    assert (figures.rows, figures.files, figures.batch_id) == (2, 2, 4)
+    assert (figures.rows, figures.files, figures.batch_id) == (1, 1, 3)
     # A file that was away is put back, and a RESTORE brings what the checkpoint never saw.
     bronze.session.sql(f"restore table {bronze.name} to version as of {version}")
     (aside / "a").rename(bronze.landing / "a")
@@ -135,20 +146,20 @@ def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
     shutil.rmtree(str(error.value).split("folder ")[1].split(":")[0])
     bronze.land("6.txt", b"i\n")
     figures = bronze.run()
-    assert (figures.rows, figures.files, figures.batch_id) == (3, 3, 5)
+    assert (figures.rows, figures.files, figures.batch_id) == (2, 2, 4)
     bronze.check()
     # Start again from the source: ids go on, the table is replaced in one commit.
     versions = bronze.versions()
     figures = bronze.run(full_refresh=True)
-    assert (figures.files, figures.batch_id) == (6, 6)
-    assert bronze.batches() == [6]
+    assert (figures.files, figures.batch_id) == (4, 5)
+    assert bronze.batches() == [5]
     assert bronze.versions() == versions + 1
     bronze.check()
     assert bronze.table.metadata().configuration["delta.appendOnly"] == "false"
     # A dropped table starts again, above the dropped one's ids.
     bronze.session.sql(f"drop table {bronze.name}")
     bronze.land("7.txt", b"j\n")
-    assert bronze.run().batch_id == 7
+    assert bronze.run().batch_id == 6
     bronze.check()
 
 
@@ -170,8 +181,17 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
     (bronze.root / "aside/link").symlink_to(bronze.root)
     bronze.block = {"path": f"file://{bronze.root}/aside/link/[lo]*/"}
     assert bronze.run().rows == 1
-    found = {row["_source_partition"] for row in bronze.rows()}
-    assert found == {"orders/1.json", "orders/g/2.json", "orders/3.json", "../others/1.json"}
+    names = {"orders/1.json", "orders/g/2.json", "orders/3.json", "../others/1.json"}
+    assert {row["_source_partition"] for row in bronze.rows()} == names
+    # A new file has a link beside it, and a folder one that another link leads to.
+    bronze.land("orders/days/4.json", b"e\n")
+    (bronze.landing / "orders/newest.json").symlink_to("days/4.json")
+    (bronze.landing / "orders/today").symlink_to("days")
+    assert bronze.run().rows == 1
+    names.add("orders/days/4.json")
+    assert {row["_source_partition"] for row in bronze.rows()} == names
+    bronze.land("orders/days/5.json", b"f\n")
+    assert bronze.run().rows == 1
 
 
 @pytest.mark.slow
@@ -295,22 +315,26 @@ def test_external_table(make_bronze: Make) -> None:
 
 def test_query_and_its_changes(make_bronze: Make) -> None:
     schema = "a int, b string, _corrupt_record string"
-    bronze = make_bronze(block={"format": "json", "schema": schema})
+    block = {"format": "json", "schema": schema, "options": {"allowComments": True}}
+    bronze = make_bronze(block=block)
     # Two objects in one line are not one.
-    bad = ['{"a": ', '{"a": 3}{"a": 4}', '{"a": 3}  x', "{'a': 3} [{'a': 4}]"]
+    bad = ['{"a": ', '{"a": 3}{"a": 4}', '{"a": 3}  x', "{'a': 3} [{'a': 4}]", '{"a": 3}, {"a": 4}']
+    bad += ['{"a": 3}], [{"a": 4}', '{"a": 3, "c": {}}}, {"a": 4}']
     good = ['{"a": 1, "b": "x"}', '{"a": 1, "b": "}{"}', "{'a': 1}", '{"a": 1} ', '{"a": 1},']
+    good += ['{"a": 1, "c": {"d": [{}, NaN]}, "e": 1}', '{"a": 1} ]', '{"a": 1, "c": {}} // {}']
     bronze.land("1.json", "\n".join([*bad, *good]).encode())
-    bronze.sql = f"select * except (b) from `{VIEW}`"
+    bronze.sql = f"select * except (b), null as c from `{VIEW}`"
     bronze.run()
-    assert {(r["_value"], r["a"], r["_corrupt_record"]) for r in bronze.rows()} == {
-        *((line, None, line) for line in bad),
-        *((line, 1, None) for line in good),
-    }
-    # A new column is added, an absent one is NULL.
+    # A new column is added, an absent one is NULL, and one without a type takes that of a value.
     bronze.land("2.json", b'{"a": 2, "b": "y"}\n')
-    bronze.sql = f"select * except (a) from `{VIEW}` where _value not like '%drop%'"
+    bronze.sql = f"select * except (a), b as c from `{VIEW}` where _value not like '%drop%'"
     bronze.run()
-    assert {(r["a"], r["b"]) for r in bronze.rows()} == {(1, None), (None, None), (None, "y")}
+    rows = {(r["_value"], r["a"], r["_corrupt_record"], r["b"], r["c"]) for r in bronze.rows()}
+    assert rows == {
+        *((line, None, line, None, None) for line in bad),
+        *((line, 1, None, None, None) for line in good),
+        ('{"a": 2, "b": "y"}', None, None, "y", "y"),
+    }
     bronze.sql = f"select * except (a), cast(a as string) as a from `{VIEW}`"
     with pytest.raises(stream.StreamError, match="a is int, the query returns string"):
         bronze.run()
@@ -511,9 +535,11 @@ def test_files_that_were_read_are_cleaned_up(
     bronze = make_bronze(block={"options": options})
     archive = bronze.root / "archive"
     if wanted == "archive":
-        bronze.block["options"]["sourceArchiveDir"] = str(bronze.landing / "archive")
-        with pytest.raises(stream.SpecError, match="lies where the source's files are"):
-            bronze.run()
+        (bronze.root / "aside").symlink_to("landing")
+        for inside in (bronze.landing / "archive", bronze.root / "aside/archive", "landing/x"):
+            bronze.block["options"]["sourceArchiveDir"] = str(inside)
+            with pytest.raises(stream.SpecError, match="lies where the source's files are"):
+                bronze.run()
         bronze.block["options"]["sourceArchiveDir"] = str(archive)
     bronze.land("a/1.txt", b"a\n")
     bronze.land("a/more", b"b\nc\n")
@@ -534,6 +560,22 @@ def test_files_that_were_read_are_cleaned_up(
     assert "left it with 2 events fewer" in warning
     assert f"restore table {bronze.name} to version as of {version}`" in warning
     assert kept() == ({"1.txt": b"a\n", "1.2.txt": b"b\n"} if wanted == "archive" else {})
+    # Another folder with a file of a name that was read and cleaned up.
+    elsewhere = bronze.root / "next/a"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / ("1:2.txt" if wanted == "archive" else "2.txt")).write_bytes(b"x\n")
+    (elsewhere / "1.txt").write_bytes(b"of another folder\n")
+    (bronze.landing / "a/more").unlink(missing_ok=True)
+    bronze.block["path"] = "next"
+    figures = bronze.run()
+    assert (figures.rows, figures.warnings) == (2, ())
+    # What a link leads to may be another's.
+    (bronze.root / "theirs").mkdir()
+    (bronze.root / "theirs/3.txt").write_bytes(b"y\n")
+    (bronze.root / "next/link").symlink_to(bronze.root / "theirs")
+    assert "link/3.txt (a link leads to it" in " ".join(bronze.run().warnings)
+    assert (bronze.root / "theirs/3.txt").exists()
+    bronze.block["path"] = "landing"
     # What is written again while the run reads is not what was read.
     own = MicroBatches.write
 

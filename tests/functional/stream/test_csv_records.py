@@ -99,8 +99,18 @@ def test_quotes_that_do_not_close(notes: Bronze) -> None:
         (notes.landing / name).unlink()
     notes.land("open.csv", b'id,note,qty\n1,"no end,5\n2,fine,7\n3,"",9\n')
     notes.land("text.csv", b'id,note,qty\n1,"a\nb"c,5\n2,fine,7\n')
+    stray = [b'1,"5 inch,5', b"2,fine,7", b'3,"ok",7', b'4,"ok",8', b"5,fine,9"]
+    notes.land("stray.csv", b"\n".join([b"id,note,qty", *stray]))
     many = {**OPTIONS, "multiLine": True}
     apart = read(notes)
+    assert [apart.pop(("stray.csv", line))[0] for line in range(1, 6)] == [
+        None,
+        "2",
+        None,
+        "4",
+        "5",
+    ]
+    (notes.landing / "stray.csv").unlink()
     assert {place: row[3] for place, row in apart.items()} == {
         ("open.csv", 1): '1,"no end,5',
         ("open.csv", 2): None,

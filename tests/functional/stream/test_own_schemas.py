@@ -120,6 +120,15 @@ def test_what_other_writers_make(make_bronze: Make) -> None:
         assert found[f"{name}.parquet", 1]["huge"] == 2**64 - 1
         assert set(found[f"{name}.parquet", 2].values()) == {None}
     assert found["int96.parquet", 0]["us"] == expected["us"]
+    # Spark notes its schema in a file; who rewrites the file may keep the note of other columns.
+    months = "select 1 as id, interval '3' month as gap"
+    bronze.session.sql(months).coalesce(1).write.parquet(str(bronze.root / "spark"))
+    [path] = (bronze.root / "spark").glob("*.parquet")
+    table = pq.read_table(path)
+    land(bronze, "rewritten.parquet", table.append_column("more", pa.array([5])))
+    assert values(bronze)["rewritten.parquet", 0].items() >= {"id": 1, "more": 5}.items()
+    (bronze.landing / "spark.parquet").write_bytes(path.read_bytes())
+    assert "MONTH" in str(values(bronze)["spark.parquet", 0]["gap"]).upper()
     # What nobody can read is told with the file and the column; a schema may leave it out.
     nested = pa.table(
         {"id": [1], "s": pa.array([{"at": at}], pa.struct([("at", pa.timestamp("ns"))]))}
@@ -129,6 +138,10 @@ def test_what_other_writers_make(make_bronze: Make) -> None:
         values(bronze)
     land(bronze, "nested.parquet", pa.table({"id": [1], "ID": [2]}))
     with pytest.raises(stream.SpecError, match=r"nested\.parquet has the columns id and ID"):
+        values(bronze)
+    alike = pa.struct([("a", pa.int32()), ("A", pa.int32())])
+    land(bronze, "nested.parquet", pa.table({"s": pa.array([[{"a": 1}]], pa.list_(alike))}))
+    with pytest.raises(stream.SpecError, match=r"nested\.parquet has the columns s\.a and s\.A"):
         values(bronze)
     (bronze.landing / "nested.parquet").write_bytes(b"PAR1 cut off")
     with pytest.raises(Exception, match=r"nested\.parquet"):
@@ -147,3 +160,16 @@ def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
     assert values(bronze) == found
     orc.write_table(pa.table({"_col0": pa.array([6])}), bronze.landing / "2.orc")
     assert values(bronze)["2.orc", 0] == {"qty": 6}
+
+
+@pytest.mark.slow
+def test_bytes_as_text(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "parquet", "schema": "raw string"})
+    bronze.landing.mkdir()
+    land(bronze, "1.parquet", pa.table({"raw": ["é".encode(), None]}))
+    assert values(bronze) == {("1.parquet", 0): {"raw": "é"}, ("1.parquet", 1): {"raw": None}}
+    land(bronze, "2.parquet", pa.table({"raw": [b"\xff\x00a"]}))
+    with pytest.raises(PySparkException, match=r"2\.parquet: raw is bytes.*`raw binary`"):
+        values(bronze)
+    bronze.block["schema"] = "raw binary"
+    assert values(bronze)["2.parquet", 0] == {"raw": "/wBh"}

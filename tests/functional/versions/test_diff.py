@@ -265,6 +265,14 @@ def test_columns_that_come_and_go(spark: SparkSession) -> None:
     again = found(spark, Point(table, log.version(spark, table) - 2), Point(table))
     assert {kind for kind, *_ in again} == {"changed"}
     assert sum(again.values()) == 3
+    # So may a field: another one has its name now.
+    point = log.version(spark, table)
+    for change in ("rename column s.a to r", "add column s.a int"):
+        spark.sql(f"alter table {table} {change}")
+    spark.sql(f"update {table} set now = 'k' where id = 1")
+    assert found(spark, Point(table, point), Point(table)) == Counter(
+        [("changed", "{1, {1, null}, null, null}", "{1, {1, null, null}, null, k}")]
+    )
     with pytest.raises(ValueError, match=r"gone is not in both versions; accepted: id, s$"):
         diff(spark, Point(table, first), Point(table), ["gone"])
     with pytest.raises(ValueError, match="has no version 99; accepted: 0 to"):

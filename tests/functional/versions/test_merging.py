@@ -130,25 +130,32 @@ def some(keys: range, name: str) -> Rows:
     return {key: (f"{name}{key}", False) for key in keys}
 
 
-def test_three_ways(spark: SparkSession) -> None:
+@pytest.fixture(scope="module")
+def ways(spark: SparkSession) -> Sides:
+    """A branch that is merged, meets conflicts, and is merged once more."""
     made = Sides(spark, "ways", some(range(24), "n"))
     made.begin()
+    return made
+
+
+def test_three_ways(spark: SparkSession, ways: Sides) -> None:
+    made = ways
     made.check()
     assert not set(spark.table(made.ours).inputFiles()) ^ set(spark.table(made.table).inputFiles())
     # The branch changes, adds, deletes, marks, and is compacted.
-    made.put(
-        made.ours, {1: ("ours", False), 2: ("n2", True), 30: ("new", False), 31: (None, False)}
-    )
+    changed: Rows = {1: ("ours", False), 2: ("n2", True), 8: ("both", False)}
+    made.put(made.ours, changed | {30: ("new", False), 31: (None, False)})
     made.drop(made.ours, 3, 4)
     spark.sql(f"optimize {made.ours}")
     made.check()
-    # The table moves on: other keys, the same change, the same deletion, and a compaction.
-    made.put(made.table, {5: ("theirs", False), 31: (None, False), 40: ("more", False)})
+    # The table moves on: other keys, the same changes, the same deletion, and a compaction.
+    alike: Rows = {8: ("both", False), 31: (None, False)}
+    made.put(made.table, alike | {5: ("theirs", False), 40: ("more", False)})
     made.drop(made.table, 4, 6)
     spark.sql(f"optimize {made.table}")
     before = log.version(spark, made.table)
     done = made.merge()
-    assert (done.added, done.changed, done.removed, done.same) == (1, 2, 1, 2)
+    assert (done.added, done.changed, done.removed, done.same) == (1, 2, 1, 3)
     assert done.moved_on
     made.rows[made.table] |= {1: ("ours", False), 2: ("n2", True), 30: ("new", False)}
     del made.rows[made.table][3]
@@ -160,15 +167,46 @@ def test_three_ways(spark: SparkSession) -> None:
         "added": 1,
         "removed": 1,
     }
-    # What is merged is merged.
-    again = made.merge()
-    assert (again.rows, again.same, log.version(spark, made.table)) == (0, 0, before + 1)
-    # A later merge begins where that one ended: what the table changed since is no conflict. No
-    # file of the branch is one of the table.
-    made.put(made.table, {1: ("theirs later", False)})
-    made.put(made.ours, {7: ("ours later", False)})
+
+
+def test_conflicts_change_nothing(ways: Sides) -> None:
+    """After the one before: both go on from the merge."""
+    made = ways
+    ours: Rows = dict.fromkeys((10, 11, 50), ("ours", False))
+    made.put(made.ours, ours | {7: ("ours later", False)})
+    made.drop(made.ours, 12)
+    made.put(made.table, dict.fromkeys((10, 12, 50), ("theirs", False)))
+    made.drop(made.table, 11)
+    with pytest.raises(ValueError, match=r"4 rows changed on fix and in .*, and not alike") as told:
+        made.merge()
+    lines = sorted(str(told.value).splitlines()[1:])
+    assert lines[0] == (
+        '  {"id":10}: changed on the branch ({"id":10,"name":"ours","_deleted":false}),'
+        ' changed in the table ({"id":10,"name":"theirs","_deleted":false})'
+    )
+    assert lines[1].endswith(", removed in the table")
+    made.check()
+    # Of both sides one may be preferred, which then nobody has to make alike.
+    would = made.merge(dry_run=True, prefer="branch")
+    assert (would.added, would.changed, would.removed, would.conflicts) == (1, 3, 1, 4)
+    assert "; 4 rows changed on both sides and not alike: those of fix would be taken; " in (
+        would.line("conflicts", "fix", True)
+    )
+    made.check()
+
+
+def test_a_later_merge(spark: SparkSession, ways: Sides) -> None:
+    """After the one before: it begins where the first merge ended.
+
+    What the table changed since of what was merged is no conflict, nor is what both made alike. No
+    file of the branch is one of the table.
+    """
+    made = ways
+    alike: Rows = dict.fromkeys((10, 11, 50), ("ours", False))
+    made.put(made.table, alike | {1: ("theirs later", False)})
+    made.drop(made.table, 12)
     later = made.merge()
-    assert (later.rows, later.changed, later.same, later.moved_on) == (1, 1, 0, True)
+    assert (later.rows, later.changed, later.same, later.moved_on) == (1, 1, 4, True)
     assert later.line("ways", "fix", False).endswith("; ways has changed since fix was merged last")
     made.rows[made.table] |= {7: ("ours later", False)}
     made.check()
@@ -182,40 +220,6 @@ def test_three_ways(spark: SparkSession) -> None:
     del made.rows[made.ours]
     made.check()
     assert not spark.catalog.databaseExists(made.branch.schema)
-
-
-def test_conflicts_change_nothing(spark: SparkSession) -> None:
-    made = Sides(spark, "conflicts", some(range(8), "n"))
-    made.begin()
-    made.put(
-        made.ours, {1: ("ours", False), 2: ("ours", False), 9: ("ours", False), 7: ("x", False)}
-    )
-    made.drop(made.ours, 3)
-    made.put(made.table, {1: ("theirs", False), 3: ("theirs", False), 9: ("theirs", False)})
-    made.drop(made.table, 2)
-    with pytest.raises(ValueError, match=r"4 rows changed on fix and in .*, and not alike") as told:
-        made.merge()
-    lines = sorted(str(told.value).splitlines()[1:])
-    assert lines[0] == (
-        '  {"id":1}: changed on the branch ({"id":1,"name":"ours","_deleted":false}),'
-        ' changed in the table ({"id":1,"name":"theirs","_deleted":false})'
-    )
-    assert lines[1].endswith(", removed in the table")
-    made.check()
-    # Of both sides one may be preferred, which then nobody has to make alike.
-    would = made.merge(dry_run=True, prefer="branch")
-    assert (would.added, would.changed, would.removed, would.conflicts) == (1, 3, 1, 4)
-    assert "; 4 rows changed on both sides and not alike: those of fix would be taken; " in (
-        would.line("conflicts", "fix", True)
-    )
-    made.check()
-    # Made alike on one side, they are none.
-    made.put(made.table, {1: ("ours", False), 2: ("ours", False), 9: ("ours", False)})
-    made.drop(made.table, 3)
-    done = made.merge()
-    assert (done.rows, done.same) == (1, 4)
-    made.rows[made.table] |= {7: ("x", False)}
-    made.check()
 
 
 @pytest.mark.slow
@@ -334,35 +338,52 @@ def test_a_drawn_history(spark: SparkSession) -> None:
         assert made.seen(made.table) == {**ours, **theirs}
 
 
-def test_what_cannot_be_merged(spark: SparkSession) -> None:
-    made = Sides(spark, "refused", some(range(4), "n"))
-    table = execute.DeltaTable(spark, made.table, "fix")
-    with pytest.raises(ValueError, match="is not a table of a branch"):
-        merging.merge(spark, "fix", made.table, table, ["id"], dry_run=False)
+@pytest.fixture(scope="module")
+def fed(spark: SparkSession) -> Sides:
+    """A table whose changes others read, which no merge in one commit writes; and a branch."""
+    made = Sides(spark, "fed", some(range(4), "n"))
+    spark.sql(f"alter table {made.table} set tblproperties ('delta.enableChangeDataFeed' = 'true')")
     spark.sql(f"alter table {made.table} add columns (low int, high int)")
     made.begin()
+    return made
+
+
+def test_tables_that_take_no_merge_in_one_commit(spark: SparkSession, fed: Sides) -> None:
+    # Where there is nothing to take over there is no commit.
+    before = log.version(spark, fed.table)
+    assert (fed.merge().rows, log.version(spark, fed.table)) == (0, before)
+    fed.put(fed.ours, {1: ("ours", False)})
+    for is_dry in (True, False):
+        with pytest.raises(ValueError, match=r"change data feed .* Nothing was changed. Accepted"):
+            fed.merge(is_dry)
+    fed.check()
+
+
+def test_what_cannot_be_merged(spark: SparkSession, fed: Sides) -> None:
+    table = execute.DeltaTable(spark, fed.table, "fix")
+    with pytest.raises(ValueError, match="is not a table of a branch"):
+        merging.merge(spark, "fix", fed.table, table, ["id"], dry_run=False)
     with pytest.raises(ValueError, match="has no column nobody, by which rows are merged"):
-        merging.merge(spark, "fix", made.ours, table, ["nobody"], dry_run=False)
+        merging.merge(spark, "fix", fed.ours, table, ["nobody"], dry_run=False)
     # A key that a file has which both sides share, and the branch once more.
-    made.append(made.ours, (2, "again", False))
+    fed.append(fed.ours, (2, "again", False))
     with pytest.raises(ValueError, match=r'key: \{"id":2\} \(1 row\)\. Nothing was changed'):
-        made.merge()
-    spark.sql(f"delete from {made.ours} where name = 'again'")
-    made.append(made.ours, (None, "nobody", False))
+        fed.merge()
+    # Each that follows is looked for before those that are still there.
+    fed.append(fed.ours, (None, "nobody", False))
     with pytest.raises(ValueError, match=r"1 row changed that have NULL in the key \(id\)"):
-        made.merge()
-    spark.sql(f"delete from {made.ours} where id is null")
-    spark.sql(f"alter table {made.ours} add columns (weight double)")
+        fed.merge()
+    spark.sql(f"alter table {fed.ours} add columns (weight double)")
     with pytest.raises(ValueError, match=r"weight is double on the branch and not there in the"):
-        made.merge()
+        fed.merge()
     # Two columns that change their names.
-    spark.sql(f"alter table {made.ours} set tblproperties ('delta.columnMapping.mode' = 'name')")
-    spark.sql(f"alter table {made.ours} drop column weight")
+    spark.sql(f"alter table {fed.ours} set tblproperties ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"alter table {fed.ours} drop column weight")
     for old, new in (("low", "aside"), ("high", "low"), ("aside", "high")):
-        spark.sql(f"alter table {made.ours} rename column {old} to {new}")
+        spark.sql(f"alter table {fed.ours} rename column {old} to {new}")
     with pytest.raises(ValueError, match=r"high is another column .*; low is another column"):
-        made.merge()
-    assert made.seen(made.table) == made.rows[made.table]
+        fed.merge()
+    assert fed.seen(fed.table) == fed.rows[fed.table]
 
 
 @pytest.mark.slow
@@ -532,20 +553,6 @@ def test_a_branch_that_took_events_back(spark: SparkSession) -> None:
     assert made.merge().removed == 1
     del made.rows[made.table][9]
     assert made.seen(made.table) == made.rows[made.table]
-
-
-def test_tables_that_take_no_merge_in_one_commit(spark: SparkSession) -> None:
-    made = Sides(spark, "fed", some(range(4), "n"))
-    spark.sql(f"alter table {made.table} set tblproperties ('delta.enableChangeDataFeed' = 'true')")
-    made.begin()
-    # Where there is nothing to take over there is no commit.
-    before = log.version(spark, made.table)
-    assert (made.merge().rows, log.version(spark, made.table)) == (0, before)
-    made.put(made.ours, {1: ("ours", False)})
-    for is_dry in (True, False):
-        with pytest.raises(ValueError, match=r"change data feed .* Nothing was changed. Accepted"):
-            made.merge(is_dry)
-    made.check()
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -50,7 +51,17 @@ class Feed(Kept):
         return progress.read(self.spark, self.name, MODEL)
 
 
-def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+@dataclass
+class Undone:
+    """A table to which much was done behind its second batch; both versions."""
+
+    feed: Feed
+    good: int
+    newest: int
+
+
+@pytest.fixture(scope="module")
+def undone(spark: SparkSession) -> Undone:
     made = Feed(spark, "undone", "'delta.checkpointInterval' = '3'")
     made.batch(1, 1, 2, 3)
     good = made.batch(2, 4, 5)
@@ -66,7 +77,11 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
     )
     made.publish()
     assert rows_of(spark, made.shown.table) == made.rows
-    newest = made.version
+    return Undone(made, good, made.version)
+
+
+def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, undone: Undone) -> None:
+    made, good, newest = undone.feed, undone.good, undone.newest
     with pytest.raises(ValueError, match=r"write UPDATE.*Accepted: including: \[write\]"):
         made.back(before_batch=3)
     would = made.back(before_batch=3, including=["write"], skip=True, dry_run=True)
@@ -92,6 +107,11 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(Exception, match="CHECK constraint small"):
         spark.sql(f"insert into {made.name} values (1000, 'x', false)")
     assert diff(spark, Point(made.name, good), Point(made.name), ["id"]).opened == (0, 0)
+
+
+def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undone) -> None:
+    """After the one before: the table went back to its second batch, and batch 3 is left out."""
+    made, good, newest = undone.feed, undone.good, undone.newest
     # What comes next is merged and shown, and can be undone again.
     made.rows = dict(made.versions[good])
     then = made.version
@@ -130,10 +150,13 @@ def _kill(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_vectors_alone_and_a_table_that_was_replaced(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = Feed(spark, "vectors")
+@pytest.fixture(scope="module")
+def replaced(spark: SparkSession) -> Feed:
+    return Feed(spark, "vectors")
+
+
+def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession, replaced: Feed) -> None:
+    made = replaced
     good = made.batch(1, *range(10))
     files = set(spark.table(made.name).inputFiles())
     made.delete(3, 4)
@@ -155,8 +178,16 @@ def test_vectors_alone_and_a_table_that_was_replaced(
     assert log.table_id(spark, made.name) == first
     assert (made.merged, rows_of(spark, made.name)) == (1, made.versions[good])
     assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [5]
-    # Another writer is faster: nothing is changed.
     made.rows = dict(made.versions[good])
+
+
+def test_what_stops_a_restore(
+    spark: SparkSession, replaced: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the one before."""
+    made = replaced
+    # Another writer is faster: nothing is changed.
+    good = made.version
     made.batch(2, 60)
     now, then = (log.snapshot_of(spark, made.name, one) for one in (None, good))
     slow = restoring.SettingBack(spark, now, then)

@@ -123,7 +123,7 @@ class Walk:
         """As a person may: what nobody needs."""
         folder = log.qualified(log.delta_log(self.spark, live.name))
         if live.name.endswith(".origin") or any(
-            one.kind == "tag" or not dependents.needed(self.spark, one, folder).isEmpty()
+            one.kind == "tag" or len(dependents.needed(self.spark, one, folder)) > 0
             for one in dependents.living(self.spark, folder)
         ):
             return

@@ -58,16 +58,6 @@ def test_what_is_accepted() -> None:
     assert settings.mistakes(accepted) == []
 
 
-def test_former_keys_of_a_layout_get_a_line_a_model() -> None:
-    layout = {"sort_by": ["a"], "levels": {"growth": 0}, "fan_in": 4, "tiers": None}
-    nodes = [node("model", {"alluvium_layout": block}) for block in (layout, {"sort_by": "a"}, 5)]
-    assert settings.without_effect(iter([*nodes, node("seed", {"alluvium_layout": layout})])) == [
-        "items: meta.alluvium_layout has keys that change nothing any more: tiers, levels."
-        " The next release will refuse them."
-    ]
-    assert settings.mistakes(nodes[:2]) == []
-
-
 def table(unique_id: str, schema: str, alias: str, **config: Any) -> Any:
     return SimpleNamespace(
         unique_id=unique_id,

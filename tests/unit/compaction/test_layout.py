@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alluvium.plan.layout.errors import LayoutError
-from alluvium.plan.layout.settings import FORMER, Layout, parse_layout
+from alluvium.plan.layout.settings import Layout, parse_layout
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -84,15 +84,6 @@ def test_what_is_null_is_as_if_it_were_not_there() -> None:
     nulls = ("bucket_by", "target_rows", "target_bytes", "fan_in")
     block = dict.fromkeys((*nulls, "quiet_after", "budget", "curve", "partial_progress", "index"))
     assert parse_layout("logs", {"sort_by": "a", **block}) == Layout(sort_by=("a",))
-
-
-@pytest.mark.parametrize("value", [1, 0, None, "deep", {"growth": 2, "rows": 1}, {"more": 1}])
-def test_former_keys_change_nothing(value: Any) -> None:
-    assert FORMER == ("tiers", "levels")
-    for key in FORMER:
-        assert parse_layout("logs", {"sort_by": "a", key: value}) == Layout(("a",))
-        [mistake] = mistakes({key: value, "sort_by": "a", "fan_in": 1})
-        assert mistake.startswith("fan_in: 1;")
 
 
 @pytest.mark.parametrize(

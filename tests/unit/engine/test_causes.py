@@ -159,6 +159,12 @@ def test_a_full_disk_is_one_line(words: str) -> None:
         (
             "file:/l/a.parquet",
             "NO_HINT",
+            ("ClassNotFoundException", "org.apache.hadoop.io.compress.BrotliCodec"),
+            ("/l/a.parquet cannot be read: ", "with another compression, such as zstd"),
+        ),
+        (
+            "file:/l/a.parquet",
+            "NO_HINT",
             ("IOException", "can not read class org.apache.parquet.format.FileMetaData: Socket"),
             ("/l/a.parquet is broken: its footer", "take it away"),
         ),
@@ -236,11 +242,8 @@ def test_what_is_no_damage_gets_no_such_advice() -> None:
     vector = "Some(DeletionVectorDescriptor(i,^Bg9^0rr91,None,34,1,None)) (of class scala.Some)"
     text = said(("SparkException", "Job aborted"), ("MatchError", vector))
     assert "VACUUM cannot read deletion vectors that stand in the table's log" in text
-    # No command of ours puts them elsewhere.
-    assert text.endswith(
-        "A published table has no data files of its own: vacuum its candidate instead"
-    )
-    assert "alluvium.recover" not in text
+    assert "The next publish puts those of a published table into files" in text
+    assert text.endswith("and `alluvium.recover` those of any table")
 
 
 def test_a_python_function_has_its_last_words_and_its_lines() -> None:
@@ -303,4 +306,13 @@ def test_a_column_without_a_type_gets_a_value() -> None:
         )
     )
     assert text.startswith("column note has no type in the table (VOID)")
-    assert "the batch has STRING. Accepted: `on_schema_change: sync_all_columns`" in text
+    assert "the batch has STRING. Accepted: `on_schema_change: append_new_columns` or" in text
+    schemas = (
+        "Table schema:\nroot\n |-- a: void\n |-- b: void\n\nData schema:\nroot\n |-- a: void\n"
+    )
+    schemas += " |-- b: array (nullable = true)"
+    text = said(("AnalysisException", f"[DELTA_METADATA_MISMATCH] A mismatch.\n{schemas}"))
+    assert text.startswith("column b has no type in the table (VOID)")
+    assert "the batch has ARRAY. Accepted: --full-refresh" in text
+    text = said(("AnalysisException", 'Cannot safely cast `v` "INT" to "VOID".'))
+    assert text.startswith("column v has no type in the table (VOID)")

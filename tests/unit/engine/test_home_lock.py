@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -40,7 +41,9 @@ def held(home: Path, seconds: float) -> Iterator[None]:
         other.communicate()
 
 
-def test_who_waits_goes_on(tmp_path: Path) -> None:
+def test_who_waits_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["dbt", "run", "--vars", "{key: secret}", "-s", "a", "--args={key: secret}"]
+    monkeypatch.setattr(sys, "argv", command)
     said: list[str] = []
     home = tmp_path / "home"
     with held(home, 0.4):
@@ -51,15 +54,24 @@ def test_who_waits_goes_on(tmp_path: Path) -> None:
     )
     assert said[1] == f"The home {home} is free after 0 seconds"
     # It is this process's from then on: the context takes what was held.
-    assert (home / "lock").read_text().startswith("process ")
+    held_by = (home / "lock").read_text()
+    assert held_by == f"process {os.getpid()} (dbt run --vars … -s a --args …)"
     home_lock.hold(home, 0, said.append)
     home_lock.take(home, 0).close()
     home_lock.take(home, 0).close()
     assert len(said) == 2
 
 
-@pytest.mark.parametrize(("wait", "later"), [(0, ""), (0.3, ", also after 0 seconds")])
-def test_who_does_not_get_it_is_told(tmp_path: Path, wait: float, later: str) -> None:
+@pytest.mark.parametrize(
+    ("wait", "later", "accepted"),
+    [
+        (0, "", "`wait` in the profile, for example `wait: 10 minutes`;"),
+        (0.3, ", also after 0 seconds", "a longer `wait` in the profile;"),
+    ],
+)
+def test_who_does_not_get_it_is_told(
+    tmp_path: Path, wait: float, later: str, accepted: str
+) -> None:
     with held(tmp_path, 60):
         began = time.monotonic()
         with pytest.raises(EngineError) as error:
@@ -67,5 +79,5 @@ def test_who_does_not_get_it_is_told(tmp_path: Path, wait: float, later: str) ->
         assert wait <= time.monotonic() - began < 30
     message = str(error.value)
     assert f"in use by process 99 (dbt build --selector daily){later}. One process" in message
-    assert "accepted: `wait` in the profile, for example `wait: 10 minutes`;" in message
+    assert f"accepted: {accepted}" in message
     home_lock.take(tmp_path, 0).close()

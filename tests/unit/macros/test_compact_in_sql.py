@@ -216,7 +216,7 @@ def test_mistakes_are_found_without_the_adapter(
 
 def test_what_is_accepted(macros: Any, node: Any) -> None:
     mistakes: list[str] = []
-    full = {"fan_in": 2, "quiet_after": "6 hours", "target_bytes": "1 KiB", "tiers": "x"}
+    full = {"fan_in": 2, "quiet_after": "6 hours", "target_bytes": "1 KiB"}
     for block in (
         {},
         dict.fromkeys(full),

@@ -125,7 +125,7 @@ def test_a_misspelt_name(
     macros: Any, graph: Any, stop: type[Exception], name: str, meant: str
 ) -> None:
     with pytest.raises(stop, match=f"there is no enabled model '{name}'") as raised:
-        macros.find_model(name, "alluvium.log")
+        macros.find_model(name, "alluvium.commits")
     _, _, asked = str(raised.value).partition("; did you mean ")
     assert asked == (f"{meant}?" if meant else "")
 
@@ -133,12 +133,8 @@ def test_a_misspelt_name(
 def test_a_candidate_is_not_what_readers_see(
     macros: Any, graph: Any, stop: type[Exception]
 ) -> None:
-    for key in ("lone", "dotted"):
-        graph[IDS[key]] |= {
-            "config": {"materialized": "published"},
-            "depends_on": {"nodes": [IDS["longer"]], "macros": []},
-            "raw_code": "select * from {{ ref('orders_batch') }}",
-        }
+    shown = {IDS["longer"]: [IDS["lone"], IDS["dotted"]]}
+    macros.context["adapter"] = SimpleNamespace(shown_by=lambda one: shown.get(one, []))
     for name, end in (
         ("orders_batch", ", as lone and orders.old, of which it is the candidate"),
         (IDS["other"], ""),
@@ -237,6 +233,29 @@ def test_new_events_are_for_a_model_that_keeps_progress(
     graph[IDS["lone"]] |= {"config": {"materialized": "incremental", "meta": {}}}
     with pytest.raises(stop, match=r"lone has no meta\.alluvium_merge, .* accepted: an increm"):
         macros.new_events("events", "lone")
+
+
+def test_new_events_of_an_ephemeral_model_need_its_bronze(
+    macros: Any, graph: Any, stop: type[Exception]
+) -> None:
+    """Its newest batch is looked up before there is a query that it could be part of."""
+    macros.context["model"] = graph[IDS["longer"]]
+    graph[IDS["lone"]] |= {
+        "config": {"materialized": "incremental", "meta": {"alluvium_merge": {}}}
+    }
+    asked: list[str] = []
+
+    def ask(sql: str) -> Any:
+        asked.append(sql)
+        return SimpleNamespace(rows=[[7]])
+
+    macros.context["run_query"] = ask
+    macros.context["alluvium"] |= {"_existing_relation": lambda _: None, "_skipped": lambda _: ""}
+    events = SimpleNamespace(is_cte=True, identifier="__dbt__cte__lines")
+    with pytest.raises(stop, match=r"lines is ephemeral, .* accepted: bronze="):
+        macros.new_events(events, "lone")
+    assert "`_batch_id` <= 7L" in macros.new_events(events, "lone", bronze="s.bronze")
+    assert asked == ["select max(`_batch_id`) from s.bronze"]
 
 
 def test_a_rebuild_needs_the_batch_of_this_version(

@@ -96,12 +96,3 @@ def test_no_file_is_long() -> None:
     }
     assert len(lengths) > 250
     assert {path: n for path, n in lengths.items() if n > limits[path.suffix]} == {}
-
-
-def test_former_names_give_what_the_new_ones_do(macros: Any) -> None:
-    asked = ("flights", ["day", "number"], ["lsn", "at"])
-    for more in ({}, {"first": True}, {"nulls_equal": True}):
-        assert macros.newest(*asked, **more) == macros.deduplicate(*asked, **more)
-    assert "row_number()" in macros.newest(*asked)
-    assert macros.live("flights") == macros.without_tombstones("flights")
-    assert "not coalesce(`_deleted`, false)" in macros.live("flights")

@@ -143,8 +143,9 @@ BOUNDS: dict[str, list[Any]] = {
     "int": [0, 0],
     "bigint": [-(2**63), 2**63 - 1],
     "float": [-0.0, 0.1],
-    "double": [float("-inf"), float("nan")],
+    "double": [float("-inf"), float("inf")],
     "decimal(10,2)": [Decimal("-0.50"), Decimal("12345678.90")],
+    "decimal(38,0)": [Decimal("-" + "9" * 38), Decimal("1" + "0" * 15)],
     "decimal(38,38)": [Decimal("0." + "0" * 37 + "1"), Decimal("0." + "9" * 38)],
     "date": [dt.date(1, 1, 1), dt.date(9999, 12, 31)],
     "timestamp": [NOON.replace(tzinfo=dt.UTC), NOON.replace(year=2025, day=28, tzinfo=dt.UTC)],
@@ -170,6 +171,11 @@ def test_the_text_of_every_type(compiled: Any, golden: Any) -> None:
 
 def test_no_rows_hide_nothing(macros: Any) -> None:
     assert macros.range_predicate([], "c") == "true"
+
+
+def test_statistics_that_leave_out_nan_hide_nothing(compiled: Any) -> None:
+    nan = pa.array([1.0, float("nan")], from_pandas=False)
+    assert both_writers(compiled, pa.array([0.5, 1.0]), nan) == ("true", "true")
 
 
 @pytest.mark.parametrize(

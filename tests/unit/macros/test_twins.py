@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium import marks, schema
+from alluvium import marks
 from alluvium.ingest.spec import SpecError, parse_spec
 from alluvium.names import bare, literal, quoted
 from alluvium.plan.graph import keeps_tombstones
@@ -26,7 +26,6 @@ from alluvium.plan.layout.settings import WINDOWS, Layout, parse_layout
 from alluvium.plan.ranges.column_type import parse_type
 from alluvium.plan.ranges.errors import UnfitError
 from alluvium.wording import counted
-from dbt.adapters.alluvium import layouts, settings
 from dbt.adapters.alluvium.live import subquery
 
 NAMES = st.text(min_size=1) | st.text("`a b", min_size=1, max_size=6)
@@ -101,31 +100,6 @@ def test_layout_defaults(macros: Any, window: str | None) -> None:
     # SQL sees no lateness: it knows no writer's commits.
     assert seconds(found["quiet_after"]) == layout.quiet_time(lateness=0)
     assert (found["fan_in"], found["target_bytes"]) == (Layout.fan_in, Layout.target_bytes)
-
-
-@pytest.mark.parametrize("target", ["alluvium", "spark"])
-def test_former_keys_get_a_line_a_model(macros: Any, node: Any, target: str) -> None:
-    """As the adapter says it to projects without this package."""
-    layout = {"sort_by": ["a"], "levels": {"growth": 0}, "tiers": None}
-    nodes = {}
-    for name, block in (("old", layout), ("new", {"sort_by": "a"})):
-        nodes[name] = node(name=name) | {"name": name}
-        nodes[name]["config"]["meta"] = {"alluvium_layout": block}
-    macros.context["target"] = SimpleNamespace(type=target)
-    macros.context["graph"] = {"nodes": nodes, "sources": {}}
-    macros.context["adapter"] = SimpleNamespace(
-        stream_mistakes=list, layout_mistakes=layouts.mistakes, is_retry=lambda: False,
-        setting_mistakes=schema.mistakes, given_vars=dict,
-    )  # fmt: skip
-    macros.validate()
-    named = [
-        SimpleNamespace(name=name, resource_type="model", config=SimpleNamespace(**one["config"]))
-        for name, one in nodes.items()
-    ]
-    assert macros.warnings == settings.without_effect(named)
-    [line] = macros.warnings
-    assert line.startswith("old: ")
-    assert "any more: tiers, levels. " in line
 
 
 # What is nearly a duration or a size, and any other text.

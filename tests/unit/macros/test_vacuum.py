@@ -50,6 +50,7 @@ def test_other_targets_get_a_statement(macros: Any, sent: list[str]) -> None:
     macros.vacuum(model="logs")
     macros.vacuum(model="logs", dry_run=False)
     assert run == ["vacuum `s`.`logs` dry run", "vacuum `s`.`logs`"]
+    assert macros.context["said"][-1] == "logs: vacuumed"
     assert not sent
 
 
@@ -61,19 +62,25 @@ def test_the_operation_is_a_dry_run(macros: Any, sent: list[str]) -> None:
     assert said[1:] == ["  part-0", "  part-1"]
 
 
-def test_a_dry_run_lists_a_thousand_at_most(macros: Any, sent: list[str]) -> None:
+def test_a_dry_run_shows_twenty_files(macros: Any, sent: list[str]) -> None:
     macros.context["files"] = 1000
     macros.vacuum(model="logs")
     said = macros.context["said"]
-    assert said[0].startswith("logs: would delete at least 1,000 files")
+    assert said[0].startswith("logs: would delete 1,000 files")
     assert said[-1] == "  … 980 more"
     assert len(said) == 22
+    # Delta by itself lists a thousand at most.
+    macros.context["target"] = SimpleNamespace(type="databricks")
+    paths = [SimpleNamespace(values=lambda: ["part"] * 1000)]
+    macros.context["run_query"] = lambda sql: SimpleNamespace(columns=paths)
+    macros.vacuum(model="logs")
+    assert said[22].startswith("logs: would delete at least 1,000 files")
 
 
 def test_the_operation_deletes_when_told(macros: Any, sent: list[str]) -> None:
     macros.vacuum(model="logs", dry_run=False)
     assert sent == ["vacuum `s`.`logs`"]
-    assert macros.context["said"] == ["logs: vacuumed"]
+    assert macros.context["said"] == ["logs: vacuumed, 2 files deleted"]
 
 
 @pytest.mark.parametrize("value", ["false", None, 0])

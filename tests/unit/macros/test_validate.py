@@ -254,6 +254,27 @@ def test_a_layout_is_of_a_delta_table(
     assert f"items: meta.alluvium_layout: {said}" in text
 
 
+@pytest.mark.parametrize("target", ["spark", "databricks", "alluvium"])
+def test_stock_targets_publish_nothing(macros: Any, node: Any, stop: Any, target: str) -> None:
+    """On an alluvium target the adapter tells the mistakes of published models."""
+    macros.context["target"] = SimpleNamespace(type=target)
+    made = node(materialized="published")
+    made["config"]["meta"]["alluvium_publish"] = {"audit": "none"}
+    if target == "alluvium":
+        use(macros, made)
+        macros.validate()
+        return
+    assert mistakes(macros, stop, made) == (
+        "1 mistake in the settings of alluvium, nothing was run:\n  - items: materialized:"
+        f" published, and the target is of type {target}, which publishes nothing; accepted: in"
+        " its config enabled: \"{{ target.type == 'alluvium' }}\""
+    )
+    made["config"]["materialized"] = "incremental"
+    assert "items: meta.alluvium_publish is read of published models only" in mistakes(
+        macros, stop, made
+    )
+
+
 @pytest.mark.parametrize(("winner", "wrong"), [("dbt_spark", True), ("alluvium", False)])
 def test_stock_targets_say_whose_macro_wins(
     macros: Any, node: Any, stop: Any, winner: str, wrong: bool

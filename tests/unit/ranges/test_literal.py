@@ -1,7 +1,7 @@
 """Canonical text and literals. That Spark reads them back is tests/functional/ranges' part."""
 
 import math
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.ranges.columns import decimals
 
 from alluvium.merge import range_frame
+from alluvium.plan.ranges.literal import told
 from alluvium.plan.ranges.row import RangeRow
 from alluvium.ranges import RangeError, canonical_texts, typed_literal
+
+EXACT = Context(prec=60)
 
 
 @pytest.mark.parametrize(
@@ -128,3 +132,46 @@ def test_a_row_has_the_columns_that_a_ranges_model_has() -> None:
     columns = [column.split()[0] for column in range_frame.SCHEMA.split(", ")]
     assert set(RangeRow.__annotations__) == set(columns)
     assert {"column_name", "column_type", "lo", "hi"} == RangeRow.__required_keys__
+
+
+TEXTS = st.text("aé中\ufffd😀\U0010ffff", max_size=3)
+
+
+@given(st.lists(st.binary(max_size=3) | TEXTS.map(str.encode)))
+def test_a_text_is_found_beside_bytes_that_statistics_show_as_others(values: list[bytes]) -> None:
+    for value in values:
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            continue
+        bounds = told(text, text, "string")
+        assert bounds is not None
+        lo, hi = (one.encode() for one in bounds)
+        least, most = (end(values).decode(errors="replace").encode() for end in (min, max))
+        assert least <= hi
+        assert lo <= most
+        assert lo <= value <= hi
+        assert not text.isascii() or (lo, hi) == (value, value)
+
+
+@given(st.floats(width=32, allow_nan=False))
+def test_a_float_that_became_a_double_is_found_by_its_old_statistics(value: float) -> None:
+    text, shown = repr(value), float(str(np.float32(value)))
+    bounds = told(text, text, "double")
+    assert bounds is not None
+    lo, hi = map(float, bounds)
+    assert lo <= shown <= hi
+    assert lo <= value <= hi
+    assert value != 0 or lo < -0.0 < hi
+
+
+@given(decimals(38, 10) | decimals(18, 10))
+def test_a_decimal_is_found_by_statistics_that_are_doubles(value: Decimal) -> None:
+    text = f"{value:f}"
+    bounds = told(text, text, "decimal(38,10)")
+    assert bounds is not None
+    lo, hi = map(Decimal, bounds)
+    # Divided as delta-rs does it, and as it should be done.
+    for shown in (int(value.scaleb(10, EXACT)) / 1e10, float(value)):
+        assert lo <= Decimal(repr(shown)) <= hi or abs(Decimal(repr(shown))) >= Decimal("1e28")
+    assert abs(value) >= 10**5 or (lo, hi) == (value, value)

@@ -60,13 +60,18 @@ READ: Mapping[str, Stamp] = {"1": (5, 10), "o/2": (6, 20), "by name": None}
         ("/in/o", [file("1", 7, 10)], {"1", "o/1"}, "/in"),
         # Wider.
         ("/", [file("in/1", 5, 10), file("1", 5, 10)], {"1"}, "/in"),
+        # Copies, or written again under the same size.
+        ("/new", [file("1", 5, 11)], set(), None),
         # Moved down: as it was, then written again by an object store, then copied.
         ("/in/n", [file("1", 5, 10), file("o/2", 6, 20)], {"n/1", "n/o/2"}, "/in/n"),
         ("/in/n", [file("1", 5, 11)], {"n/1"}, None),
         ("/in/n", [file("1", 5, 10)], {"1", "n/1"}, None),
-        # Moved elsewhere, nothing is left; other files; copies.
-        ("/new", [file("1", 9, 9)], set(), "/new"),
-        ("/new", [], set(), "/new"),
+        # Moved elsewhere, nothing is left.
+        ("/new", [file("1", 5, 10), file("9")], set(), "/new"),
+        # Other files, also where what was read has gone.
+        ("/new", [file("1", 9, 9)], set(), "/in"),
+        ("/new", [], set(), "/in"),
+        ("/in/n", [file("1", 9, 9)], set(), "/in"),
         ("/new", [file("4"), file("1", 9)], {"1"}, "/in"),
         ("/new", [file("1", 5, 11)], {"1"}, None),
         ("/new", [file("by name", 5, 11)], {"1"}, None),
@@ -82,7 +87,6 @@ def test_where_names_begin(
         landed,
         READ,
         {"held"},
-        lambda _: not at_base,
         lambda _, name: name in at_base,
     )
     assert found == (expected and f"file:{expected}")

@@ -34,6 +34,7 @@ MONEY = DecimalType(9, 2)
         (TimestampType(), TEXT, "cast"),
         (LONG, INT, "checked"),
         (INT, ByteType(), "checked"),
+        (BinaryType(), TEXT, "checked"),
         (LONG, DecimalType(19, 0), "cast"),
         (LONG, DecimalType(20, 2), "lossy"),
         (MONEY, DecimalType(10, 2), "cast"),

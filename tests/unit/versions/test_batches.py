@@ -13,7 +13,7 @@ from alluvium.plan.versions.history import Told
 
 
 def commit(message: str | None = None, **transactions: int) -> Commit:
-    return Commit(7, "id", None, "MERGE", message, None, None, transactions, 0)
+    return Commit(7, "id", None, "MERGE", message, None, transactions, 0)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_published(message: Any, found: Any) -> None:
 
 
 def test_rows_that_were_copied_are_none_of_a_commits_own() -> None:
-    copied = Commit(7, "id", None, "DELETE", None, None, None, {}, 97)
+    copied = Commit(7, "id", None, "DELETE", None, None, {}, 97)
     assert (copied.without_copies(100), copied.without_copies(97)) == (3, 0)
     assert copied.without_copies(None) is None
 
@@ -70,7 +70,7 @@ def test_rows_that_were_copied_are_none_of_a_commits_own() -> None:
 )
 def test_tombstones(keys: int, deletes: int, changed: int, removed: int, said: str) -> None:
     note = json.dumps({"alluvium_merge": {"key_count": keys, "deletes": deletes}})
-    merge = Commit(7, "id", None, "MERGE", note, None, None, {}, 0, None, changed, removed)
+    merge = Commit(7, "id", None, "MERGE", note, None, {}, 0, None, changed, removed)
     assert Told(merge, changed, 2, [], deletes_of(merge)).rows == said
     assert Told(merge, 0, 0, [], (0, True)).rows == ""
     assert Told(merge, None, None, [], (0, True)).rows == "+? -? rows"

@@ -1,8 +1,7 @@
-"""What commits did to blocks, and totals carried on: beside a state kept as plain dictionaries."""
+"""What commits did to blocks, and what snapshots hold: beside plain dictionaries."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 from alluvium.plan.versions.snapshots import (
     ACTIONS,
     BLOCKS,
+    CHANGES,
     SIZES,
-    State,
-    Totals,
     follow,
+    live,
     live_before,
 )
 
@@ -30,14 +29,13 @@ def run(
     actions: list[dict[str, Any]],
     versions: list[int],
     sizes: dict[str, tuple[int | None, int | None]] | None = None,
-    before: State | None = None,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     opened = [
         {"path": path, "rows": rows, "bytes_uncompressed": plain}
         for path, (rows, plain) in (sizes or {}).items()
     ]
     changes, totals = follow(
-        before or State(),
+        BLOCKS.empty_table(),
         versions,
         pa.Table.from_pylist(actions, ACTIONS),
         pa.Table.from_pylist(opened, SIZES),
@@ -128,8 +126,8 @@ def test_unknown_figures_are_counted_as_long_as_the_block_lives() -> None:
         {"a": (None, None), "b": (5, 80)},
     )
     assert [one["row_count"] for one in changes] == [None, None, 5]
-    assert [(one["uncounted"], one["unsized"]) for one in totals] == [(1, 1), (0, 0)]
-    assert [(one["row_count"], one["bytes_uncompressed"]) for one in totals] == [(5, 80), (5, 80)]
+    held = [(one["row_count"], one["bytes_uncompressed"]) for one in totals]
+    assert held == [(None, None), (5, 80)]
     assert [one["rows_added"] for one in totals] == [None, 0]
 
 
@@ -173,7 +171,6 @@ Drawn = list[list[tuple[str, str]]]
 
 
 SIZE = {path: (10 * n, 1000 * n) for n, path in enumerate("abcd", 1)}
-CUTS = (0, 1, 2, 5)
 
 
 @given(
@@ -188,74 +185,40 @@ CUTS = (0, 1, 2, 5)
     )
 )
 def test_totals_are_those_of_the_live_blocks(drawn: Drawn) -> None:
-    """Whether one run sees all commits, or one goes on from where another ended."""
-    live: dict[str, dict[str, int]] = {}
+    now: dict[str, dict[str, int]] = {}
     actions, expected = [], []
-    states = [dict(live)]
     for version, commit in enumerate(drawn):
         for path, what in commit:
             rows = {"rows": SIZE[path][0], "bytes": SIZE[path][0] * 7}
-            if what == "come" and path not in live:
-                live[path] = {"segment": version, "deleted": 0}
+            if what == "come" and path not in now:
+                now[path] = {"segment": version, "deleted": 0}
                 actions.append(action(version, path, True, **rows))
-            elif path in live and what == "mark":
-                old = live[path]["deleted"]
-                live[path] = live[path] | {"deleted": old + 1}
+            elif path in now and what == "mark":
+                old = now[path]["deleted"]
+                now[path] = now[path] | {"deleted": old + 1}
                 actions.append(action(version, path, True, deleted=old + 1, **rows))
                 actions.append(action(version, path, False, deleted=old, **rows))
-            elif path in live and what == "go":
+            elif path in now and what == "go":
                 actions.append(
-                    action(version, path, False, deleted=live.pop(path)["deleted"], **rows)
+                    action(version, path, False, deleted=now.pop(path)["deleted"], **rows)
                 )
-        states.append({path: dict(one) for path, one in live.items()})
-        expected.append(totals_of(states[-1], SIZE))
-    # After the last commit there is nothing to go on with: that is one run.
-    for at in sorted({min(cut, len(drawn)) for cut in CUTS}):
-        changes, found = in_two_runs(actions, len(drawn), at, states[at])
-        names = asdict(Totals()).keys()
-        assert [{name: one[name] for name in names} for one in found] == list(map(asdict, expected))
-        # Sums of what is kept of each block are what is live.
-        sums: dict[str, int] = {}
-        for one in changes:
-            sums[one["path"]] = sums.get(one["path"], 0) + one["row_count"]
-        alive = {path: SIZE[path][0] - one["deleted"] for path, one in live.items()}
-        assert {path: n for path, n in sums.items() if path in live} == alive
-        assert not any(n for path, n in sums.items() if path not in live)
+        expected.append(totals_of(now))
+    changes, found = run(actions, list(range(len(drawn))), SIZE)
+    assert [{name: one[name] for name in expected[0]} for one in found] == expected
+    blocks = live(pa.Table.from_pylist(changes, CHANGES)).to_pylist()
+    assert {one.pop("path"): one for one in blocks} == {
+        path: one | {"rows": SIZE[path][0], "bytes": SIZE[path][0] * 7} for path, one in now.items()
+    }
 
 
-def in_two_runs(
-    actions: list[dict[str, Any]], versions: int, at: int, state: dict[str, dict[str, int]]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Changes and totals, where the second run begins at a version, with what is live then."""
-    first = run([one for one in actions if one["version"] < at], list(range(at)), SIZE)
-    later = [one for one in actions if one["version"] >= at]
-    touched = {one["path"] for one in later}
-    known = [
-        {"path": path, "rows": SIZE[path][0], "bytes": SIZE[path][0] * 7}
-        | {"bytes_uncompressed": SIZE[path][1]}
-        | one
-        for path, one in state.items()
-        if path in touched
-    ]
-    segments = [one["segment"] for one in state.values()]
-    before = State(
-        totals_of(state, SIZE),
-        pa.Table.from_pylist(known, BLOCKS),
-        {one["segment"]: segments.count(one["segment"]) for one in known},
-    )
-    new = {path: one for path, one in SIZE.items() if path not in {one["path"] for one in known}}
-    then = run(later, list(range(at, versions)), new, before)
-    return first[0] + then[0], first[1] + then[1]
-
-
-def totals_of(live: dict[str, dict[str, int]], size: dict[str, tuple[int, int]]) -> Totals:
-    return Totals(
-        segments=len({one["segment"] for one in live.values()}),
-        blocks=len(live),
-        row_count=sum(size[path][0] - one["deleted"] for path, one in live.items()),
-        bytes=sum(size[path][0] * 7 for path in live),
-        bytes_uncompressed=sum(size[path][1] for path in live),
-    )
+def totals_of(now: dict[str, dict[str, int]]) -> dict[str, int]:
+    return {
+        "segments": len({one["segment"] for one in now.values()}),
+        "blocks": len(now),
+        "row_count": sum(SIZE[path][0] - one["deleted"] for path, one in now.items()),
+        "bytes": sum(SIZE[path][0] * 7 for path in now),
+        "bytes_uncompressed": sum(SIZE[path][1] for path in now),
+    }
 
 
 def test_many_actions_take_little_time() -> None:
@@ -274,6 +237,6 @@ def test_many_actions_take_little_time() -> None:
             "is_older": [False] * 100_000,
         }
     ).cast(ACTIONS)
-    _, totals = follow(State(), list(range(10_000)), table, SIZES.empty_table())
+    _, totals = follow(BLOCKS.empty_table(), list(range(10_000)), table, SIZES.empty_table())
     assert totals["blocks"].to_pylist() == list(range(10, 100_001, 10))
     assert totals["segments"].to_pylist() == list(range(1, 10_001))

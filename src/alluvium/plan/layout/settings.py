@@ -19,8 +19,6 @@ WINDOWS = {"hour": _HOUR, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
 # Full fragments that a budget holds at least. A new one may have 1.5 times the target; two that do
 # not fit in would never be merged.
 _LEAST_FULL = 3
-# Keys of the settings that change nothing any more: the constants of `Layout` stand for them.
-FORMER = ("tiers", "levels")
 _DURATION = re.compile(r"([1-9][0-9]{0,5}) (minute|hour|day|week)s?")
 _SECONDS = {"minute": 60.0, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY}
 _SIZE = re.compile(r"([1-9][0-9]{0,11})(?: ?(KiB|MiB|GiB|TiB))?")
@@ -149,8 +147,6 @@ def parse_layout(model: str, block: Any) -> Layout:
         "partial_progress": _flag,
         "index": _no_or_columns,
     }
-    if isinstance(block, Mapping):
-        block = {key: value for key, value in block.items() if key not in FORMER}
     found = _mapping("", block, {**rules, "bucket_by": None}, mistakes)
     of_bucket = {"column": _column, "window": _one_of(WINDOWS)}
     if isinstance(block, Mapping):

@@ -19,6 +19,14 @@ _SPECIAL_FLOATS = ("nan", "inf", "-inf")
 _DATE = re.compile(r"([+]?[0-9]{4,7}|-[0-9]{4,7})-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(_DATE.pattern + r" [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}")
 _PLAIN_STRING = re.compile(r"[A-Za-z0-9 _.:/+@-]*")
+# What stands in the log for bytes that are not UTF-8; the last character.
+_NOT_UTF8, _LAST = "\ufffd", "\U0010ffff"
+# From here on a double may not have all digits of a decimal.
+_LONG = 10**15
+# What the last digit of a float's text is worth, and the least float.
+_FLOAT_DIGIT, _LEAST_FLOAT = 2**-23, 1.5e-45
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_NOT_BELOW = re.compile(rf"[{_NOT_UTF8}-{_LAST}]")
 
 
 def typed_literal(value_text: str, spark_type: str) -> str:
@@ -57,6 +65,59 @@ def typed_literal(value_text: str, spark_type: str) -> str:
             return f"timestamp_ntz'{value_text}'"
         case _:
             return value_text + _SUFFIX.get(spark_type, "BD")
+
+
+def told(lo: str, hi: str, spark_type: str) -> tuple[str, str] | None:
+    """Bounds between which a file's statistics show a value that lies in a range.
+
+    Statistics are not always exact. Many writers leave NaN out, or write decimals as doubles. A
+    column of doubles may have been one of floats, whose statistics have fewer digits. Of texts with
+    bytes that are not UTF-8 they show others, which lie elsewhere in the order.
+
+    Args:
+        lo, hi: of the range, in canonical text.
+        spark_type: the column's type.
+
+    Returns:
+        Wider bounds where that matters; None where statistics exclude no file.
+    """
+    if hi == "nan" and spark_type in ("float", "double"):
+        return None
+    if spark_type == "double":
+        return _farther(lo, -1), _farther(hi, 1)
+    if spark_type == "float":
+        # Parquet's readers have the two zeros in an order.
+        return ("-0.0" if lo == "0.0" else lo), hi
+    if spark_type == "string":
+        cut = len(_BEYOND_ASCII.split(hi, 1)[0])
+        lo = _NOT_BELOW.split(lo, 1)[0]
+        return lo, hi if cut == len(hi) else hi[:cut] + _LAST * (len(hi) - cut + 1)
+    if spark_type.startswith("decimal("):
+        kind = parse_type(spark_type)
+        return _wider(lo, -1, kind), _wider(hi, 1, kind)
+    return lo, hi
+
+
+def _farther(text: str, sign: int) -> str:
+    """A double, as much less or more as a float may be from its text."""
+    number = float(text)
+    if text.endswith("inf"):
+        return text
+    return str(number + sign * (abs(number) * _FLOAT_DIGIT + _LEAST_FLOAT))
+
+
+def _wider(text: str, sign: int, kind: pa.Decimal128Type) -> str:
+    """A decimal of many digits, a little less or more."""
+    number = int(text.replace(".", ""))
+    margin = abs(number) // _LONG * 10
+    if not margin:
+        return text
+    most: int = 10 ** int(kind.precision) - 1
+    number = max(-most, min(most, number + sign * margin))
+    scale = int(kind.scale)
+    digits = str(abs(number)).rjust(scale + 1, "0")
+    whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
+    return "-" * (number < 0) + whole + ("." + fraction if fraction else "")
 
 
 def canonical_texts(values: pa.Array) -> list[str]:

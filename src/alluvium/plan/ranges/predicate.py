@@ -19,7 +19,7 @@ from alluvium.plan.ranges.column_type import spark_type
 from alluvium.plan.ranges.cost import COST, CostModel
 from alluvium.plan.ranges.cover import auto_cuts
 from alluvium.plan.ranges.intervals import Ranges, one_each
-from alluvium.plan.ranges.literal import canonical_texts, typed_literal
+from alluvium.plan.ranges.literal import canonical_texts, told, typed_literal
 from alluvium.plan.ranges.locate import Kept, locate, measure
 from alluvium.plan.ranges.plan import DEFAULT_MAX_RANGES
 from alluvium.plan.ranges.points import make_points
@@ -43,17 +43,15 @@ class Term:
     def sql(self, prefix: str) -> str:
         name = prefix + quoted(self.column)
         kind = spark_type(self.ranges.lo.type)
-        lows, highs = (
-            [typed_literal(text, kind) for text in canonical_texts(bound)]
-            for bound in (self.ranges.lo, self.ranges.hi)
-        )
+        lows, highs = (canonical_texts(bound) for bound in (self.ranges.lo, self.ranges.hi))
         # Spark tries one after the other, row by row: where most events are goes first.
-        inside = [
-            f"{name} = {lows[i]}"
-            if lows[i] == highs[i]
-            else f"{name} between {lows[i]} and {highs[i]}"
-            for i in np.argsort(-self.ranges.row_count, kind="stable")
-        ]
+        inside = []
+        for place in np.argsort(-self.ranges.row_count, kind="stable"):
+            bounds = told(lows[place], highs[place], kind)
+            if bounds is None:
+                return "true"
+            lo, hi = (typed_literal(text, kind) for text in bounds)
+            inside.append(f"{name} = {lo}" if lo == hi else f"{name} between {lo} and {hi}")
         return "(" + " or ".join(inside + [f"{name} is null"] * self.or_null) + ")"
 
 
@@ -85,7 +83,10 @@ class Predicate:
     def sql(self, alias: str = "") -> str:
         """Spark SQL in which no value can change the structure; see docs/ranges.md."""
         prefix = alias and alias + "."
-        groups = [" and ".join(term.sql(prefix) for term in group) for group in self.groups]
+        groups = [
+            " and ".join(text for term in group if (text := term.sql(prefix)) != "true")
+            for group in self.groups
+        ]
         if not groups:
             return "false"
         return "true" if "" in groups else "(" + " or ".join(f"({group})" for group in groups) + ")"

@@ -151,6 +151,21 @@ def of_vectors(damaged: Sequence[tuple[str, str]]) -> list[Finding]:
     ]
 
 
+def in_log(vectors: int, is_published: bool) -> list[Finding]:
+    """Deletion vectors that stand in the log: of files that are there, and within retention."""
+    if not vectors:
+        return []
+    helps = f"the next publish, or {RECOVER}" if is_published else RECOVER
+    return [
+        Finding(
+            f"{counted(vectors, 'deletion vector')} of its log",
+            "readers are right, but Delta's VACUUM fails on vectors that are not in files",
+            f"{helps}, which puts them into files",
+            is_damage=False,
+        )
+    ]
+
+
 def of_bounds(columns: Iterable[tuple[str, str]], looked: int, total: int) -> list[Finding]:
     """Statistics that do not hold the values of their file.
 

@@ -24,7 +24,6 @@ class Commit:
         at: when, by the clock of who committed; in UTC.
         message: of who committed; a text, or JSON with figures.
         author: the user's name, or else the engine's.
-        table_id: the id of the table's metadata, where the commit sets it.
         transactions: newest number of each application, of `txn` actions.
         copied: rows that it wrote again as they were.
         changed, removed: rows that a MERGE inserted or updated, and rows that it deleted.
@@ -37,7 +36,6 @@ class Commit:
     operation: str | None
     message: str | None
     author: str | None
-    table_id: str | None
     transactions: Mapping[str, int]
     copied: int
     restored: int | None = None
@@ -52,8 +50,7 @@ class Commit:
 def commit_of(version: int, found: Mapping[str, Any]) -> Commit:
     """A commit by what its log says.
 
-    found: its `info`, the numbers of its `transactions` and the `table_id` that it sets, as far as
-        it has them.
+    found: its `info` and the numbers of its `transactions`, as far as it has them.
     """
     info = found.get("info") or {}
     metrics = dict(info.get("operationMetrics") or {})
@@ -65,7 +62,6 @@ def commit_of(version: int, found: Mapping[str, Any]) -> Commit:
         operation=info.get("operation"),
         message=info.get("userMetadata"),
         author=info.get("userName") or info.get("engineInfo"),
-        table_id=found.get("table_id"),
         transactions=found.get("transactions") or {},
         copied=next((int(metrics[name]) for name in _COPIED if metrics.get(name)), 0),
         restored=restored(info),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from alluvium.plan.versions.batches import batch_of, deletes_of, published_of, skips_of
 from alluvium.plan.versions.commit import Commit
-from alluvium.plan.versions.snapshots import SIZES, State, Totals, follow, live_before
+from alluvium.plan.versions.snapshots import SIZES, follow, live_before
 from alluvium.wording import counted, moment
 
 _CAME, _CHANGED, _WENT = "+", "~", "-"
@@ -52,8 +52,7 @@ def told(commits: Sequence[Commit], actions: pa.Table, keeps_tombstones: bool) -
         keeps_tombstones: whether the table keeps deleted rows as tombstones.
     """
     versions = [one.version for one in commits]
-    before = State(Totals(), live_before(actions))
-    changes, totals = follow(before, versions, actions, SIZES.empty_table())
+    changes, totals = follow(live_before(actions), versions, actions, SIZES.empty_table())
     blocks: dict[int, list[dict[str, Any]]] = {}
     for block in changes.to_pylist():
         blocks.setdefault(block["version"], []).append(block)

@@ -1,12 +1,11 @@
-"""What commits did to a table's blocks, and each snapshot's totals, carried on from the one before.
+"""What commits did to a table's blocks, and what each snapshot holds.
 
 A snapshot is a commit, a block a data file, a segment the blocks that one commit brought.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ ACTIONS = pa.schema(
         ("is_older", pa.bool_()),  # of a checkpoint: an older commit brought the file
     ]
 )
-# Live blocks before the first of the commits.
+# Live blocks.
 BLOCKS = pa.schema(
     [
         ("path", pa.string()),
@@ -36,7 +35,6 @@ BLOCKS = pa.schema(
         ("rows", pa.int64()),
         ("deleted", pa.int64()),
         ("bytes", pa.int64()),
-        ("bytes_uncompressed", pa.int64()),
     ]
 )
 # What footers say of files.
@@ -57,53 +55,20 @@ CHANGES = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class Totals:
-    """What a snapshot holds.
-
-    Attributes:
-        row_count, bytes_uncompressed: of the blocks of which they are known.
-        uncounted: blocks whose rows are not known.
-        unsized: blocks whose uncompressed bytes are not known.
-    """
-
-    segments: int = 0
-    blocks: int = 0
-    row_count: int = 0
-    bytes: int = 0
-    bytes_uncompressed: int = 0
-    uncounted: int = 0
-    unsized: int = 0
-
-
-@dataclass(frozen=True)
-class State:
-    """A table before some commits.
-
-    Attributes:
-        totals: of the snapshot.
-        blocks: those live blocks that the commits touch, columns as BLOCKS.
-        segments: number of live blocks of each segment that `blocks` are of; None for the blocks
-            of which the log did not say it.
-    """
-
-    totals: Totals = Totals()
-    blocks: pa.Table = field(default_factory=BLOCKS.empty_table)
-    segments: Mapping[int | None, int] = field(default_factory=dict)
-
-
 def follow(
-    before: State, versions: Sequence[int], actions: pa.Table, sizes: pa.Table
+    before: pa.Table, versions: Sequence[int], actions: pa.Table, sizes: pa.Table
 ) -> tuple[pa.Table, pa.Table]:
     """What commits did to blocks, columns as CHANGES; and the totals of their snapshots.
 
-    Columns of the totals are those of `Totals`, `version`, and what was added and removed of
-    blocks, bytes and rows: `blocks_added`, `blocks_removed` and so on. Rows are NULL where the log
-    does not say, and 0 for a commit that only moved rows. Where a commit wrote a file again, all
-    rows of the old file go and all of the new one come.
+    Columns of the totals are `version`; `segments`, `blocks`, `row_count`, `bytes` and
+    `bytes_uncompressed` that the snapshot holds of what the commits tell; and what was added and
+    removed of blocks, bytes and rows: `blocks_added`, `blocks_removed` and so on. What is not known
+    of a block is NULL. Rows that came or went are 0 for a commit that only moved them. Where a
+    commit wrote a file again, all rows of the old file go and all of the new one come.
 
     Args:
-        before: the table before the first of them.
+        before: blocks that were live before the first of them, columns as BLOCKS; totals are
+            without them.
         versions: of the commits, rising; also those without actions.
         actions: columns as ACTIONS.
         sizes: columns as SIZES.
@@ -112,7 +77,29 @@ def follow(
     changes = pa.table(
         {name: pa.array(events[name], from_pandas=True) for name in CHANGES.names}
     ).cast(CHANGES)
-    return changes, _totals(before, np.asarray(versions, np.int64), events)
+    return changes, _totals(np.asarray(versions, np.int64), events)
+
+
+def live(changes: pa.Table) -> pa.Table:
+    """The blocks that are live after changes, columns as BLOCKS; changes: columns as CHANGES."""
+    if_all = pc.ScalarAggregateOptions(skip_nulls=False)
+    in_order = changes.sort_by([("path", "ascending"), ("version", "ascending")])
+    sums = in_order.group_by("path", use_threads=False).aggregate(
+        [
+            ("segment", "last", if_all),
+            ("row_count", "sum", if_all),
+            *((name, "sum") for name in ("deleted_rows", "bytes", "blocks")),
+        ]
+    )
+    sums = sums.filter(pc.greater(sums["blocks_sum"], 0))
+    columns = {
+        "path": sums["path"],
+        "segment": sums["segment_last"],
+        "rows": pc.add(sums["row_count_sum"], sums["deleted_rows_sum"]),
+        "deleted": sums["deleted_rows_sum"],
+        "bytes": sums["bytes_sum"],
+    }
+    return pa.table(columns).cast(BLOCKS)
 
 
 def live_before(actions: pa.Table) -> pa.Table:
@@ -133,25 +120,21 @@ def live_before(actions: pa.Table) -> pa.Table:
     place = pc.index_in(first["path"], added["path"].combine_chunks())
     brought = added["version_min"].take(place)
     first = first.filter(pc.invert(pc.fill_null(pc.less(brought, first["version_first"]), False)))
-    unknown = pa.nulls(first.num_rows, pa.int64())
-    return pa.table(
-        {
-            "path": first["path"],
-            "segment": unknown,
-            "rows": first["rows_first"],
-            "deleted": first["deleted_first"],
-            "bytes": first["bytes_first"],
-            "bytes_uncompressed": unknown,
-        }
-    ).cast(BLOCKS)
+    columns = {
+        "path": first["path"],
+        "segment": pa.nulls(first.num_rows, pa.int64()),
+        "rows": first["rows_first"],
+        "deleted": first["deleted_first"],
+        "bytes": first["bytes_first"],
+    }
+    return pa.table(columns).cast(BLOCKS)
 
 
-def _events(before: State, actions: pa.Table, sizes: pa.Table) -> dict[str, Any]:
+def _events(before: pa.Table, actions: pa.Table, sizes: pa.Table) -> dict[str, Any]:
     """A row for each block that a commit changed, in the order of paths and versions."""
-    kept = before.blocks
-    known = kept.num_rows
+    known = before.num_rows
     encoded = pa.chunked_array(
-        [*kept["path"].chunks, *actions["path"].chunks, *sizes["path"].chunks], pa.string()
+        [*before["path"].chunks, *actions["path"].chunks, *sizes["path"].chunks], pa.string()
     )
     encoded = encoded.combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy()
@@ -159,7 +142,7 @@ def _events(before: State, actions: pa.Table, sizes: pa.Table) -> dict[str, Any]
     code, of_size = codes[:count], codes[count:]
 
     def joined(name: str, more: pa.Table = actions) -> Numbers:
-        return np.concatenate([_floats(kept[name]), _floats(more[name])])
+        return np.concatenate([_floats(before[name]), _floats(more[name])])
 
     versions = np.concatenate([np.full(known, -1), actions["version"].to_numpy()])
     is_add = np.concatenate([np.ones(known, bool), _flags(actions["is_add"])])
@@ -172,12 +155,10 @@ def _events(before: State, actions: pa.Table, sizes: pa.Table) -> dict[str, Any]
     opened = _of_file(files, of_size, _floats(sizes["rows"]))
     rows = np.where(np.isnan(rows), opened, rows)
     uncompressed = _of_file(files, of_size, _floats(sizes["bytes_uncompressed"]))
-    before_known = _of_file(files, codes[:known], _floats(kept["bytes_uncompressed"]))
-    uncompressed = np.where(np.isnan(before_known), uncompressed, before_known)
     deleted = np.nan_to_num(joined("deleted")[order])
     segment = np.concatenate(
         [
-            _floats(kept["segment"]),
+            _floats(before["segment"]),
             np.where(_flags(actions["is_older"]), np.nan, actions["version"].to_numpy()),
         ]
     )[order]
@@ -213,29 +194,26 @@ def _events(before: State, actions: pa.Table, sizes: pa.Table) -> dict[str, Any]
     }
 
 
-def _totals(before: State, versions: npt.NDArray[np.int64], events: dict[str, Any]) -> pa.Table:
+def _totals(versions: npt.NDArray[np.int64], events: dict[str, Any]) -> pa.Table:
     at = np.searchsorted(versions, events["version"])
     blocks, rows, size = events["blocks"], events["row_count"], events["bytes"]
-    uncompressed = events["bytes_uncompressed"]
 
     def summed(values: Any) -> Numbers:
         return np.asarray(np.bincount(at, values, minlength=len(versions)), float)
 
-    differences = {
-        "blocks": blocks,
-        "row_count": np.nan_to_num(rows),
-        "bytes": np.nan_to_num(size),
-        "bytes_uncompressed": np.nan_to_num(uncompressed),
-        "uncounted": np.where(np.isnan(rows), blocks, 0),
-        "unsized": np.where(np.isnan(uncompressed), blocks, 0),
+    def held(values: Numbers) -> Numbers:
+        """NaN as long as there is a block of which it is not known."""
+        unknown = np.cumsum(summed(np.where(np.isnan(values), blocks, 0)))
+        return np.where(unknown == 0, np.cumsum(summed(np.nan_to_num(values))), np.nan)
+
+    columns = {
+        "version": versions,
+        "segments": np.cumsum(_segments(versions, events, at)),
+        "blocks": np.cumsum(summed(blocks)),
+        "row_count": held(rows),
+        "bytes": np.cumsum(summed(np.nan_to_num(size))),
+        "bytes_uncompressed": held(events["bytes_uncompressed"]),
     }
-    columns = {"version": versions} | {
-        name: (getattr(before.totals, name) + np.cumsum(summed(values))).astype(np.int64)
-        for name, values in differences.items()
-    }
-    columns["segments"] = before.totals.segments + np.cumsum(
-        _segments(before, versions, events, at)
-    )
     moved = np.where(events["is_change"], rows, 0.0)
     for name, values in (("blocks", blocks), ("bytes", np.nan_to_num(size)), ("rows", moved)):
         # What is not known of a block that came is not known of what the commit brought.
@@ -251,31 +229,17 @@ def _totals(before: State, versions: npt.NDArray[np.int64], events: dict[str, An
 
 
 def _segments(
-    before: State,
-    versions: npt.NDArray[np.int64],
-    events: dict[str, Any],
-    at: npt.NDArray[np.int64],
+    versions: npt.NDArray[np.int64], events: dict[str, Any], at: npt.NDArray[np.int64]
 ) -> Numbers:
     """By how many segments each commit left more than it found."""
-    found = _floats(events["segment"])
-    names, code = np.unique(found, return_inverse=True)  # unknown ones are one
-    counts = {np.nan if name is None else name: n for name, n in before.segments.items()}
-    started = np.array(
-        [
-            next((n for name, n in counts.items() if np.isnan(name)), 0)
-            if np.isnan(one)
-            else counts.get(int(one), 0)
-            for one in names
-        ]
-    )
+    _, code = np.unique(_floats(events["segment"]), return_inverse=True)  # unknown ones are one
     # One row for each segment and commit that changed it.
     pairs, place = np.unique(code * len(versions) + at, return_inverse=True)
     change = np.bincount(place, events["blocks"], minlength=len(pairs)).astype(np.int64)
     segment, commit = pairs // max(len(versions), 1), pairs % max(len(versions), 1)
     first = np.append(True, segment[1:] != segment[:-1])[: len(segment)]
     total = np.cumsum(change)
-    begun = (total - change)[first][np.cumsum(first) - 1] if len(segment) else total
-    after = total - begun + started[segment] if len(segment) else total
+    after = total - (total - change)[first][np.cumsum(first) - 1] if len(segment) else total
     crossed = (after > 0).astype(np.int64) - (after - change > 0)
     return np.asarray(np.bincount(commit, crossed, minlength=len(versions)), float)
 

@@ -24,8 +24,6 @@ class WrittenCommit:
         for action in map(json.loads, (one for one in self.lines if not is_of_file(one))):
             if info := action.get("commitInfo"):
                 found["info"] = info
-            if meta := action.get("metaData"):
-                found["table_id"] = meta.get("id")
             if txn := action.get("txn"):
                 found.setdefault("transactions", {})[txn["appId"]] = int(txn["version"])
         return found

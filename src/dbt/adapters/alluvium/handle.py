@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import own_commit, staged
+from alluvium.delta import log, own_commit, staged
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
 from alluvium.merge import batch
@@ -109,7 +109,9 @@ class SessionHandle:
         """
         rows = self.session.table(relation)
         version = batch.version_read(rows, table)
-        put_back = staged.replace_view(rows, relation) if version is None else None
+        # The merge reads its own table in its transaction.
+        own = None if version is None else log.delta_log(self.session, table).dataPath()
+        put_back = staged.replace_view(rows, relation, own and str(own))
         if put_back is not None:
             rows = self.session.table(relation)
         beside = ThreadPoolExecutor(1, "alluvium-keep")

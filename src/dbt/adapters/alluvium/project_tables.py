@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import unregistered
 from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.needed_files import plain
+from alluvium.delta.named_files import plain
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
 from alluvium.plan import published_models

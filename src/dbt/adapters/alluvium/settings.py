@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from alluvium.names import did_you_mean, in_catalog, nearest
-from alluvium.plan.layout.settings import FORMER
 from dbt.adapters.alluvium import layouts, streams
 
 _OF_THE_PACKAGE = ("alluvium_merge", "alluvium_publish", "alluvium_tier")
@@ -82,26 +81,17 @@ def mistakes(nodes: Iterable[Any]) -> list[str]:
 
 
 def without_effect(nodes: Iterable[Any]) -> list[str]:
-    """Keys that change nothing: what may have been meant as ours, and former keys of layouts.
+    """Keys that change nothing, and may have been meant as ours.
 
     As the dbt package warns of them where it is installed.
     """
-    nodes = list(nodes)
-    near = [
+    return [
         f"{node.name}: meta.{key} is not a setting of alluvium and changes nothing;"
         f" did you mean {nearest(key, accepted)}?"
         for node, accepted, meta in _with_meta(nodes)
         for key in meta
         if not str(key).startswith("alluvium_") and nearest(key, accepted)
     ]
-    former = [
-        f"{node.name}: meta.{layouts.META} has keys that change nothing any more:"
-        f" {', '.join(keys)}. The next release will refuse them."
-        for node, accepted, meta in _with_meta(nodes)
-        if layouts.META in accepted and isinstance(meta.get(layouts.META), Mapping)
-        if (keys := [key for key in FORMER if key in meta[layouts.META]])
-    ]
-    return near + former
 
 
 def _with_meta(nodes: Iterable[Any]) -> Iterator[tuple[Any, tuple[str, ...], Mapping[Any, Any]]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,27 +16,35 @@ from alluvium.compact.state import look
 from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
 from alluvium.plan.layout.settings import Layout, parse_layout
+from alluvium.report import snapshots
+from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.layouts import layout_errors
 
 _TABLE = [("model", pa.string()), ("table_name", pa.string())]
 _VERSION = ("table_version", pa.int64())
 
 
-def view(session: SparkSession, kind: str, tables: Sequence[Mapping[str, Any]]) -> str:
+def view(session: SparkSession, kind: str, tables: Sequence[Mapping[str, Any]], who: str) -> str:
     """Read the logs of the tables, and leave what they say in a temporary view; its name.
 
     Args:
         kind: of rows, a key of `_KINDS`.
         tables: of each `model`, its name; `table`, as SQL writes it; `layout`, what
-            `meta.alluvium_layout` says or None.
+            `meta.alluvium_layout` says or None; `version`, for segments and blocks, one that the
+            log tells or None for the newest.
+        who: for the message of an error.
 
     Raises:
-        DbtRuntimeError: a table cannot have its layout.
+        DbtRuntimeError: a table cannot have its layout, or is none of Delta's, or has no such
+            version.
     """
     schema, read = _KINDS[kind]
-    rows = [_of(one, read(session, one)) for one in tables]
+    with mistakes(who):
+        rows = [_of(one, read(session, one)) for one in tables]
     found = pa.concat_tables(rows) if rows else pa.schema([*_TABLE, *schema]).empty_table()
-    name = quoted(f"__alluvium_{kind}")
+    # A statement may read the views of two tables.
+    asked = json.dumps([(one["table"], one.get("version")) for one in tables])
+    name = quoted(f"__alluvium_{kind}_{hashlib.sha256(asked.encode()).hexdigest()[:16]}")
     session.createDataFrame(found).createOrReplaceTempView(name)
     return name
 
@@ -82,5 +92,19 @@ _KINDS: dict[str, tuple[list[Any], Callable[[SparkSession, Mapping[str, Any]], p
     "writes": (
         list(history.WRITE_ROWS),
         lambda session, one: history.writes(session, one["table"]),
+    ),
+    "snapshots": (
+        list(snapshots.SNAPSHOT_ROWS),
+        lambda session, one: snapshots.snapshots(session, one["table"], one["model"]),
+    ),
+    "segments": (
+        list(snapshots.SEGMENT_ROWS),
+        lambda session, one: snapshots.segments(
+            session, one["table"], one["model"], one.get("version")
+        ),
+    ),
+    "blocks": (
+        list(snapshots.BLOCK_ROWS),
+        lambda session, one: snapshots.blocks(session, one["table"], one.get("version")),
     ),
 }

@@ -7,13 +7,15 @@
 -- bigint
 (t.`c` between -9223372036854775808L and 9223372036854775807L or t.`c` = -9223372036854775808L or t.`c` = 9223372036854775807L)
 -- float
-(t.`c` between 0.0F and 0.10000000149011612F or t.`c` = 0.0F or t.`c` = 0.10000000149011612F)
+(t.`c` between -0.0F and 0.10000000149011612F or t.`c` between -0.0F and 0.0F or t.`c` = 0.10000000149011612F)
 -- double
-(t.`c` between cast('-inf' as double) and cast('nan' as double) or t.`c` = cast('-inf' as double) or t.`c` = cast('nan' as double))
+(t.`c` between cast('-inf' as double) and cast('inf' as double) or t.`c` = cast('-inf' as double) or t.`c` = cast('inf' as double))
 -- decimal(10,2)
 (t.`c` between -0.50BD and 12345678.90BD or t.`c` = -0.50BD or t.`c` = 12345678.90BD)
+-- decimal(38,0)
+(t.`c` between -99999999999999999999999999999999999999BD and 1000000000000010BD or t.`c` between -99999999999999999999999999999999999999BD and -99999999999999000000000000000000000009BD or t.`c` between 999999999999990BD and 1000000000000010BD)
 -- decimal(38,38)
-(t.`c` between 0.00000000000000000000000000000000000001BD and 0.99999999999999999999999999999999999999BD or t.`c` = 0.00000000000000000000000000000000000001BD or t.`c` = 0.99999999999999999999999999999999999999BD)
+(t.`c` between 0.00000000000000000000000000000000000001BD and 0.99999999999999999999999999999999999999BD or t.`c` = 0.00000000000000000000000000000000000001BD or t.`c` between 0.99999999999999000000000000000000000009BD and 0.99999999999999999999999999999999999999BD)
 -- date
 (t.`c` between date'0001-01-01' and date'9999-12-31' or t.`c` = date'0001-01-01' or t.`c` = date'9999-12-31')
 -- timestamp
@@ -23,4 +25,4 @@
 -- object id
 (t.`c` between '65a1b2c3d4e5f60718293a4b' and '65a1b2c3d4e5f60718293a4c' or t.`c` = '65a1b2c3d4e5f60718293a4b' or t.`c` = '65a1b2c3d4e5f60718293a4c')
 -- string
-(t.`c` between cast(x'6974277320247b787d5c' as string) and cast(x'00f09f9880' as string) or t.`c` = cast(x'6974277320247b787d5c' as string) or t.`c` = cast(x'00f09f9880' as string))
+(t.`c` between cast(x'6974277320247b787d5c' as string) and cast(x'00f48fbfbff48fbfbf' as string) or t.`c` = cast(x'6974277320247b787d5c' as string) or t.`c` between cast(x'00' as string) and cast(x'00f48fbfbff48fbfbf' as string))

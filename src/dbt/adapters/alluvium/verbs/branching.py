@@ -106,7 +106,7 @@ class Branching(Versioning):
                 Nothing was changed. Or another writer came between two models; it says which are
                 merged.
         """
-        with self._working("alluvium.merge"):
+        with self._working("alluvium.merge_branch"):
             branch = self._branch(name)
             # What one model refuses is to stop all, before the first is changed.
             lines = [self._taken_over(branch, one, prefer, dry_run=True) for one in unique_ids]

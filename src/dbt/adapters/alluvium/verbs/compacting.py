@@ -132,7 +132,7 @@ class Compacting(SessionAdapter):
             return layouts.index(session, table, model, block, dry_run)
 
     @available.parse(lambda *a, **k: "")
-    def storage(self, kind: str, tables: list[dict[str, Any]]) -> str:
+    def storage(self, kind: str, tables: list[dict[str, Any]], who: str) -> str:
         """The name of a view of what the tables' logs say; `storage.view` describes it."""
         with self._working() as session:
-            return storage.view(session, kind, tables)
+            return storage.view(session, kind, tables, who)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from dbt.adapters.base import available
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
@@ -41,6 +42,12 @@ class HoldingBack(SessionAdapter):
         return {
             one.unique_id: self.table_of(one) for _, one in published_models.candidates(self.nodes)
         }
+
+    @available.parse_list
+    def shown_by(self, unique_id: str) -> list[str]:
+        """Unique ids of the published models that show a node."""
+        shown = published_models.candidates(self.nodes)
+        return [one.unique_id for one, candidate in shown if candidate.unique_id == unique_id]
 
     def note_failure(
         self, test: Any, candidates: Iterable[str], row: Mapping[str, Any] | None

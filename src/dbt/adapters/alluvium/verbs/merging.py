@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ from alluvium.plan.merge.batch import verify_mistake
 from alluvium.plan.merge.figures import MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
-from dbt.adapters.alluvium.figures import MergeResponse, written, written_table
+from dbt.adapters.alluvium.figures import MergeResponse, of_statement, written
 from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
@@ -123,6 +124,8 @@ class Merging(Checking):
             self._handle.release(batch_name)
             at = self._handle.keep(batch_name, table)
             plan = planner(source).plan()
+            if plan.outline.added:
+                self.rows(f"alter table {table} add columns ({plan.outline.added})")
             verify = plan.outline.settings.verify if plan.pending and plan.texts.verify else False
             if verify:
                 # The merge begins at the version that is looked at, or is planned again.
@@ -130,8 +133,6 @@ class Merging(Checking):
             if verify == "reject":
                 plan = self._without_changed(plan, source, planner)
             plans.append(plan)
-            if plan.outline.added:
-                self.rows(f"alter table {table} add columns ({plan.outline.added})")
             if plan.texts.rejected:
                 self._keep_rejected(plan.texts.rejected, plan.texts.rejected_table)
             if not plan.pending:
@@ -315,9 +316,9 @@ class Merging(Checking):
                 session.conf.set(committing.COMMIT_METADATA, note)
             begun = own_commit.begin(session)
             try:
-                run = session.sql
-                retry(table, lambda: run(sql).collect(), lambda: None, execute.RETRIES, what)
-                own_commit.tidy(session, written_table(sql) or table, begun)
+                run = partial(session.sql, sql)
+                done, _ = retry(table, run, lambda: None, execute.RETRIES, what)
+                of_statement(session, sql, done, 0, begun)
             finally:
                 if is_purge:
                     session.conf.unset(committing.COMMIT_METADATA)
@@ -340,6 +341,12 @@ class Merging(Checking):
     @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:
         return progress.copy(self.session, source, target)
+
+    @available.parse_none
+    def give_types(self, source: str, table: str) -> None:
+        """Give what has no type in a table that of a batch: see `nested.give_types`."""
+        with self._working() as session:
+            nested.give_types(session, self._handle.table(source), table)
 
     @available.parse_none
     def sync_fields(self, source: str, table: str, on_schema_change: str) -> None:

@@ -1,30 +1,16 @@
-"""What tables went through: their snapshots, segments and blocks, and the log of one."""
+"""What tables went through: the history of one in lines."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from dbt.adapters.base import available
 
-from dbt.adapters.alluvium import snapshots
+from alluvium.delta.commit_files import TableLog
+from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
+from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
 class Reporting(SessionAdapter):
-    @available.parse(lambda *a, **k: "")
-    def unseen_actions(self, tables: list[dict[str, Any]], kept: str | None) -> str:
-        """The name of a view of what commits did that is not kept; `snapshots.unseen`."""
-        with self._working() as session:
-            return snapshots.unseen(session, tables, kept)
-
-    @available.parse(lambda *a, **k: "")
-    def table_actions(
-        self, table: str, model: str, kept: str | None, version: Any, who: str
-    ) -> str:
-        """The name of a view of what the commits of a table did; `snapshots.of_table`."""
-        with self._working() as session:
-            return snapshots.of_table(session, table, model, kept, version, who)
-
     @available.parse_list
     def table_log(
         self,
@@ -35,6 +21,20 @@ class Reporting(SessionAdapter):
         show: int | None = None,
         published: dict[str, str] | None = None,
     ) -> list[str]:
-        """The history of a table in lines, or one version of it in full; `snapshots.log_lines`."""
-        with self._working() as session:
-            return snapshots.lines(session, table, model, limit, since, show, published or {})
+        """The history of a table in lines: `log_lines`; or one version of it: `version_lines`.
+
+        Args:
+            since: a date, or a date and time, in UTC.
+            show: the version.
+            published: by the name of its model, published tables that may show this one.
+
+        Raises:
+            DbtRuntimeError: the table is none of Delta's, or its log does not tell the version.
+        """
+        with self._working() as session, mistakes("alluvium.commits"):
+            table_log = TableLog(session, table)
+            pointers = names(session, table_log, published or {})
+            if show is not None:
+                return list(version_lines(table_log, model, show, pointers))
+            begins = None if since is None else parsed_moment(since)
+            return list(log_lines(table_log, model, limit, begins, pointers))

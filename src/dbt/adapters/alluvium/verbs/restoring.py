@@ -9,11 +9,12 @@ from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
+from alluvium.ingest.events import PLACE
 from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
-from alluvium.names import literal
+from alluvium.names import among, literal
 from alluvium.plan import published_models
-from alluvium.plan.graph import keeps_tombstones, streams_above
+from alluvium.plan.graph import keeps_tombstones, parents_of, streams_above
 from alluvium.plan.versions import undo
 from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
@@ -99,10 +100,20 @@ class Restoring(Publishing):
         if not files:
             return []
         condition = f"`_batch_id` {f'= {batch}' if batch is not None else f'>= {before_batch}'}"
+        streams = streams_above(node, self.node_of)
+        for one in [*streams, *filter(None, map(self.node_of, parents_of(node)))]:
+            columns = self._columns_of(session, one)
+            if among("_batch_id", columns) and not among(PLACE[0], columns):
+                raise DbtRuntimeError(
+                    f"alluvium.restore: files: {one.name} has no column {PLACE[0]}, by which"
+                    f" {node.name} would leave out a file's events. Accepted: a query of"
+                    f" {one.name} that selects it; or no `files`, for a whole batch. Nothing was"
+                    " changed"
+                )
         names = ", ".join(literal(file) for file in files)
         found = {
             (row["_batch_id"], row["_source_partition"])
-            for table in map(self.table_of, streams_above(node, self.node_of))
+            for table in map(self.table_of, streams)
             for row in session.sql(
                 f"select distinct `_batch_id`, `_source_partition` from {table}"
                 f" where {condition} and `_source_partition` in ({names})"
@@ -115,6 +126,13 @@ class Restoring(Publishing):
                 " `_source_partition`. Nothing was changed"
             )
         return sorted(found)
+
+    def _columns_of(self, session: SparkSession, node: Any) -> list[str]:
+        """Of a table or view; none of what is not built, as an ephemeral model."""
+        table = self.table_of(node)
+        if node.config.materialized == "ephemeral" or not session.catalog.tableExists(table):
+            return []
+        return session.table(table).columns
 
     @available.parse(lambda *_, **__: {})
     def skipped_batches(self, table: str, model_id: str) -> dict[str, list[Any]]:

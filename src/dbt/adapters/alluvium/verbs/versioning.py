@@ -155,7 +155,7 @@ class Versioning(Publishing):
 
     @available.parse_list
     def vacuum(self, relation: AlluviumRelation, dry_run: bool = False) -> list[str]:
-        """VACUUM of a table, but for what other tables need of its files; `pinned.vacuum`.
+        """VACUUM of a table, but for what other tables need of its files: as `pinned.vacuum`.
 
         Those are what its register names, the project's published models that show it, and clones
         that the metastore knows.

@@ -1,1 +1,0 @@
-select * from {{ alluvium._unseen_actions() }}

@@ -1,0 +1,163 @@
+package alluvium;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.BufferedReader;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Row;
+
+/**
+ * Looks at many files without a Spark job, which takes longer than to look at a few hundred of them.
+ *
+ * <p>Texts have a NUL behind each of their parts: no path has one.
+ *
+ * <p>Written for Janino, as ExclusiveLogStore is: no lambdas, no use of type arguments.
+ */
+public class ManyFiles implements Callable {
+
+    private static final int THREADS = 16;
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private final Configuration conf;
+    private final String path;
+    /** Of a Parquet file in bytes; negative for a file of JSON. */
+    private final long size;
+
+    private ManyFiles(Configuration conf, String path, long size) {
+        this.conf = conf;
+        this.path = path;
+        this.size = size;
+    }
+
+    /** The files in a folder and those below that Spark does not hide: path, bytes, milliseconds of the last change. */
+    public static String listed(Configuration conf, String folder) throws IOException {
+        Path root = new Path(folder);
+        FileSystem fs = root.getFileSystem(conf);
+        List folders = new ArrayList();
+        folders.add(fs.makeQualified(root));
+        StringBuilder found = new StringBuilder();
+        while (!folders.isEmpty()) {
+            FileStatus[] there = in(fs, (Path) folders.remove(folders.size() - 1));
+            for (int i = 0; i < there.length; i++) {
+                Path path = there[i].getPath();
+                if (isHidden(path.getName())) {
+                    continue;
+                }
+                if (there[i].isDirectory()) {
+                    folders.add(path);
+                } else {
+                    found.append(path).append('\0').append(there[i].getLen()).append('\0');
+                    found.append(there[i].getModificationTime()).append('\0');
+                }
+            }
+        }
+        return found.toString();
+    }
+
+    private static FileStatus[] in(FileSystem fs, Path folder) throws IOException {
+        try {
+            return fs.listStatus(folder);
+        } catch (FileNotFoundException gone) {
+            // Perhaps since the one above was listed: the others are there.
+            return new FileStatus[0];
+        }
+    }
+
+    /** As Spark's listing has it. */
+    private static boolean isHidden(String name) {
+        boolean isValue = name.indexOf('=') >= 0;
+        return name.startsWith(".") || name.endsWith("._COPYING_") || (name.startsWith("_") && !isValue);
+    }
+
+    /** The rows of Parquet files by their footers, as `rows` of each: nothing of one that does not open. */
+    public static String rows(Configuration conf, String filesAndSizes) throws Exception {
+        String[] parts = filesAndSizes.split("\0");
+        List tasks = new ArrayList();
+        for (int i = 0; i + 1 < parts.length; i += 2) {
+            tasks.add(new ManyFiles(conf, parts[i], Long.parseLong(parts[i + 1])));
+        }
+        return all(tasks);
+    }
+
+    /** Whether files are JSON, an object a line, to their end: `true`, or nothing, of each. */
+    public static String json(Configuration conf, String files) throws Exception {
+        String[] parts = files.split("\0");
+        List tasks = new ArrayList();
+        for (int i = 0; i < parts.length; i++) {
+            tasks.add(new ManyFiles(conf, parts[i], -1));
+        }
+        return all(tasks);
+    }
+
+    private static String all(List tasks) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(Math.min(THREADS, Math.max(1, tasks.size())));
+        try {
+            StringBuilder found = new StringBuilder();
+            List futures = threads.invokeAll(tasks);
+            for (int i = 0; i < futures.size(); i++) {
+                found.append(((Future) futures.get(i)).get()).append('\0');
+            }
+            return found.toString();
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** What is found of one file; empty for one that cannot be read, whatever the reason. */
+    public Object call() {
+        try {
+            if (size < 0) {
+                return isJson() ? "true" : "";
+            }
+            Object row = new ParquetFooters(conf).call(path, Long.valueOf(size));
+            return row == null ? "" : String.valueOf(((Row) row).getLong(0));
+        } catch (Exception unreadable) {
+            return "";
+        }
+    }
+
+    private boolean isJson() throws Exception {
+        Path file = new Path(path);
+        BufferedReader lines = new BufferedReader(new InputStreamReader(file.getFileSystem(conf).open(file), "UTF-8"));
+        try {
+            String line = lines.readLine();
+            while (line != null) {
+                if (!isObject(line)) {
+                    return false;
+                }
+                line = lines.readLine();
+            }
+            return true;
+        } finally {
+            lines.close();
+        }
+    }
+
+    /** Whether a line is an object, or blank. Other characters than blanks fail, NULs too. */
+    private static boolean isObject(String line) throws IOException {
+        JsonParser parser = JSON.createParser(line);
+        try {
+            JsonToken first = parser.nextToken();
+            if (first != JsonToken.START_OBJECT) {
+                return first == null;
+            }
+            parser.skipChildren();
+            return parser.currentToken() == JsonToken.END_OBJECT && parser.nextToken() == null;
+        } finally {
+            parser.close();
+        }
+    }
+}
