@@ -13,14 +13,15 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     MapType,
+    NullType,
     StringType,
     StructField,
     StructType,
 )
 
-from alluvium.merge.fields import changes, fitted
+from alluvium.merge.fields import changes, fitted, untyped
 
-INT, LONG, TEXT = IntegerType(), LongType(), StringType()
+INT, LONG, TEXT, VOID = IntegerType(), LongType(), StringType(), NullType()
 
 
 def struct(**fields: DataType) -> StructType:
@@ -52,6 +53,16 @@ def struct(**fields: DataType) -> StructType:
 )
 def test_changes(stored: DataType, given_type: DataType, said: list[str]) -> None:
     assert [str(one) for one in changes(struct(s=stored), struct(s=given_type))] == said
+
+
+def test_what_has_no_type_yet() -> None:
+    table = struct(a=VOID, b=VOID, c=struct(d=VOID, e=INT), f=ArrayType(VOID), g=INT, gone=VOID)
+    batch = struct(A=TEXT, b=VOID, c=struct(d=INT, e=INT), f=ArrayType(LONG), g=VOID)
+    assert [(one.name, one.given) for one in untyped(table, batch)] == [
+        ("`a`", TEXT),
+        ("`c`.`d`", INT),
+        ("`f`.`element`", LONG),
+    ]
 
 
 def test_names_of_any_kind_are_quoted() -> None:

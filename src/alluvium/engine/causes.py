@@ -75,7 +75,14 @@ _CUT_OFF = re.compile(r"unexpected end of|premature EOF", re.IGNORECASE)
 _CHECKSUM = re.compile(r"Checksum error")
 _FOOTER = re.compile(r"can not read class org.apache.parquet|Could not read footer")
 _TO_VOID = re.compile(
-    r"(?:CAST\((?P<column>[^()]+) AS VOID\).*?)?cannot cast \"(?P<type>[^\"]+)\" to \"VOID\"",
+    r"(?:CAST\((?P<column>[^()]+) AS VOID\).*?)?cannot (?:safely )?cast (?:`(?P<name>[^`]+)` )?"
+    r"\"(?P<type>[^\"]+)\" to \"VOID\"",
+    re.DOTALL | re.IGNORECASE,
+)
+# Delta's words of an insert, with both schemas as trees.
+_WAS_VOID = re.compile(
+    r"Table schema:\s.*?\|-- (?P<column>[^\n:]+): void\b.*?"
+    r"Data schema:\s.*?\|-- (?P=column): (?P<type>(?!void)\w+)",
     re.DOTALL,
 )
 # Of a column whose type in a whole file is not one that is asked for.
@@ -234,14 +241,17 @@ def _no_memory(thrown: list[Thrown]) -> Cause | None:
 
 def _untyped(thrown: list[Thrown]) -> Cause | None:
     """Of a column that was made of NULLs alone, and gets its first value."""
-    said = _said(thrown, _TO_VOID)
+    said = _said(thrown, _TO_VOID) or _said(thrown, _WAS_VOID)
     if said is None:
         return None
-    what = f"column {said['column']}" if said["column"] else "a column"
+    name = said["column"] or said.groupdict().get("name")
+    what = f"column {name}" if name else "a column"
+    kind = said["type"].upper()
+    change = "`on_schema_change: append_new_columns` or `sync_all_columns`, by which it takes that"
+    takes = "" if kind.startswith(("ARRAY", "MAP", "STRUCT")) else f"{change} type, or "
     return Cause(
         f"{what} has no type in the table (VOID), for it was made of NULLs alone, and the batch "
-        f"has {said['type']}. Accepted: `on_schema_change: sync_all_columns`, by which it "
-        "takes that type, or --full-refresh"
+        f"has {kind}. Accepted: {takes}--full-refresh"
     )
 
 

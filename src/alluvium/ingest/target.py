@@ -10,7 +10,7 @@ from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructType
+from pyspark.sql.types import LongType, NullType, StructType
 
 from alluvium.delta import arrivals, bucket_column, log
 from alluvium.engine.causes import first_line
@@ -129,7 +129,10 @@ def check_columns(session: SparkSession, target: Target, columns: StructType) ->
         f"{f.name} is {f.dataType.simpleString()}, "
         f"the query returns {wanted[f.name.lower()].dataType.simpleString()}"
         for f in session.table(target.name).schema
-        if f.name.lower() in wanted and wanted[f.name.lower()].dataType != f.dataType
+        if f.name.lower() in wanted
+        and wanted[f.name.lower()].dataType != f.dataType
+        # A column of NULLs alone takes the type of its first value.
+        and not isinstance(f.dataType, NullType)
     ]
     if changed:
         raise StreamError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructField, StructType
 
 from alluvium.names import quoted
 
@@ -31,6 +31,11 @@ class Change:
         """The path as DDL takes it."""
         return ".".join(map(quoted, self.path))
 
+    @property
+    def is_untyped(self) -> bool:
+        """Whether one of both is of NULLs alone (VOID)."""
+        return isinstance(self.stored, NullType) or isinstance(self.given, NullType)
+
     def __str__(self) -> str:
         path = ".".join(self.path)
         if self.stored is None:
@@ -53,6 +58,18 @@ def changes(table: StructType, batch: StructType) -> list[Change]:
         for stored, given in _pairs(table, batch)
         if given is not None and isinstance(stored.dataType, _NESTED)
         for change in _changes((stored.name,), stored.dataType, given.dataType)
+    ]
+
+
+def untyped(table: StructType, batch: StructType) -> list[Change]:
+    """Columns and fields that have no type in a table (VOID), and that a batch gives one.
+
+    A table holds no values of them.
+    """
+    return [
+        change
+        for change in _changes((), table, batch)
+        if isinstance(change.stored, NullType) and change.given is not None
     ]
 
 

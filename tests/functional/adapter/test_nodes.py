@@ -53,8 +53,10 @@ MODELS = {
     "doubled.sql": "select id * 2 as twice, v from {{ ref('contracted') }}",
     "odd.sql": "{{ config(alias='Select', materialized='table') }}"
     " select id as `group`, v as `a-column` from {{ ref('contracted') }}",
-    "Grown.sql": "{{ config(materialized='incremental') }}"
-    " select id from {{ ref('contracted') }} where id = 0",
+    # At first its second column has no type.
+    "Grown.sql": "{{ config(materialized='incremental', on_schema_change='append_new_columns') }}"
+    " select id, {{ 'v' if is_incremental() else 'null' }} as v from {{ ref('contracted') }}"
+    " where id = 0",
     "reads_odd.sql": "select `group`, `a-column` from {{ ref('odd') }}",
 }
 
@@ -69,7 +71,7 @@ class TestNodes:
 
     @pytest.fixture(scope="class")
     def seeds(self):
-        return {"Codes.csv": "code\n1\n"}
+        return {"Codes.csv": "code\n1\n", "Nothing.csv": "code\n"}
 
     @pytest.fixture(scope="class")
     def project_config_update(self):
@@ -87,12 +89,19 @@ class TestNodes:
         assert {r.node.name: r.status for r in results}["doubles"] == "pass"
         before = history()
         # Tables are there, and so is that of the stored failures.
-        run_dbt(["build", "--exclude-resource-type", "unit_test"])
+        results = run_dbt(["build", "--exclude-resource-type", "unit_test"])
+        done = {r.node.name: r.adapter_response for r in results}
+        figures = ("rows_affected", "files", "bytes")
+        assert {name: done["History"][name] for name in figures} == dict.fromkeys(figures, 0)
+        # What writes no row leaves no file.
+        for table in ("history", "codes", "nothing", "grown", "twice"):
+            assert delta_rs.unused_files(delta_rs.folder_of(home, schema, table)) == set(), table
         # A Delta table that is built anew keeps its history.
         after = history()
         assert len(after) > len(before)
         assert after[-len(before) :] == before
-        assert project.run_sql("select id from {schema}_Marts.GROWN", fetch="all") == [(0,), (0,)]
+        grown = project.run_sql("select id, v from {schema}_Marts.GROWN order by v", fetch="all")
+        assert grown == [(0, None), (0, "v0")]
         assert delta_rs.read(home, f"select code from {schema}.codes")["code"].tolist() == [1]
         assert delta_rs.read(home, f"select * from {schema}.twice").empty
         assert project.run_sql(
@@ -132,6 +141,49 @@ class TestNodes:
     def test_empty(self, project):
         run_dbt(["run", "--empty", "--select", "doubled"])
         assert project.run_sql("select count(*) from {schema}_marts.doubled", fetch="one") == (0,)
+
+
+# At first `v` has no type and `w` has one; then it is the other way round.
+UNTYPED = """
+{%- set again = var('again', false) %}
+select {{ 2 if again else 1 }} as id, {{ "'x'" if again else 'null' }} as v,
+    {{ 'null' if again else 1 }} as w
+"""
+TYPED = {
+    f"{change}_{strategy}": f"{{{{ config(materialized='incremental', unique_key='id',"
+    f" on_schema_change='{change}', incremental_strategy='{strategy}') }}}} {UNTYPED}"
+    for change in ("append_new_columns", "sync_all_columns", "fail", "ignore")
+    for strategy in ("append", "merge", "insert_overwrite")
+    if strategy == "append" or change == "append_new_columns"
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+class TestColumnsWithoutAType:
+    @pytest.fixture(scope="class")
+    def models(self):
+        snapshot = {"name": "history", "relation": "ref('seen')"}
+        snapshot["config"] = {"unique_key": "id", "strategy": "check", "check_cols": "all"}
+        return {
+            **{f"{name}.sql": text for name, text in TYPED.items()},
+            "seen.sql": UNTYPED.replace("{{ 2 if again else 1 }}", "1"),
+            "fails_not.sql": TYPED["fail_append"].replace("'x'", "null"),
+            "snapshots.yml": json.dumps({"snapshots": [snapshot]}),
+        }
+
+    def test_they_take_that_of_the_first_value(self, project, home):
+        run_dbt(["build"])
+        again = ["build", "--vars", "{again: true}"]
+        results = run_dbt(again, expect_pass=False)
+        wrong = {one.node.name: one.message for one in results if one.status == "error"}
+        assert set(wrong) == {"fail_append", "ignore_append"}
+        assert "schemas on this incremental model are out of sync" in wrong["fail_append"]
+        assert "column v has no type in the table (VOID)" in wrong["ignore_append"]
+        for name in {*TYPED, "history"} - set(wrong):
+            rows = project.run_sql(f"select v, w from {{schema}}.{name}", fetch="all")
+            first = [] if "overwrite" in name else [(None, 1)]
+            assert sorted(rows, key=str) == [*first, ("x", None)], name
 
 
 INSTANTS = """

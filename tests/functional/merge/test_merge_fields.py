@@ -20,6 +20,10 @@ BEFORE = {
     "deep": "named_struct('s', array(named_struct('a', 1)))",
     "widens": "named_struct('a', 1)",
     "missing": "cast(null as struct<a: int>)",
+    "untyped": "null",
+    "hollow": "named_struct('k', 1, 'a', null)",
+    "filled": "1",
+    "emptied": "named_struct('k', 1, 'a', 1)",
 }
 AFTER = {
     "gains": "named_struct('a', 2, 'zip code', 'y')",
@@ -30,6 +34,10 @@ AFTER = {
     "deep": "named_struct('s', array(named_struct('a', 2, 'b', named_struct('c', 3))))",
     "widens": "named_struct('a', 2L)",
     "missing": "cast(null as struct<a: int, b: int>)",
+    "untyped": "'x'",
+    "hollow": "named_struct('k', 1, 'a', 'x')",
+    "filled": "null",
+    "emptied": "named_struct('k', 1, 'a', null)",
 }
 # What the row that came first shows, and the one that came second.
 APPENDED = [
@@ -43,6 +51,10 @@ APPENDED = [
         "deep": {"s": [{"a": 1, "b": None}]},
         "widens": {"a": 1},
         "missing": None,
+        "untyped": None,
+        "hollow": {"k": 1},
+        "filled": 1,
+        "emptied": {"k": 1, "a": 1},
     },
     {
         "id": 2,
@@ -54,9 +66,14 @@ APPENDED = [
         "deep": {"s": [{"a": 2, "b": {"c": 3}}]},
         "widens": {"a": 2},
         "missing": None,
+        "untyped": "x",
+        "hollow": {"k": 1, "a": "x"},
+        "filled": None,
+        "emptied": {"k": 1},
     },
 ]
 SYNCED = ("gains", "loses", "mapped", "turns")
+VOIDS = ("untyped", "hollow", "filled", "emptied")
 MAPPING = {
     "delta.columnMapping.mode": "name",
     "delta.minReaderVersion": "2",
@@ -82,11 +99,15 @@ def test_fields(make_project: Callable[..., Any]) -> None:
             "models/by_merge.sql": model(
                 "append_new_columns", engine="merge_into", tblproperties=MAPPING
             ),
-            "models/synced.sql": model("sync_all_columns", (*SYNCED, "widens"), **wide),
+            "models/synced.sql": model("sync_all_columns", (*SYNCED, *VOIDS, "widens"), **wide),
             "models/synced_plain.sql": model("sync_all_columns", SYNCED).replace(
                 "'zip code'", "'zip'"
             ),
             "models/ignored.sql": model("ignore", ("gains", "loses", "turns")),
+            "models/ignores_void.sql": model("ignore", ("hollow",)),
+            "models/typed_late.sql": model("sync_all_columns", ("untyped",)).replace(
+                "'x'", "array(1)"
+            ),
             "models/clashes.sql": merged(
                 {"order_by": "v"},
                 "select 1 as id, 1 as v, array(named_struct('a',"
@@ -106,14 +127,20 @@ def test_fields(make_project: Callable[..., Any]) -> None:
     assert rows.schema["loses"].dataType.names == ["a"]
     assert rows.schema["widens"].dataType["a"].dataType.typeName() == "long"
     assert rows.schema["gains"].dataType.names == ["a", "zip code"]
+    assert rows.schema["untyped"].dataType.simpleString() == "string"
+    assert rows.schema["hollow"].dataType.simpleString() == "struct<k:int,a:string>"
+    assert rows.schema["filled"].dataType.simpleString() == "int"
     assert [row["loses"]["a"] for row in rows.collect()] == [1, 2]
     for said in (
         "fields.synced_plain: loses.b is gone. Delta drops fields of tables with column mapping",
         "fields.ignored: gains.zip code is new (string); loses.b is gone. Accepted: on_schema",
+        "fields.ignores_void: hollow.a is string, in the table void. Accepted: a type that can"
+        " become the table's (void takes a plain one, with `on_schema_change: append_new_columns`)",
+        "fields.typed_late: untyped is array<int>, in the table void. What has no type takes none",
         "fields.clashes: s.element.a is int, in the table array<int>. Accepted: a type that can",
     ):
         assert made.said(said), said
-    for name in ("synced_plain", "ignored", "clashes"):
+    for name in ("synced_plain", "ignored", "ignores_void", "clashes", "typed_late"):
         assert made.sql(f"select id from fields.{name}")["id"].tolist() == [1]
 
 

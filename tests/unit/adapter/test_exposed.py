@@ -35,6 +35,7 @@ REPLACED = {
     "explain_merge",
     "explain_read",
     "fsck",
+    "give_types",
     "given_vars",
     "has_begun",
     "index_files",

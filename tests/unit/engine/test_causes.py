@@ -303,4 +303,13 @@ def test_a_column_without_a_type_gets_a_value() -> None:
         )
     )
     assert text.startswith("column note has no type in the table (VOID)")
-    assert "the batch has STRING. Accepted: `on_schema_change: sync_all_columns`" in text
+    assert "the batch has STRING. Accepted: `on_schema_change: append_new_columns` or" in text
+    schemas = (
+        "Table schema:\nroot\n |-- a: void\n |-- b: void\n\nData schema:\nroot\n |-- a: void\n"
+    )
+    schemas += " |-- b: array (nullable = true)"
+    text = said(("AnalysisException", f"[DELTA_METADATA_MISMATCH] A mismatch.\n{schemas}"))
+    assert text.startswith("column b has no type in the table (VOID)")
+    assert "the batch has ARRAY. Accepted: --full-refresh" in text
+    text = said(("AnalysisException", 'Cannot safely cast `v` "INT" to "VOID".'))
+    assert text.startswith("column v has no type in the table (VOID)")

@@ -7,10 +7,10 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DataType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from alluvium.engine import jvm
-from alluvium.merge.fields import Change, changes, fitted
+from alluvium.merge.fields import Change, changes, fitted, untyped
 from alluvium.plan.versions.properties import MAPPING
 
 _TYPES = "org.apache.spark.sql.types.DataType"
@@ -18,18 +18,36 @@ _CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
 _WIDENING = "delta.enableTypeWidening"
 
 
+def give_types(session: SparkSession, batch: DataFrame, table: str) -> None:
+    """Give what has no type in a table (VOID) that of a batch: no value of it is stored.
+
+    Raises:
+        DbtRuntimeError: it is an array, a map or a struct.
+    """
+    for statement in _types(session, untyped(session.table(table).schema, batch.schema), table):
+        session.sql(f"alter table {table} {statement}")
+
+
 def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: str) -> None:
-    """Give a table the fields that a batch brings; with `sync_all_columns` all of its fields.
+    """Give a table the fields that a batch brings, and types where it has none (VOID).
+
+    With `sync_all_columns` it gets all of the batch's fields.
 
     Raises:
         DbtRuntimeError: a field would have to go, or to change its type, and the table does not
             allow that. Nothing is changed then.
     """
-    found = changes(session.table(table).schema, batch.schema)
+    schema = session.table(table).schema
+    statements = _types(session, untyped(schema, batch.schema), table)
+    found = [
+        change
+        for change in changes(schema, batch.schema)
+        # What is of NULLs alone on one side fits the other.
+        if not (change.stored and change.given and change.is_untyped)
+    ]
     added = [change for change in found if change.stored is None]
     lost = [change for change in found if change.given is None]
     others = [change for change in found if change.stored and change.given]
-    statements = []
     if on_schema_change == "sync_all_columns" and (lost or others):
         properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
         if lost and properties.get(MAPPING) not in ("name", "id"):
@@ -49,9 +67,7 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
                 "has, or --full-refresh",
             )
         statements += [f"drop column {change.name}" for change in lost]
-        statements += [
-            f"alter column {change.name} type {_ddl(session, change.given)}" for change in others
-        ]
+        statements += [_typed(session, change) for change in others]
     if added:
         columns = (f"{change.name} {_ddl(session, change.given)}" for change in added)
         statements.append(f"add columns ({', '.join(columns)})")
@@ -75,8 +91,12 @@ def fit(
     unfit = [change for change in found if change.stored and change.given]
     unfit = [change for change in unfit if not _assignable(session, change)]
     if unfit:
+        takes = " (void takes a plain one, with `on_schema_change: append_new_columns`)"
         raise _refused(
-            table, unfit, "accepted: a type that can become the table's, or --full-refresh"
+            table,
+            unfit,
+            "accepted: a type that can become the table's"
+            f"{takes if any(change.is_untyped for change in unfit) else ''}, or --full-refresh",
         )
     odd = [change for change in found if not (change.stored and change.given)]
     if odd and on_schema_change != "append_new_columns":
@@ -98,6 +118,22 @@ def _assignable(session: SparkSession, change: Change) -> bool:
     return bool(
         cast.canANSIStoreAssign(_java(session, change.given), _java(session, change.stored))
     )
+
+
+def _types(session: SparkSession, found: Sequence[Change], table: str) -> list[str]:
+    # Spark's ALTER TABLE refuses them.
+    if nested := [one for one in found if isinstance(one.given, (ArrayType, MapType, StructType))]:
+        raise _refused(
+            table,
+            nested,
+            "what has no type takes none but a plain one; accepted: --full-refresh, and a type for"
+            " NULL in the query, such as `cast(null as array<int>)`",
+        )
+    return [_typed(session, change) for change in found]
+
+
+def _typed(session: SparkSession, change: Change) -> str:
+    return f"alter column {change.name} type {_ddl(session, change.given)}"
 
 
 def _ddl(session: SparkSession, kind: DataType | None) -> str:

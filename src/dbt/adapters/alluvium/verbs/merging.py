@@ -340,6 +340,12 @@ class Merging(Checking):
         return progress.copy(self.session, source, target)
 
     @available.parse_none
+    def give_types(self, source: str, table: str) -> None:
+        """Give what has no type in a table that of a batch: see `nested.give_types`."""
+        with self._working() as session:
+            nested.give_types(session, self._handle.table(source), table)
+
+    @available.parse_none
     def sync_fields(self, source: str, table: str, on_schema_change: str) -> None:
         """Give a table the fields inside columns that a batch brings: see `nested.sync`."""
         with self._working() as session:

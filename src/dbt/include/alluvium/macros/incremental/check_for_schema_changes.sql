@@ -1,5 +1,5 @@
 {#- dbt compares names as texts. To Spark a name in another case is the same column, which the table has. A column that
-    the table fills itself is not missing. -#}
+    the table fills itself is not missing. One of NULLs alone (void) fits any type. -#}
 {% macro alluvium__check_for_schema_changes(source_relation, target_relation) %}
   {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
   {%- set selected = adapter.get_columns_in_relation(source_relation) -%}
@@ -16,7 +16,7 @@
       'target_columns': target_columns,
       'source_not_in_target': diff_columns(source_columns, target_columns),
       'target_not_in_source': diff_columns(target_columns, source_columns) | rejectattr('name', 'in', left_out) | list,
-      'new_target_types': diff_column_data_types(source_columns, target_columns),
+      'new_target_types': diff_column_data_types(source_columns, target_columns) | rejectattr('new_type', 'eq', 'void') | list,
   } -%}
   {{ return(dict(changes, schema_changed=(
       changes.source_not_in_target + changes.target_not_in_source + changes.new_target_types) | length > 0)) }}
