@@ -72,7 +72,11 @@ final class Columns {
     }
 
     private String text(Expression one, boolean negated) {
-        return named ? (negated ? "NOT " : "") + one.sql() : null;
+        if (!named) {
+            return null;
+        }
+        return negated && one instanceof IsNull
+            ? new IsNotNull(((IsNull) one).child()).sql() : (negated ? "NOT " : "") + one.sql();
     }
 
     private Condition comparison(Expression one, boolean negated) {
@@ -83,7 +87,7 @@ final class Columns {
             return made("is_null", ((IsNull) one).child(), new Object[0], negated, one);
         }
         if (one instanceof IsNotNull) {
-            return made("is_null", ((IsNotNull) one).child(), new Object[0], !negated, one);
+            return comparison(new IsNull(((IsNotNull) one).child()), !negated);
         }
         if (one instanceof In) {
             Object[] values = new Object[((In) one).list().size()];

@@ -259,6 +259,7 @@ public final class PrunedReads extends AbstractFunction1 {
             put(found, "partition", scan.partition());
             put(found, "scanned", scan.scanned());
             put(found, "kept", location.preparedScan().scanned());
+            found.put("untagged", tagged(null));
             ArrayNode conditions = found.putArray("conditions");
             List leaves = condition.leaves();
             for (int n = 0; n < leaves.size(); n++) {
@@ -266,19 +267,19 @@ public final class PrunedReads extends AbstractFunction1 {
                 ObjectNode one = conditions.addObject();
                 one.put("text", leaf.text);
                 one.put("known", leaf.isKnown());
-                one.put("indexed", leaf.isKnown() ? indexed(leaf.column) : 0);
+                one.put("indexed", leaf.isKnown() ? tagged(leaf.column) : 0);
                 one.put("excluded", skipped(leaf).size());
             }
             return found;
         }
 
-        /** Of how many files the tags say anything of a column. */
-        private int indexed(String column) {
+        /** Of how many files the tags say anything of a column; with null, how many have no tag. */
+        private int tagged(String column) {
             int number = 0;
             scala.collection.Iterator each = picked.preparedScan().files().iterator();
             while (each.hasNext()) {
                 String tag = tag((AddFile) each.next());
-                if (tag != null && new Condition.File(tag).knows(column)) {
+                if (column == null ? tag == null : tag != null && new Condition.File(tag).knows(column)) {
                     number++;
                 }
             }

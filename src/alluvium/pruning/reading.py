@@ -74,8 +74,8 @@ def explain_read(session: SparkSession, table: str, where: Where) -> str:
         table, where: as for `scan`.
 
     Returns:
-        Lines: files and bytes left by time and other partitions, by bounds and by automata, then
-        what each part of the condition excludes.
+        Lines: the condition as it was given, files and bytes left by time and other partitions, by
+        bounds and by automata, what each part of the condition excludes, and what would help.
 
     Raises:
         ValueError, pyspark.errors.AnalysisException: as `scan` does.
@@ -86,7 +86,7 @@ def explain_read(session: SparkSession, table: str, where: Where) -> str:
     if not found:
         return f"{table}: {_why_all(session, table, where, found is not None)}"
     read = found[0]
-    lines = [table]
+    lines = [f"{table} where {_given(where)}"]
     for key, label in (
         ("total", "in the table"),
         ("partition", "left by time and partitions"),
@@ -96,8 +96,36 @@ def explain_read(session: SparkSession, table: str, where: Where) -> str:
         lines.append(f"  {_size(read[key])} {label}")
     if str(session.conf.get(SETTING, "true")).strip().lower() == "false":
         lines.append(f"  automata are not used: {SETTING} is false")
-    lines += [f"  {_sentence(one, read['scanned'])}" for one in read["conditions"]]
+    # What Spark calls the table's columns.
+    first = frame.columns[0]
+    name = frame._jdf.queryExecution().analyzed().output().head().sql()
+    qualifier = name.removesuffix(quoted(first)).removesuffix(first)
+    idle = []
+    for one in read["conditions"]:
+        text = one["text"].replace(qualifier, "")
+        if one["excluded"]:
+            indexed = f"{counted(one['indexed'], 'file')} with one of the column"
+            lines.append(f"  automata exclude {one['excluded']:,} by {text}, of {indexed}")
+        elif not one["known"]:
+            idle.append(f"{text} (not a condition that they know)")
+        else:
+            idle.append(text if one["indexed"] else f"{text} (no file has one of the column)")
+    if idle:
+        lines.append(f"  automata exclude nothing by {', '.join(idle)}")
+    if read["untagged"] and any(one["known"] for one in read["conditions"]):
+        lines.append(
+            f"  automata are missing in {counted(read['untagged'], 'file')}: compaction gives them"
+            " to what it writes, the post-hook `{{ alluvium.index(this) }}` or `dbt run-operation"
+            " alluvium.index` to the others, for the columns of `index` or `sort_by`"
+        )
     return "\n".join(lines)
+
+
+def _given(where: Where) -> str:
+    """A condition as it was given, in one line."""
+    if isinstance(where, Mapping):
+        return ", ".join(f"{name}: {value}" for name, value in where.items())
+    return " ".join(str(where).split())
 
 
 def _explained(session: SparkSession, plan: Any) -> list[dict[str, Any]] | None:
@@ -120,14 +148,3 @@ def _why_all(session: SparkSession, table: str, where: Where, has_rule: bool) ->
 def _size(size: Mapping[str, int]) -> str:
     files = counted(size["files"], "file") if "files" in size else "?"
     return f"{files}, {size['bytes']:,} bytes" if "bytes" in size else files
-
-
-def _sentence(condition: Mapping[str, Any], scanned: Mapping[str, int]) -> str:
-    text = condition["text"]
-    if not condition["known"]:
-        return f"{text}: automata say nothing of such a condition"
-    of = f"of {counted(scanned['files'], 'file')}" if "files" in scanned else ""
-    return (
-        f"{text}: excludes {condition['excluded']:,}; {condition['indexed']:,} {of} have an"
-        " automaton of the column"
-    )

@@ -146,6 +146,7 @@ def test_counts(shop: Project) -> None:
     """The rows of the plain query, wherever it stands, and mostly from the log."""
     models = ["counted", "counted_where", "counted_view", "counted_hooked", "counted_live"]
     shop.dbt("build", "-s", "edits", "kept", *models)
+    assert shop.said("kept: files get the index of v, _deleted when they are compacted")
     table = f"{shop.schema}.edits"
     rows = len(shop.read("select id from {s}.edits"))
     where = {"counted_where": "where note = 'it''s'"}

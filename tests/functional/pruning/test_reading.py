@@ -57,9 +57,9 @@ def test_mistakes(events: SparkSession, where: dict[str, object], message: str) 
 
 
 def test_what_is_said(events: SparkSession) -> None:
-    said = alluvium.explain_read(events, T, "service = 'm' and day = date'2026-01-02'")
-    lines = said.splitlines()
-    assert lines[0] == T
+    given = "service = 'm' and day = date'2026-01-02'"
+    lines = alluvium.explain_read(events, T, given).splitlines()
+    assert lines[0] == f"{T} where {given}"
     assert lines[1].startswith("  3 files, ")
     assert lines[2].startswith("  2 files, ")
     assert "left by time and partitions" in lines[2]
@@ -67,9 +67,17 @@ def test_what_is_said(events: SparkSession) -> None:
     assert int(kept.split()[0]) == files_read(
         events, f"select * from {T} where service = 'm' and day = date'2026-01-02'"
     )
-    assert any("service = 'm'): excludes " in line for line in lines)
+    assert "  automata exclude 2 by (service = 'm'), of 2 files with one of the column" in lines
+    # Spark's own conditions and those that help nothing are one line.
+    [idle] = [line for line in lines if "exclude nothing by" in line]
+    assert "exclude nothing by (service IS NOT NULL), " in idle
+    assert lines[-1] == idle
+    some = alluvium.explain_read(events, T, {"service": "nobody"}).splitlines()
+    assert some[0] == f"{T} where service: nobody"
+    assert some[-1].startswith("  automata are missing in 1 file: compaction gives them to what")
     other = alluvium.explain_read(events, T, "upper(service) = 'M'")
-    assert "automata say nothing of such a condition" in other
+    assert "exclude nothing by (upper(service) = 'M') (not a condition that they know)" in other
+    assert "are missing" not in other
     assert "there is no condition" in alluvium.explain_read(events, T, None)
 
 

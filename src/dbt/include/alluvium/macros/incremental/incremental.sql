@@ -130,6 +130,7 @@
   {%- do persist_docs(this, model) -%}
 
   {{ run_hooks(post_hooks) }}
+  {%- if rebuild -%}{%- do alluvium_tell_of_index(post_hooks) -%}{%- endif -%}
 
   {{ return({'relations': [this]}) }}
 {%- endmaterialization %}

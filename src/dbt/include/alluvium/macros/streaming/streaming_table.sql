@@ -50,6 +50,7 @@
       {%- endcall -%}
     {%- endif -%}
     {%- do persist_constraints(this, model) -%}
+    {%- do alluvium_tell_of_index(post_hooks) -%}
   {%- endif -%}
   {%- do apply_grants(this, grant_config, should_revoke(existing_relation, full_refresh)) -%}
 
