@@ -54,11 +54,8 @@ def metrics(session: SparkSession, table: str) -> dict[str, Any] | None:
 
 
 def tidy(session: SparkSession, table: str, begun: float) -> None:
-    """Delete the file that a write without rows left since `begin`: no version has it."""
+    """Delete the file that a write without rows left since `begun`: no version has it."""
     try:
-        made = metrics(session, table)
-        if made is not None and any(made.get(name, "0") != "0" for name in FILES):
-            return
         table_log = log.delta_log(session, table)
         jvm.call_own(
             session,

@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.parquet.format.converter.ParquetMetadataConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
@@ -20,6 +21,9 @@ public final class EmptyFiles {
 
     private EmptyFiles() {}
 
+    /** Of a folder with more names a look costs more than the file does, until the next vacuum. */
+    private static final int MOST = 20000;
+
     /**
      * Delete the one file without rows that was written since. Two may be of two writers: they stay.
      *
@@ -28,18 +32,19 @@ public final class EmptyFiles {
      */
     public static boolean remove(Configuration conf, Path folder, long since) throws IOException {
         FileSystem store = folder.getFileSystem(conf);
-        FileStatus[] files = store.listStatus(folder);
+        RemoteIterator files = store.listStatusIterator(folder);
         Path found = null;
-        for (int n = 0; n < files.length; n++) {
-            String name = files[n].getPath().getName();
-            if (files[n].getModificationTime() < since || !name.startsWith("part-00000-")
-                    || !name.endsWith(".parquet") || !isEmpty(conf, files[n])) {
-                continue;
-            }
-            if (found != null) {
+        for (int n = 0; files.hasNext(); n++) {
+            FileStatus file = (FileStatus) files.next();
+            String name = file.getPath().getName();
+            boolean wanted = file.getModificationTime() >= since && name.startsWith("part-00000-")
+                && name.endsWith(".parquet") && isEmpty(conf, file);
+            if (n == MOST || (wanted && found != null)) {
                 return false;
             }
-            found = files[n].getPath();
+            if (wanted) {
+                found = file.getPath();
+            }
         }
         return found != null && store.delete(found, false);
     }

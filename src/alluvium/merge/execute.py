@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks
+from alluvium.delta import committing, log, marks, own_commit
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.plan.ranges.locate import Kept
@@ -132,6 +133,7 @@ class DeltaTable:
             after = statement.after
             recorded = (progress.app_id(self.model, table_id), statement.through)
         refused = None
+        begun = time.time()
         if self.engine == "auto":
             merged = one_commit.merge(
                 self.session,
@@ -144,10 +146,13 @@ class DeltaTable:
                 automata=statement.automata,
             )
             if isinstance(merged, one_commit.Merged):
+                is_known = recorded is not None and merged.version is None
+                if not is_known and not merged.files_written:
+                    own_commit.tidy(self.session, self.name, begun)
                 return Outcome(
                     merged.affected,
                     "one_commit",
-                    already_merged=recorded is not None and merged.version is None,
+                    already_merged=is_known,
                     files=merged.files_written,
                     bytes=merged.bytes_written,
                     kept=kept,
@@ -157,6 +162,8 @@ class DeltaTable:
                 raise needs_merge_into(self.name, refused)
         metadata = describe(log.skipping(self.session, self.name, statement.prune))
         outcome = self._merge_into(statement, recorded, metadata, after)
+        if not outcome.already_merged and not outcome.affected:
+            own_commit.tidy(self.session, self.name, begun)
         return replace(outcome, refused=refused, kept=None if outcome.already_merged else kept)
 
     def _merge_into(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import urlparse
+
 import pytest
+from functional.delta_rs import unused_files
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -58,6 +62,17 @@ def test_progress_is_read_back_and_not_merged_twice(session: SparkSession, table
     assert progress.read(session, table, "m") is None
     assert merged(session, table, MERGE, "m", 1) == 1
     assert progress.read(session, table, "m") == 1
+
+
+@pytest.mark.parametrize("vectors", ["true", pytest.param("false", marks=pytest.mark.slow)])
+def test_a_merge_without_rows_leaves_no_file(session: SparkSession, vectors: str) -> None:
+    """By the one-commit merge, and by MERGE INTO, which does it for tables without vectors."""
+    properties = f"tblproperties ('delta.enableDeletionVectors' = '{vectors}')"
+    session.sql(f"create or replace table lib.n (id bigint) using delta {properties}")
+    sql = MERGE.replace("lib.t", "lib.n").replace("= t.", "= n.")
+    assert [merged(session, "lib.n", sql, "m", number) for number in (1, 2)] == [1, 0]
+    folder = Path(urlparse(log.qualified(log.delta_log(session, "lib.n"))).path)
+    assert unused_files(folder) == set()
 
 
 def test_failed_statement_leaves_no_setting(session: SparkSession, table: str) -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from alluvium.plan.merge.batch import verify_mistake
 from alluvium.plan.merge.figures import MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
-from dbt.adapters.alluvium.figures import MergeResponse, written, written_table
+from dbt.adapters.alluvium.figures import MergeResponse, of_statement, written
 from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
@@ -313,9 +314,9 @@ class Merging(Checking):
                 session.conf.set(committing.COMMIT_METADATA, note)
             begun = own_commit.begin(session)
             try:
-                run = session.sql
-                retry(table, lambda: run(sql).collect(), lambda: None, execute.RETRIES, what)
-                own_commit.tidy(session, written_table(sql) or table, begun)
+                run = partial(session.sql, sql)
+                done, _ = retry(table, run, lambda: None, execute.RETRIES, what)
+                of_statement(session, sql, done, 0, begun)
             finally:
                 if is_purge:
                     session.conf.unset(committing.COMMIT_METADATA)
