@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 
 from alluvium import marks
 from alluvium.engine.files import Files
-from alluvium.names import in_catalog
 
 POINTER = "current.json"
 
@@ -65,26 +64,6 @@ def begin(
 ) -> Checkpoint:
     """A checkpoint at the source's start; nothing is written."""
     return Checkpoint(root, uuid.uuid4().hex, base, table_id, replaces, skips_known)
-
-
-def root_of(files: Files, folder: str, table: str) -> str:
-    """The folder of a table's pointer among the others of ``folder``.
-
-    It has the table's name as the catalog keeps it. Earlier versions took the name as the model
-    writes it. So a folder of another case may be the table's: of several the one begun last.
-
-    Args:
-        files: The file system.
-        folder: Where the pointers' folders lie.
-        table: Schema, dot and name, in any case.
-    """
-    own = in_catalog(table)
-    begun = {
-        place.root: place.base
-        for name in files.names(folder)
-        if in_catalog(name) == own and (place := load(files, f"{folder}/{name}")) is not None
-    }
-    return max(begun, key=lambda root: begun[root], default=f"{folder}/{own}")
 
 
 def load(files: Files, root: str) -> Checkpoint | None:

@@ -17,11 +17,10 @@ from alluvium.delta import log
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers
-from alluvium.ingest import spark_log
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
 from alluvium.ingest.file_source import FileSource, path_in
-from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
+from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
 from alluvium.ingest.options import ARCHIVE, CLEANS
@@ -163,16 +162,12 @@ class Intake:
         place = self._place
         ledger = ledgers.load(self._files, place.location)
         if not ledgers.exists(self._files, place.location):
-            ledger.epoch = spark_log.next_epoch(self._files, place, self._committed())
+            ledger.epoch = self._committed() + 1
             if place.skips_known or ledger.epoch:
                 self._version = log.version(self._session, self._table)
                 self._times = self._held()
                 ledger.held = set(self._times)
-            paths = spark_log.read_paths(self._session, self._files, place, ledger.epoch)
-            names = names_below(paths, self._source.folder(self._files), ledger.held)
-            stamps = {file.name: file.stamp for file in self._landed}
-            ledger.note(self._files, {name: stamps.get(name) for name in names}, set())
-            spark_log.delete(self._files, place)
+            ledger.save(self._files)
         elif ledger.planned is not None:
             if self._committed() >= ledger.epoch:
                 ledger.finish(self._files)

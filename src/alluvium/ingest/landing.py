@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -66,40 +64,6 @@ def triggers(
         size += file.size
     if some:
         yield some
-
-
-def names_below(paths: Iterable[str], folder: str, held: set[str]) -> set[str]:
-    """The names of files whose paths were noted when the folder may have had another place.
-
-    held: names that the table holds. They tell where the folder was: above each of them.
-    """
-    names = set()
-    elsewhere = []
-    for path in paths:
-        if path.startswith(f"{folder}/"):
-            names.add(path[len(folder) + 1 :])
-        elif path == folder:
-            names.add(posixpath.basename(path))
-        else:
-            elsewhere.append(path)
-    above = Counter(
-        path[: -len(name) - 1] for path in elsewhere for name in _ends(path) if name in held
-    )
-    if above:
-        [(old, _)] = above.most_common(1)
-    elif elsewhere:
-        old = posixpath.commonpath([posixpath.dirname(path) for path in elsewhere])
-    return names | {
-        path[len(old) + 1 :] if path.startswith(f"{old}/") else posixpath.basename(path)
-        for path in elsewhere
-    }
-
-
-def _ends(path: str) -> Iterator[str]:
-    """The ends of a path that may be its name below a folder."""
-    parts = path.split("/")
-    for first in range(1, len(parts)):
-        yield "/".join(parts[first:])
 
 
 def may_be_listed(one: str, other: str) -> bool:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from functional.merge.conftest import merged
-
-from alluvium.engine.files import Files
-from alluvium.ingest import checkpoint
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -92,18 +88,6 @@ def test_one_table_under_two_names_is_refused(project: Any) -> None:
             project.remove(name)
 
 
-def test_a_checkpoint_is_found_under_any_case(project: Any, tmp_path: Path) -> None:
-    files = Files(project.session)
-    begun = {"Shop.Events": 5, "shop.Events": 7, "shop.events_2": 9, "SHOP.EVENTS": 3}
-    assert checkpoint.root_of(files, f"{tmp_path}/none", "Shop.Events").endswith("/shop.events")
-    (tmp_path / "shop.events").mkdir()  # without a pointer
-    for name, base in begun.items():
-        checkpoint.save(files, checkpoint.begin(f"{tmp_path}/{name}", base, "id"))
-    assert checkpoint.root_of(files, str(tmp_path), "shop.events") == f"{tmp_path}/shop.Events"
-    assert checkpoint.root_of(files, str(tmp_path), "shop.Events_2") == f"{tmp_path}/shop.events_2"
-    assert checkpoint.root_of(files, str(tmp_path), "b.Events") == f"{tmp_path}/b.events"
-
-
 @pytest.mark.slow
 def test_a_backfill_and_operations_of_one_version(project: Any) -> None:
     project.dbt("run")
@@ -138,9 +122,6 @@ def test_a_profile_in_another_case_is_the_same_schema(project: Any) -> None:
     (project.root / "target/manifest.json").rename(state / "manifest.json")
     profiles = project.root / "profiles.yml"
     given = profiles.read_text()
-    # Earlier versions wrote the folder's name as the model writes the table's.
-    checkpoints = project.home / "checkpoints"
-    (checkpoints / "shop.events").rename(checkpoints / "Shop.Events")
     profiles.write_text(given.replace("schema: Shop\n", "schema: sHOP\n"))
     try:
         # Else the clone would drop what it clones.

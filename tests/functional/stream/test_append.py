@@ -588,34 +588,3 @@ def test_files_that_were_read_are_cleaned_up(
     figures = bronze.run()
     assert (bronze.landing / "2.txt").read_bytes() == b"later\n"
     assert any("cleanSource: 2.txt (written again" in said for said in figures.warnings)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("offset", "finished", "read"),
-    [(1, True, ["1.txt", "2.txt"]), (0, True, ["1.txt"]), (1, False, [])],
-    ids=["all", "one was listed and never planned", "planned and not committed"],
-)
-def test_what_earlier_versions_noted(
-    make_bronze: Make, offset: int, finished: bool, read: list[str]
-) -> None:
-    bronze = make_bronze()
-    bronze.run()
-    # Spark's log lies where an earlier version wrote it, with the folder in another place.
-    pointer = json.loads((bronze.checkpoint / "current.json").read_text())
-    place = bronze.checkpoint / pointer["id"]
-    shutil.rmtree(place / "files")
-    noted = {
-        f"sources/0/{n}": f'{{"path":"file:///old/{n + 1}.txt","batchId":{n}}}' for n in (0, 1)
-    }
-    noted["offsets/0"] = f'{{}}\n{{"logOffset":{offset}}}'
-    if finished:
-        noted["commits/0"] = "{}"
-    for name, text in noted.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(f"v1\n{text}")
-    for name in ("1.txt", "2.txt"):
-        bronze.land(name, b"a\n")
-    assert bronze.run().rows == 2 - len(read)
-    assert {row["_source_partition"] for row in bronze.rows()} == {"1.txt", "2.txt"} - set(read)
-    assert bronze.run().batch_id is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.ingest.landing import Landed, may_be_listed, names_below, replaced, triggers, unread
+from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
 
 
 def file(name: str, size: int = 1, time: int = 0) -> Landed:
@@ -37,24 +37,6 @@ def test_triggers(max_files: int | None, max_bytes: int | None, expected: list[s
     chosen = triggers(files, max_files, max_bytes)
     assert ["".join(f.name for f in some) for some in chosen] == expected
     assert list(triggers([], max_files, max_bytes)) == []
-
-
-@pytest.mark.parametrize(
-    ("paths", "held", "names"),
-    [
-        (["/in/a", "/in/x/b"], set(), {"a", "x/b"}),
-        (["/in"], set(), {"in"}),
-        # The folder was elsewhere: what the table holds tells where.
-        (["/old/x/a", "/old/x/b"], {"x/a"}, {"x/a", "x/b"}),
-        (["/old/x/a", "/old/x/b"], {"a"}, {"a", "b"}),
-        (["/old/x/a", "/old/y/a", "/old/a"], {"x/a", "y/a", "a"}, {"x/a", "y/a", "a"}),
-        # It holds nothing of them any more.
-        (["/old/a", "/old/x/b"], set(), {"a", "x/b"}),
-        (["/old/a", "/in/b"], {"b"}, {"a", "b"}),
-    ],
-)
-def test_names_below(paths: list[str], held: set[str], names: set[str]) -> None:
-    assert names_below(paths, "/in", held) == names
 
 
 @pytest.mark.parametrize(

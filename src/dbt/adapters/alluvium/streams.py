@@ -19,10 +19,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
-from alluvium.engine.files import Files
-from alluvium.ingest.checkpoint import root_of
 from alluvium.ingest.spec import KEYS
-from alluvium.names import quoted
+from alluvium.names import in_catalog, quoted
 from alluvium.plan.layout.settings import Layout
 from alluvium.schema import shown
 from dbt.adapters.alluvium import layouts, told
@@ -197,7 +195,8 @@ def checkpoint_of(
     else:
         # Tables of a shared warehouse are not this machine's alone, nor are their checkpoints.
         root = f"{warehouse.rstrip('/')}/_checkpoints"
-    return root_of(Files(session), root, f"{schema}.{name}")
+    # The name as the catalog keeps it, in whatever case the model writes it.
+    return f"{root}/{in_catalog(f'{schema}.{name}')}"
 
 
 def append(
