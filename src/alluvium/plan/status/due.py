@@ -124,7 +124,8 @@ def _vacuum(table: SeenTable, now: datetime) -> Iterator[Due]:
     assert table.snapshot is not None
     keep = _retention(table.snapshot.properties)
     over = _millis(now - keep)
-    removed: dict[str, int] = {}
+    # When each file went last, and its bytes: what moves its deletion vector names it again.
+    removed: dict[str, tuple[float, int]] = {}
     since, is_all = float("-inf"), False
     for one in islice(table.commits(), MOST):
         if one.info.get("operation") == "VACUUM END" and one.commit.at is not None:
@@ -135,13 +136,12 @@ def _vacuum(table: SeenTable, now: datetime) -> Iterator[Due]:
         is_all = is_all or one.version == 0
         for file in one.files("remove"):
             at = file.get("deletionTimestamp") or 0
-            if since <= at < over and _is_own(file["path"]):
-                removed[file["path"]] = int(file.get("size") or 0)
-    if not removed:
-        return
+            if since <= at and _is_own(path := file["path"]):
+                removed[path] = max(removed.get(path, (0, 0)), (at, int(file.get("size") or 0)))
+    old = {path: size for path, (at, size) in removed.items() if at < over}
     # A file whose deletion vector changed is there still.
-    there = set(pc.unique(table.snapshot.files["path"]).to_pylist()) if removed else set()
-    gone = {path: size for path, size in removed.items() if path not in there}
+    there = set(pc.unique(table.snapshot.files["path"]).to_pylist()) if old else set()
+    gone = {path: size for path, size in old.items() if path not in there}
     if gone:
         reach = "" if is_all else ", as far as the log goes back"
         yield Due(
