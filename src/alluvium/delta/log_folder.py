@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from alluvium.delta import footers
 from alluvium.engine import many_files
 from alluvium.engine.files import Files
+from alluvium.paths import Place
 from alluvium.plan.recovery.log_health import HINT, Checkpoint, Hint, LogHealth, commit_name
 
 _COMMIT = re.compile(r"(\d{20})\.json")
@@ -91,7 +92,7 @@ class LogFolder:
 
     def _broken(self, sizes: dict[str, int]) -> set[str]:
         """Those of Parquet files that have no footer."""
-        uris = {self._files.uri(f"{self.place}/{name}"): name for name in sizes}
+        uris = {Place.of(f"{self.place}/{name}").uri: name for name in sizes}
         files = [(uri, sizes[name]) for uri, name in uris.items()]
         found = footers.rows_of(self._session, files)
         return {name for uri, name in uris.items() if found[uri] is None}

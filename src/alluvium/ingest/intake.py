@@ -19,13 +19,14 @@ from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
-from alluvium.ingest.file_source import FileSource, path_in
+from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
 from alluvium.ingest.options import ARCHIVE, CLEANS
 from alluvium.ingest.parsing import unnamed_columns
 from alluvium.ingest.spec import SpecError, StreamError, place_of
+from alluvium.paths import Place
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.commit import commit_info
 from alluvium.wording import listed
@@ -184,11 +185,11 @@ class Intake:
         """Name the files as the ledger does, whatever folder `path` begins with now."""
         ledger = self._ledger
         folder = self._source.folder(self._files)
-        if len(self._landed) == 1 and self._files.uri_path(self._landed[0].path) == folder:
+        if len(self._landed) == 1 and Place.of(self._landed[0].path).path == folder:
             folder = posixpath.dirname(folder)  # the path is one file
         here = _place_of(self._files, self._source.path, folder)
         root = self._place.root
-        root = _place_of(self._files, root, self._files.uri_path(root))
+        root = _place_of(self._files, root, Place.of(root).path)
         if not ledger.read and not ledger.held:
             base = here
         elif ledger.base is None or ledger.root is None:
@@ -200,8 +201,8 @@ class Intake:
         ledger.begin_at(self._files, base, root)
         names = self._source.naming = naming(base, here)
         self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
-        if base.startswith("file:"):
-            self._landed = self._without_copies(base.removeprefix("file:"))
+        if (at := Place.of(base)).is_local:
+            self._landed = self._without_copies(at.path)
 
     def _without_copies(self, base: str) -> list[Landed]:
         """The files of this machine, each once: by a link it may have more names than one."""
@@ -212,8 +213,8 @@ class Intake:
         kept = []
         # What was read goes first, under whatever name.
         for file in sorted(self._landed, key=lambda file: file.name not in known):
-            folder, name = posixpath.split(path_in(file.path))
-            path = posixpath.join(folder_of(folder), name)
+            at = Place.of(file.path)
+            path = posixpath.join(folder_of(at.parent.path), at.name)
             own = os.path.relpath(os.path.realpath(path) if os.path.islink(path) else path, base)  # noqa: PTH114
             is_new = file.name not in known
             if not (is_new and own != file.name and (own in names or own in taken)):
@@ -346,7 +347,7 @@ class Intake:
                 elif feed.options[CLEANS].lower() == "delete":
                     self._files.delete(file.path)
                 else:
-                    self._archive(file.path, f"{archive}{self._files.uri_path(file.path)}")
+                    self._archive(file.path, f"{archive}{Place.of(file.path).path}")
             except Exception as error:  # its events are in; the file may be another's meanwhile
                 # Behind the move of a name with a colon Hadoop fails at the name of its checksum.
                 if self._lies_in(posixpath.dirname(file.path), posixpath.basename(file.path)):
@@ -368,6 +369,6 @@ def _place_of(files: Files, path: str, folder: str) -> str:
 
     path: with the file system of the folder, a path that may hold wildcards.
     """
-    system = files.qualified(path).removesuffix(files.uri_path(path))
+    at = Place.of(files.qualified(path))
     # What is not there yet has no links.
-    return system + (os.path.realpath(folder) if system == "file:" else folder)
+    return at.system + (os.path.realpath(folder) if at.is_local else folder)

@@ -11,6 +11,7 @@ from typing import Any
 
 from alluvium.ingest import options as reader
 from alluvium.ingest.options import ARCHIVE, CLEANS, FILE_FORMATS, HEADER
+from alluvium.paths import SYSTEM, Place
 
 FORMATS = (*FILE_FORMATS, "kafka")
 KEYS = (
@@ -77,13 +78,13 @@ class Feed:
     @property
     def place(self) -> str:
         """The path as it can be compared with others; on this machine without links."""
-        return place_of(self.path or "")
+        return "" if self.path is None else place_of(self.path)
 
 
 def place_of(path: str) -> str:
     """A path or glob as it can be compared with others; on this machine without links."""
-    path = re.sub(r"^file:(//[^/]*)?/", "/", path)
-    return os.path.realpath(path) if path.startswith("/") else path
+    at = Place.of(path)
+    return os.path.realpath(at.path) if at.is_local else str(at)
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class StreamSpec:
                     "accepted: a path without it"
                 )
             path = path.replace("{home}", str(home))
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path):
+            if re.match(SYSTEM, path):
                 return path
             return os.path.abspath(Path(project) / path)  # noqa: PTH100 - resolve() follows links
 

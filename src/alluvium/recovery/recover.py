@@ -16,7 +16,6 @@ from alluvium import marks
 from alluvium.delta import dependents, heads, log, unregistered
 from alluvium.delta.inline_vectors import InlineVectors
 from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.named_files import plain
 from alluvium.delta.needed_files import NeededFiles
 from alluvium.delta.published import Publisher
 from alluvium.delta.relocated import Relocation
@@ -61,7 +60,7 @@ class Recovery:
         self._session = session
         self._tables = list(tables)
         self._by_name: Mapping[str, Table] = {one.name: one for one in self._tables}
-        self._homes = [plain(one).rstrip("/") for one in homes]
+        self._homes = list(homes)
         self._does, self._say = not dry_run, say
         self._files = Files(session)
         self._stamp = datetime.fromtimestamp(now(), UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -255,7 +254,7 @@ class Recovery:
         root = NeededFiles(self._session, table.place).root
         moved = []
         for one in dependents.noted(self._session, root):
-            [new] = new_places(self._files, self._homes, [plain(one.location)]).values() or [None]
+            [new] = new_places(self._files, self._homes, [one.location]).values() or [None]
             if new is not None:
                 moved.append((one, replace(one, location=new)))
         if not moved:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from alluvium.delta import dependents
+from alluvium.paths import Place
 
 LOGS = {
     "file:/lake/my table[1]/_delta_log",
@@ -57,8 +58,8 @@ def test_the_table_that_a_folder_belongs_to(folder: str, root: str | None) -> No
 
 @pytest.mark.parametrize("folder", ["s3://bucket", "s3://bucket/"])
 def test_what_lies_in_the_root_of_a_file_system(folder: str) -> None:
-    assert "s3://bucket/part-0.parquet".startswith(dependents.below(folder))
-    assert not "s3://bucket-2/part-0.parquet".startswith(dependents.below(folder))
+    assert "s3://bucket/part-0.parquet".startswith(Place.of(folder).below)
+    assert not "s3://bucket-2/part-0.parquet".startswith(Place.of(folder).below)
 
 
 def test_each_table_once_and_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

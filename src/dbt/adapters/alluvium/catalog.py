@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog
+from alluvium.paths import Place
 from dbt.adapters.alluvium.column import AlluviumColumn
 
 _STATISTICS = re.compile(r"(\d+) (bytes|rows)")
@@ -50,7 +51,7 @@ def table(session: SparkSession, schema: str, name: str) -> Table | None:
     if not catalog.tableExists(identifier):
         return None
     found = catalog.getTableMetadata(identifier)
-    return replace(_table(found), location=_location(session, found))
+    return replace(_table(found), location=_location(found))
 
 
 def delta_tables(session: SparkSession) -> list[Table]:
@@ -61,7 +62,7 @@ def delta_tables(session: SparkSession) -> list[Table]:
         for entry in _entries(catalog, schema):
             one = _table(entry)
             if one.provider == "delta" and not one.is_view:
-                place = _location(session, entry)
+                place = _location(entry)
                 location = None if place is None else files.qualified(place)
                 found.append(replace(one, name=f"{schema}.{one.name}", location=location))
     return found
@@ -71,10 +72,9 @@ def _entries(catalog: Any, schema: str) -> list[Any]:
     return jvm.items(catalog.getTablesByName(catalog.listTables(schema, "*", False)))
 
 
-def _location(session: SparkSession, table: Any) -> str | None:
+def _location(table: Any) -> str | None:
     uri = table.storage().locationUri()
-    path = jvm.of(session).org.apache.hadoop.fs.Path
-    return str(path(uri.get())) if uri.isDefined() else None
+    return str(Place.of_uri(str(uri.get().toString()))) if uri.isDefined() else None
 
 
 def _table(table: Any) -> Table:

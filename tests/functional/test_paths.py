@@ -1,0 +1,58 @@
+"""Paths as Hadoop, Delta and columns of Spark have them, and `Place`."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta.files import paths
+from alluvium.engine import jvm
+from alluvium.paths import Place
+
+TEXTS = [
+    "/a b%20#?+ü\u0308/&=:;,@!$'()*~._-",
+    's3a://bucket/[x]{y}|^`"<>\\/day=2026-01-01 00%3A00',
+    "file:///a//b/../c/",
+    "hdfs://name:8020/\u00a0\u2028\u0085\U0001f300\n",
+    "abfss://container@account.dfs.core.windows.net/t",
+]
+URIS = [
+    "file:///a%20b/c%2520d",
+    "file:/a+b%2Bc",
+    "/a%25/%C3%BCü",
+    "s3a://other/a:b",
+    "hdfs://name:8020/%5Bx%5D",
+]
+RELATIVE = ["part-0.parquet", "../t%202/p", "day=2026-01-01%2000%253A00/p.parquet", "_x/%C3%BC+"]
+
+
+def test_as_hadoop_and_delta_write_them(spark: SparkSession) -> None:
+    java = jvm.of(spark)
+    path, uri = java.org.apache.hadoop.fs.Path, java.java.net.URI
+    for text in TEXTS:
+        place = Place.of(text, "")
+        assert (str(place), place.uri) == (path(text).toString(), path(text).toUri().toString())
+    for text in URIS:
+        theirs = path(uri(text)).toString()
+        assert str(Place.of_uri(text)) == (f"file:{theirs}" if theirs.startswith("/") else theirs)
+    delta = jvm.scala_object(spark, "org.apache.spark.sql.delta.util.DeltaFileOperations$")
+    for root in ("s3a://bucket/lake/t x", "file:/lake/ü%20"):
+        for text in RELATIVE:
+            theirs = delta.absolutePath(root, text)
+            place = Place.of_uri(text, Place.of(root))
+            assert (str(place), place.uri) == (theirs.toString(), theirs.toUri().toString())
+
+
+def test_as_columns_have_them(spark: SparkSession) -> None:
+    uris = [*URIS, *(Place.of(text).uri for text in TEXTS), *RELATIVE]
+    places = [Place.of_uri(one) for one in uris[: -len(RELATIVE)]]
+    rows = spark.createDataFrame(pa.table({"uri": uris})).select(
+        paths.is_absolute(F.col("uri")).alias("is_absolute"),
+        paths.plain(F.col("uri")).alias("plain"),
+        paths.path(F.col("uri")).alias("path"),
+    )
+    found = rows.collect()
+    assert [one.is_absolute for one in found] == [True] * len(places) + [False] * len(RELATIVE)
+    expected = [(str(one), one.path) for one in places]
+    assert [(one.plain, one.path) for one in found[: len(places)]] == expected
