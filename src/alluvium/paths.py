@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -18,10 +16,12 @@ from urllib.parse import quote, unquote
 LOCAL = "file:"
 # What comes before the path: with an authority, or with none.
 SYSTEM = r"[A-Za-z][A-Za-z0-9+.\-]*:(?://[^/]*|(?=/))"
-_PARTS = re.compile(f"({SYSTEM})?(.*)", re.DOTALL)
-# What `java.net.URI` escapes, beside blanks and controls outside of ASCII.
-_SPECIAL = re.compile(r"[^A-Za-z0-9_\-!.~'()*:@&=+$,;/]")
-_ESCAPED_CATEGORIES = {"Zs", "Zl", "Zp", "Cc"}
+_SYSTEM = re.compile(f"^({SYSTEM})")
+# What `java.net.URI` escapes: in ASCII, and blanks and controls beside it.
+_SPECIAL = re.compile(
+    r"[^A-Za-z0-9_\-!.~'()*:@&=+$,;/\u00a1-\U0010ffff]"
+    r"|[\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -37,35 +37,36 @@ class Place:
     path: str
 
     @classmethod
-    def of(cls, text: str, system: str = LOCAL) -> Place:
+    def of(cls, text: str, folder: Place | None = None, *, system: str = LOCAL) -> Place:
         """Read a path in which nothing is escaped: a machine's, or one with its file system.
 
-        system: of a path that names none.
+        Args:
+            folder: where a relative path begins.
+            system: the file system of an absolute path that names none.
 
         Raises:
-            ValueError: the path is relative.
+            ValueError: the path is relative, and there is no folder.
         """
-        named, path = _parts(text)
-        if not named and not path.startswith("/"):
-            raise ValueError(f"{text!r} is relative; accepted: an absolute path or URI")
-        return cls(named or system, _normal(path))
+        *_, named, path = "", *_SYSTEM.split(text, maxsplit=1)
+        if named:
+            system = LOCAL if named.startswith(LOCAL) else named.removesuffix("//")
+        elif not path.startswith("/"):
+            if folder is None:
+                raise ValueError(f"{text!r} is relative; accepted: an absolute path or URI")
+            return folder / path
+        return cls(system, "/") / path
 
     @classmethod
     def of_uri(cls, uri: str, folder: Place | None = None) -> Place:
-        """Read a URI. folder: of the table whose log writes it; None where it is absolute.
+        """Read a URI, as logs have it; folder: of the table whose log it is.
 
         Raises:
             ValueError: the URI is relative, and there is no folder.
         """
-        named, path = _parts(uri)
-        if not named and folder is not None and not path.startswith("/"):
-            return folder / unquote(path)
-        return cls.of(f"{named}{unquote(path)}")
-
-    @classmethod
-    def folders(cls, uris: Iterable[str]) -> set[Place]:
-        """The folders of files, by absolute URIs of these."""
-        return {cls.of_uri(one) for one in {f"{uri.rpartition('/')[0]}/" for uri in uris}}
+        *_, named, path = "", *_SYSTEM.split(uri, maxsplit=1)
+        if named or path.startswith("/"):
+            return cls.of(f"{named}{unquote(path)}")
+        return cls.of(uri) if folder is None else folder / unquote(path)
 
     def __str__(self) -> str:
         """As Hadoop writes it: `file:/a b`."""
@@ -73,26 +74,18 @@ class Place:
 
     def __truediv__(self, inside: str) -> Place:
         """What lies there under a name or a relative path, nothing escaped."""
-        return Place(self.system, _normal(f"{self.path}/{inside}"))
+        whole = f"{self.path}/{inside}"
+        return Place(self.system, posixpath.normpath(f"/{whole.lstrip('/')}"))
 
     @property
     def uri(self) -> str:
         """As Hadoop writes its URI: `file:/a%20b`."""
-        return f"{self.system}{self.escaped}"
-
-    @property
-    def escaped(self) -> str:
-        """`path` as a URI has it."""
-        return _SPECIAL.sub(_escaped, self.path)
-
-    @property
-    def is_local(self) -> bool:
-        return self.system == LOCAL
+        return self.system + _SPECIAL.sub(lambda found: quote(found[0]), self.path)
 
     @property
     def shown(self) -> str:
         """As a person writes it: without the file system, if it is this machine's."""
-        return self.path if self.is_local else str(self)
+        return self.path if self.system == LOCAL else str(self)
 
     @property
     def name(self) -> str:
@@ -101,7 +94,7 @@ class Place:
     @property
     def parent(self) -> Place:
         """The folder that it lies in; that of a whole file system is its own."""
-        return Place(self.system, posixpath.dirname(self.path))
+        return self / ".."
 
     @property
     def below(self) -> str:
@@ -110,28 +103,5 @@ class Place:
 
     def inside(self, folder: Place) -> str | None:
         """Its path from a folder that it lies in or is; None where it lies elsewhere."""
-        if self == folder:
-            return ""
-        whole, start = str(self), folder.below
-        return whole[len(start) :] if whole.startswith(start) else None
-
-
-def _parts(text: str) -> tuple[str, str]:
-    """The file system, if there is one, and the path."""
-    found = _PARTS.fullmatch(text)
-    assert found is not None  # anything matches
-    scheme, colon, authority = (found[1] or "").partition(":")
-    # Of a scheme's default, and of this machine, there is one.
-    is_named = authority != "//" and scheme.lower() != "file"
-    return f"{scheme.lower()}{colon}{authority if is_named else ''}", found[2]
-
-
-def _normal(path: str) -> str:
-    return posixpath.normpath(f"/{path.lstrip('/')}")
-
-
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
-    if character.isascii() or unicodedata.category(character) in _ESCAPED_CATEGORIES:
-        return quote(character, safe="")
-    return character
+        whole, start = self.below, folder.below
+        return whole[len(start) : -1] if whole.startswith(start) else None

@@ -31,7 +31,7 @@ def test_as_hadoop_and_delta_write_them(spark: SparkSession) -> None:
     java = jvm.of(spark)
     path, uri = java.org.apache.hadoop.fs.Path, java.java.net.URI
     for text in TEXTS:
-        place = Place.of(text, "")
+        place = Place.of(text, system="")
         assert (str(place), place.uri) == (path(text).toString(), path(text).toUri().toString())
     for text in URIS:
         theirs = path(uri(text)).toString()

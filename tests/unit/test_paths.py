@@ -29,7 +29,6 @@ PLACES = st.builds(lambda system, steps: Place(system, f"/{'/'.join(steps)}"), S
 def test_each_way_to_write_it_is_read_again(place: Place) -> None:
     assert Place.of(str(place)) == Place.of_uri(place.uri) == place
     assert Place.of(place.shown) == place
-    assert place.uri == f"{place.system}{place.escaped}"
 
 
 @FEW
@@ -43,7 +42,7 @@ def test_its_uri_is_one(place: Place) -> None:
     for character in found.path:
         assert character in safe or character.isalnum() or character == "%" or ord(character) > 127
     ascii_only = "".join(one for one in place.path if ord(one) < 128)
-    assert Place(place.system, f"/{ascii_only}").escaped == quote(f"/{ascii_only}", safe=safe)
+    assert Place("", f"/{ascii_only}").uri == quote(f"/{ascii_only}", safe=safe)
 
 
 @FEW
@@ -86,12 +85,6 @@ def test_inside_which_folder(folder: Place, steps: list[str], other: Place) -> N
     if is_inside:
         assert other / (place.inside(other) or "") == place
     assert (place.name, place.parent) == (path.name, Place(place.system, str(path.parent)))
-
-
-@FEW
-@given(st.lists(PLACES))
-def test_folders_of_files(places: list[Place]) -> None:
-    assert Place.folders(one.uri for one in places) == {one.parent for one in places}
 
 
 @pytest.mark.parametrize(

@@ -185,8 +185,8 @@ def roots(session: SparkSession, snapshot: Any, *, has_removed: bool = False) ->
     files = _named(session, snapshot.allFiles())
     if has_removed:
         files = files.union(_named(session, snapshot.tombstones()))
-    folders = Place.folders(files.toArrow()["path"].to_pylist())
-    return [own, *roots_of(session, map(str, folders), own)]
+    folders = {str(Place.of_uri(one).parent) for one in files.toArrow()["path"].to_pylist()}
+    return [own, *roots_of(session, folders, own)]
 
 
 def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[str]:
@@ -207,7 +207,7 @@ def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[st
 
 def root_of(files: Files, folder: str) -> str | None:
     """The folder of the table that a folder is in or is, as `log.qualified`; None for no table."""
-    root = Place.of(folder, "")
+    root = Place.of(folder, system="")
     while not files.is_there(str(root / LOG)):
         if root == root.parent:
             return None
@@ -264,11 +264,7 @@ def named(found: Sequence[Dependent]) -> str:
 
 def _named(session: SparkSession, actions: Any) -> DataFrame:
     """Absolute paths, as the log writes them, of files and of deletion vectors: `path`."""
-    found = with_vectors(DataFrame(actions.toDF(), session))
-    return found.where(paths.is_absolute(F.col("path")))
-
-
-def with_vectors(files: DataFrame) -> DataFrame:
-    """The paths, as the log writes them, of files and of their vectors that have absolute ones."""
+    files = DataFrame(actions.toDF(), session)
     vectors = files.where("deletionVector.storageType = 'p'")
-    return files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
+    found = files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
+    return found.where(paths.is_absolute(F.col("path")))

@@ -81,8 +81,8 @@ class NeededFiles(jvm.SessionCopy):
         return self._listed(self.root)
 
     def _listed(self, folder: str) -> pa.Table:
-        found = many_files.listed(self.session, folder)
-        return pa.table({"plain": found["path"], "length": found["bytes"]})
+        names = ["plain", "length", "modified"]
+        return many_files.listed(self.session, folder).rename_columns(names)
 
     def needed(self) -> pa.ChunkedArray:
         """Files and vectors of this version, and of those within retention, as `plain`."""

@@ -121,7 +121,8 @@ def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> l
         if path is None and files.names(f"{one.location}/{dependents.LOG}")
     ]
     if begun:
-        inside = f"{Place.of(folder).escaped}/"  # as logs write it
+        # As logs write it, whichever way they write the file system.
+        inside = f"{Place('', Place.of(folder).path).uri}/"
         lines = (
             session.read.options(__globPaths__="false")
             .text(list(begun))

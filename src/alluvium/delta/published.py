@@ -187,7 +187,7 @@ class Publisher(PublishedFiles):
         else:
             vectors = (file.deletionVector() for file in added)
             named = [one.pathOrInlineDv() for one in vectors if one and one.storageType() == "p"]
-            lie_in = map(str, Place.folders((*paths, *named)))
+            lie_in = {str(Place.of_uri(path).parent) for path in (*paths, *named)}
             folders = dependents.roots_of(self.session, lie_in, self._root)
         new = (one for one in folders if not dependents.is_noted(self.session, this, one))
         dependents.note(self.session, this, new)

@@ -34,6 +34,7 @@ class Relocation(jvm.SessionCopy):
         with self.active():
             self._log = log.delta_log(session, table)
             self._snapshot = log.newest_of(session, self._log)
+        self._root = Place.of(log.qualified(self._log))
 
     @cached_property
     def _moves(self) -> list[tuple[Any, dict[str, Any]]]:
@@ -55,10 +56,7 @@ class Relocation(jvm.SessionCopy):
 
     def _new_uri(self, uri: str) -> str | None:
         """A URI of the log in the new place; None for one that lies in no old folder."""
-        try:
-            whole = Place.of_uri(uri)
-        except ValueError:  # relative
-            return None
+        whole = Place.of_uri(uri, self._root)
         for old, new in self._places:
             if inside := whole.inside(old):
                 return (new / inside).uri

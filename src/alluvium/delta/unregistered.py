@@ -68,9 +68,8 @@ def default_location(session: SparkSession, schema: str, name: str, root: str | 
     """Where a table is made; root: its `location_root`, None where it names no place."""
     if root is not None:
         return f"{root.rstrip('/')}/{name}"
-    catalog = session._jsparkSession.sessionState().catalog()
-    folder = Place.of_uri(str(catalog.getDatabaseMetadata(schema).locationUri().toString()))
-    return (folder / in_catalog(name)).shown
+    database = session._jsparkSession.sessionState().catalog().getDatabaseMetadata(schema)
+    return (Place.of_uri(str(database.locationUri())) / in_catalog(name)).shown
 
 
 def default_folder(session: SparkSession, schema: str, name: str, root: str | None = None) -> str:

@@ -42,10 +42,9 @@ class Move:
 
     def place(self, uri: str) -> str:
         """Where something that lay at `uri` lies now: the same, if it was outside of the home."""
-        old, new = str(self.old), str(self.new)
         is_local = uri.startswith(("/", "file:/"))
-        is_inside = is_local and Place.of(uri).inside(Place.of(old)) is not None
-        return uri.replace(old, new, 1) if is_inside else uri
+        is_inside = is_local and Place.of(uri).inside(Place.of(str(self.old))) is not None
+        return uri.replace(str(self.old), str(self.new), 1) if is_inside else uri
 
     def missing(self, tables: Mapping[str, str]) -> list[str]:
         """Of tables of the home, by name where they lay, those that did not come along."""

@@ -28,7 +28,7 @@ from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError
-from alluvium.paths import Place
+from alluvium.paths import LOCAL, Place
 from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
@@ -122,7 +122,7 @@ class FileSource:
         Java leaves out a name that it cannot read, and follows a link to a folder above it as far
         as the system lets it: each file would come in some forty times.
         """
-        if not Place.of(self.path).is_local:
+        if Place.of(self.path).system != LOCAL:
             return
         jvm: Any = session._jvm
         encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
@@ -310,12 +310,9 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
     Hadoop's local file system asks for a file's checksum under `.<name>.crc`, and takes what is
     before a colon in that name for a scheme.
     """
-    strange = [path for path in paths if ":" in Place.of(path).name]
-    usual = [path for path in paths if ":" not in Place.of(path).name]
-    if usual:
-        yield usual, False
-    if strange:
-        yield strange, True
+    for is_strange in (False, True):
+        if some := [path for path in paths if (":" in Place.of(path).name) == is_strange]:
+            yield some, is_strange
 
 
 def _first_of_each_partition(frame: DataFrame) -> DataFrame:

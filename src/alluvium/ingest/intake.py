@@ -25,8 +25,8 @@ from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
 from alluvium.ingest.options import ARCHIVE, CLEANS
 from alluvium.ingest.parsing import unnamed_columns
-from alluvium.ingest.spec import SpecError, StreamError, place_of
-from alluvium.paths import Place
+from alluvium.ingest.spec import SpecError, StreamError, real
+from alluvium.paths import LOCAL, Place
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.commit import commit_info
 from alluvium.wording import listed
@@ -187,9 +187,9 @@ class Intake:
         folder = self._source.folder(self._files)
         if len(self._landed) == 1 and Place.of(self._landed[0].path).path == folder:
             folder = posixpath.dirname(folder)  # the path is one file
-        here = _place_of(self._files, self._source.path, folder)
-        root = self._place.root
-        root = _place_of(self._files, root, Place.of(root).path)
+        system = Place.of(self._files.qualified(self._source.path)).system
+        here = str(real(Place(system, folder)))
+        root = str(real(Place.of(self._files.qualified(self._place.root))))
         if not ledger.read and not ledger.held:
             base = here
         elif ledger.base is None or ledger.root is None:
@@ -201,7 +201,7 @@ class Intake:
         ledger.begin_at(self._files, base, root)
         names = self._source.naming = naming(base, here)
         self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
-        if (at := Place.of(base)).is_local:
+        if (at := Place.of(base)).system == LOCAL:
             self._landed = self._without_copies(at.path)
 
     def _without_copies(self, base: str) -> list[Landed]:
@@ -323,7 +323,7 @@ class Intake:
         archive = self._source.feed.options.get(ARCHIVE)
         if archive is None:
             return
-        if may_be_listed(place_of(archive), self._source.feed.place):
+        if may_be_listed(real(Place.of(archive)).shown, self._source.feed.place):
             raise SpecError(
                 self._source.feed.spec.source,
                 [
@@ -362,13 +362,3 @@ class Intake:
             except FileExistsError:
                 continue
             return
-
-
-def _place_of(files: Files, path: str, folder: str) -> str:
-    """A folder with its file system; on this machine without links.
-
-    path: with the file system of the folder, a path that may hold wildcards.
-    """
-    at = Place.of(files.qualified(path))
-    # What is not there yet has no links.
-    return at.system + (os.path.realpath(folder) if at.is_local else folder)

@@ -26,12 +26,10 @@ def naming(base: str, folder: str) -> Naming:
     own, other = Place.of(base), Place.of(folder)
     if own.system != other.system:
         return (("", other.below),)
-    if own == other:
-        return SAME
     inside = own.inside(other)
     if inside is None:
         return (("", posixpath.relpath(other.path, own.path) + "/"),)
-    steps = inside.split("/")
+    steps = inside.split("/") if inside else []
     ends = range(len(steps), -1, -1)
     return tuple(
         ("".join(f"{step}/" for step in steps[:end]), "../" * (len(steps) - end)) for end in ends

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from alluvium.ingest import options as reader
 from alluvium.ingest.options import ARCHIVE, CLEANS, FILE_FORMATS, HEADER
-from alluvium.paths import SYSTEM, Place
+from alluvium.paths import LOCAL, SYSTEM, Place
 
 FORMATS = (*FILE_FORMATS, "kafka")
 KEYS = (
@@ -78,13 +78,12 @@ class Feed:
     @property
     def place(self) -> str:
         """The path as it can be compared with others; on this machine without links."""
-        return "" if self.path is None else place_of(self.path)
+        return "" if self.path is None else real(Place.of(self.path)).shown
 
 
-def place_of(path: str) -> str:
-    """A path or glob as it can be compared with others; on this machine without links."""
-    at = Place.of(path)
-    return os.path.realpath(at.path) if at.is_local else str(at)
+def real(place: Place) -> Place:
+    """A place, or that of a glob, without this machine's links: what is not there has none."""
+    return replace(place, path=os.path.realpath(place.path)) if place.system == LOCAL else place
 
 
 @dataclass(frozen=True)

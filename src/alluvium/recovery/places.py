@@ -16,16 +16,12 @@ def new_places(files: Files, homes: Sequence[str], folders: Iterable[str]) -> di
         homes: folders of the project's tables, as `Place` writes them.
         folders: those that files lie in, too.
     """
-    found: dict[str, str | None] = {}
     ours = list(map(Place.of, homes))
-    for folder in map(Place.of, folders):
-        if all(folder.inside(home) is None for home in ours):
-            old, new = _same_table(files, ours, folder)
-            found[str(old)] = None if new is None else str(new)
-    return found
+    away = (one for one in map(Place.of, folders) if all(one.inside(home) is None for home in ours))
+    return dict(_same_table(files, ours, one) for one in away)
 
 
-def _same_table(files: Files, homes: Sequence[Place], folder: Place) -> tuple[Place, Place | None]:
+def _same_table(files: Files, homes: Sequence[Place], folder: Place) -> tuple[str, str | None]:
     """A folder's table in its old place and in a home: the longest end of a path they share."""
     steps = folder.path.lstrip("/").split("/")
     for first in range(len(steps)):
@@ -33,5 +29,5 @@ def _same_table(files: Files, homes: Sequence[Place], folder: Place) -> tuple[Pl
             for home in homes:
                 new = home / "/".join(steps[first:last])
                 if files.is_there(str(new / LOG)):
-                    return Place(folder.system, f"/{'/'.join(steps[:last])}"), new
-    return folder, None
+                    return f"{folder.system}/{'/'.join(steps[:last])}", str(new)
+    return str(folder), None

@@ -12,7 +12,6 @@ from dbt.adapters.base import BaseRelation
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
-from alluvium.engine.files import Files
 from alluvium.names import in_catalog
 from alluvium.paths import Place
 from dbt.adapters.alluvium.column import AlluviumColumn
@@ -57,14 +56,12 @@ def table(session: SparkSession, schema: str, name: str) -> Table | None:
 def delta_tables(session: SparkSession) -> list[Table]:
     """The Delta tables of every schema that the metastore knows, by their whole names."""
     catalog = session._jsparkSession.sessionState().catalog()
-    files, found = Files(session), []
+    found = []
     for schema in map(str, jvm.items(catalog.listDatabases())):
         for entry in _entries(catalog, schema):
             one = _table(entry)
             if one.provider == "delta" and not one.is_view:
-                place = _location(entry)
-                location = None if place is None else files.qualified(place)
-                found.append(replace(one, name=f"{schema}.{one.name}", location=location))
+                found.append(replace(one, name=f"{schema}.{one.name}", location=_location(entry)))
     return found
 
 
@@ -74,7 +71,7 @@ def _entries(catalog: Any, schema: str) -> list[Any]:
 
 def _location(table: Any) -> str | None:
     uri = table.storage().locationUri()
-    return str(Place.of_uri(str(uri.get().toString()))) if uri.isDefined() else None
+    return str(Place.of_uri(str(uri.get()))) if uri.isDefined() else None
 
 
 def _table(table: Any) -> Table:

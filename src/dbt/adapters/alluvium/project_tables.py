@@ -98,8 +98,7 @@ def homes(session: SparkSession, home: Path, nodes: Mapping[str, Any]) -> list[s
     """The folders that the tables of a project lie in."""
     roots = {node.config.get("location_root") for node in nodes.values() if is_in_files(node)}
     warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
-    folders = map(Files(session).qualified, (str(root) for root in roots if root is not None))
-    return [str(home), warehouse, *folders]
+    return [str(home), warehouse, *map(Files(session).qualified, roots - {None})]
 
 
 def _name(node: Any, nodes: list[Any]) -> str:
