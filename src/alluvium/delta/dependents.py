@@ -197,10 +197,8 @@ def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[st
     files, found = Files(session), [Place.of(own)]
     for folder in sorted(set(map(Place.of, folders))):
         # A folder with a log inside another table's is one of ours, which holds no data file.
-        if any(folder.inside(root) is not None for root in found):
-            continue
-        root = root_of(files, str(folder))
-        if root is not None:
+        is_inside = any(folder.inside(root) is not None for root in found)
+        if not is_inside and (root := root_of(files, str(folder))) is not None:
             found.append(Place.of(root))
     return list(map(str, found[1:]))
 

@@ -35,6 +35,7 @@ from alluvium.delta.states import (
 )
 from alluvium.engine import jvm
 from alluvium.names import among
+from alluvium.paths import Place
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -109,6 +110,7 @@ class PublishedFiles(jvm.SessionCopy):
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
         self.is_held = is_held(self._snapshot)
         self._root = log.qualified(self._source.deltaLog())
+        self._below = f"{Place.of(self._root).uri}/"  # as vectors of its folder begin
 
     @property
     def version(self) -> int:
@@ -230,7 +232,7 @@ class PublishedFiles(jvm.SessionCopy):
 
     def _name(self, vector: Any) -> str:
         """The name of a vector, as `_vector` has it."""
-        return "" if vector is None else id_of(vector).replace(f"{self._root}/", "")
+        return "" if vector is None else id_of(vector).replace(self._below, "")
 
     def _entry(self, file: Any) -> Entry:
         """A published file, or one that `_labelled` gives, by its tag."""
@@ -307,7 +309,7 @@ class PublishedFiles(jvm.SessionCopy):
     def _vector(self) -> Column:
         """The name of a file's deletion vector, without the source's path; empty for none."""
         vector = unique_id(F.col("deletionVector"))
-        return F.coalesce(F.replace(vector, F.lit(f"{self._root}/"), F.lit("")), F.lit(""))
+        return F.coalesce(F.replace(vector, F.lit(self._below), F.lit("")), F.lit(""))
 
     # What is written ------------------------------------------------------------------------
 
