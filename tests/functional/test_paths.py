@@ -51,8 +51,10 @@ def test_as_columns_have_them(spark: SparkSession) -> None:
         paths.is_absolute(F.col("uri")).alias("is_absolute"),
         paths.plain(F.col("uri")).alias("plain"),
         paths.path(F.col("uri")).alias("path"),
+        paths.folder(F.col("uri")).alias("folder"),
     )
     found = rows.collect()
     assert [one.is_absolute for one in found] == [True] * len(places) + [False] * len(RELATIVE)
-    expected = [(str(one), one.path) for one in places]
-    assert [(one.plain, one.path) for one in found[: len(places)]] == expected
+    absolute = found[: len(places)]
+    expected = [(str(one), one.path, one.parent.below) for one in places]
+    assert [(one.plain, one.path, one.folder) for one in absolute] == expected

@@ -185,8 +185,7 @@ def roots(session: SparkSession, snapshot: Any, *, has_removed: bool = False) ->
     files = _named(session, snapshot.allFiles())
     if has_removed:
         files = files.union(_named(session, snapshot.tombstones()))
-    folders = {str(Place.of_uri(one).parent) for one in files.toArrow()["path"].to_pylist()}
-    return [own, *roots_of(session, folders, own)]
+    return [own, *roots_of(session, files.toArrow()["folder"].unique().to_pylist(), own)]
 
 
 def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[str]:
@@ -261,8 +260,9 @@ def named(found: Sequence[Dependent]) -> str:
 
 
 def _named(session: SparkSession, actions: Any) -> DataFrame:
-    """Absolute paths, as the log writes them, of files and of deletion vectors: `path`."""
+    """Of each file and deletion vector that has an absolute path, its `folder`."""
     files = DataFrame(actions.toDF(), session)
     vectors = files.where("deletionVector.storageType = 'p'")
     found = files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
-    return found.where(paths.is_absolute(F.col("path")))
+    path = F.col("path")
+    return found.where(paths.is_absolute(path)).select(paths.folder(path).alias("folder"))

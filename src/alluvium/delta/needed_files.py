@@ -81,8 +81,8 @@ class NeededFiles(jvm.SessionCopy):
         return self._listed(self.root)
 
     def _listed(self, folder: str) -> pa.Table:
-        names = ["plain", "length", "modified"]
-        return many_files.listed(self.session, folder).rename_columns(names)
+        found = many_files.listed(self.session, folder)
+        return found.rename_columns(["plain", "length", "modified"])
 
     def needed(self) -> pa.ChunkedArray:
         """Files and vectors of this version, and of those within retention, as `plain`."""

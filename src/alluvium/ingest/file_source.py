@@ -167,8 +167,7 @@ class FileSource:
         start = f"{self.folder(files).rstrip('/')}/"
         path = files_at.path(url)
         below = F.substring(path, F.lit(len(start) + 1), F.length(path))
-        last = F.element_at(F.split(path, "/"), -1)
-        name = F.when(path.startswith(start), below).otherwise(last)
+        name = F.when(path.startswith(start), below).otherwise(F.substring_index(path, "/", -1))
         if self.naming == SAME:
             return name
         renamed = [

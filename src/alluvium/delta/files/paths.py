@@ -18,6 +18,11 @@ def plain(uri: Column) -> Column:
     return F.regexp_replace(_decoded(uri), "^(file:)?/+", "file:/")
 
 
+def folder(uri: Column) -> Column:
+    """The place that a file lies in, with a slash at the end."""
+    return plain(F.regexp_replace(uri, "[^/]*$", ""))
+
+
 def path(uri: Column) -> Column:
     """A place's path, `Place.of_uri(uri).path`."""
     return F.regexp_replace(_decoded(uri), f"^{SYSTEM}", "")

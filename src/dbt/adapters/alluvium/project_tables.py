@@ -70,15 +70,14 @@ def others(session: SparkSession, known: Iterable[Table]) -> Iterator[Table]:
     """
     files = Files(session)
     warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
-    places = {Place.of(one.place) for one in known}
+    taken = {Place.of(one.place) for one in known}
     for folder in sorted(files.names(warehouse)):
         schema = folder.removesuffix(".db")
         if schema == folder:
             continue
         for name in sorted(files.names(f"{warehouse}/{folder}")):
             place, is_known = _place(session, schema, name, None)
-            is_new = not is_known and Place.of(place) not in places
-            if is_new and LogFolder(session, place).exists():
+            if not is_known and Place.of(place) not in taken and LogFolder(session, place).exists():
                 whole = f"{quoted(schema)}.{quoted(name)}"
                 yield Table(f"{schema}.{name}", whole, place, "", False)
 
