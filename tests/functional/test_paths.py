@@ -22,6 +22,7 @@ URIS = [
     "file:/a+b%2Bc",
     "/a%25/%C3%BCü",
     "s3a://other/a:b",
+    "hdfs:///a",
     "hdfs://name:8020/%5Bx%5D",
 ]
 RELATIVE = ["part-0.parquet", "../t%202/p", "day=2026-01-01%2000%253A00/p.parquet", "_x/%C3%BC+"]

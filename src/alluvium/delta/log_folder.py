@@ -93,8 +93,7 @@ class LogFolder:
     def _broken(self, sizes: dict[str, int]) -> set[str]:
         """Those of Parquet files that have no footer."""
         uris = {Place.of(f"{self.place}/{name}").uri: name for name in sizes}
-        files = [(uri, sizes[name]) for uri, name in uris.items()]
-        found = footers.rows_of(self._session, files)
+        found = footers.rows_of(self._session, [(uri, sizes[name]) for uri, name in uris.items()])
         return {name for uri, name in uris.items() if found[uri] is None}
 
     def _gives_files(self, names: tuple[str, ...]) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
-from alluvium.delta import dependents
+from alluvium.delta import dependents, unregistered
+from alluvium.delta.relocated import Relocation
 from alluvium.paths import Place
 
 LOGS = {
@@ -70,3 +72,39 @@ def test_each_table_once_and_not_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     found = dependents.roots_of(None, folders, "s3://bucket/")
     assert found == ["file:/lake/my table[1]", "file:/lake/other", "s3://bucket-2/t"]
     assert store.asked < len(days)
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ("file:/a%20home/warehouse/s.db", "/a home/warehouse/s.db/t"),
+        ("file:///a%2520home/s.db/", "/a%20home/s.db/t"),
+        ("s3a://bucket/lake/s.db", "s3a://bucket/lake/s.db/t"),
+        ("s3a://bucket", "s3a://bucket/t"),
+    ],
+)
+def test_where_a_table_of_a_schema_is_made(schema: str, place: str) -> None:
+    session = MagicMock()
+    catalog = session._jsparkSession.sessionState().catalog()
+    catalog.getDatabaseMetadata("s").locationUri.return_value = schema
+    assert unregistered.default_location(session, "s", "T") == place
+
+
+@pytest.mark.parametrize(
+    ("uri", "moved"),
+    [
+        ("file:/old%20home/t/a%20b%2525/p+", "s3a://bucket/new%20home/t/a%20b%2525/p+"),
+        ("file:///old%20home/t/p", "s3a://bucket/new%20home/t/p"),
+        ("/old%20home/t/p", "s3a://bucket/new%20home/t/p"),
+        # Another folder whose name begins so, one elsewhere, and one of the table's own.
+        ("file:/old%20home/t2/p", None),
+        ("s3a://bucket/old%20home/t/p", None),
+        ("a%20b/p", None),
+        ("../t2/p", None),
+    ],
+)
+def test_a_file_of_an_old_folder_is_in_the_new_one(uri: str, moved: str | None) -> None:
+    move = object.__new__(Relocation)
+    move._root = Place.of("s3a://bucket/new home/shown")
+    move._places = [(Place.of("file:/old home/t"), Place.of("s3a://bucket/new home/t"))]
+    assert move._new_uri(uri) == moved

@@ -15,7 +15,8 @@ def is_absolute(uri: Column) -> Column:
 
 def plain(uri: Column) -> Column:
     """A place as text, `str(Place.of_uri(uri))`."""
-    return F.regexp_replace(_decoded(uri), "^(file:)?/+", "file:/")
+    named = F.regexp_replace(_decoded(uri), "^/+", "file:/")
+    return F.regexp_replace(named, "^([^:/]+:)//+(?=/)", "$1")
 
 
 def folder(uri: Column) -> Column:
