@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 LOCAL = "file:"
 # What comes before the path: with an authority, or with none.
 SYSTEM = r"[A-Za-z][A-Za-z0-9+.\-]*:(?://[^/]*|(?=/))"
-_SYSTEM = re.compile(f"^({SYSTEM})")
+_SYSTEM = re.compile(f"(?:{SYSTEM})?")
 # What `java.net.URI` escapes: in ASCII, and blanks and controls beside it.
 _SPECIAL = re.compile(
     r"[^A-Za-z0-9_\-!.~'()*:@&=+$,;/\u00a1-\U0010ffff]"
@@ -47,14 +47,14 @@ class Place:
         Raises:
             ValueError: the path is relative, and there is no folder.
         """
-        *_, named, path = "", *_SYSTEM.split(text, maxsplit=1)
+        named, path = _parts(text)
         if named:
             system = LOCAL if named.startswith(LOCAL) else named.removesuffix("//")
         elif not path.startswith("/"):
             if folder is None:
                 raise ValueError(f"{text!r} is relative; accepted: an absolute path or URI")
             return folder / path
-        return cls(system, "/") / path
+        return cls(system, _normal(path))
 
     @classmethod
     def of_uri(cls, uri: str, folder: Place | None = None) -> Place:
@@ -63,7 +63,7 @@ class Place:
         Raises:
             ValueError: the URI is relative, and there is no folder.
         """
-        *_, named, path = "", *_SYSTEM.split(uri, maxsplit=1)
+        named, path = _parts(uri)
         if named or path.startswith("/"):
             return cls.of(f"{named}{unquote(path)}")
         return cls.of(uri) if folder is None else folder / unquote(path)
@@ -74,8 +74,7 @@ class Place:
 
     def __truediv__(self, inside: str) -> Place:
         """What lies there under a name or a relative path, nothing escaped."""
-        whole = f"{self.path}/{inside}"
-        return Place(self.system, posixpath.normpath(f"/{whole.lstrip('/')}"))
+        return Place(self.system, _normal(f"{self.path}/{inside}"))
 
     @property
     def uri(self) -> str:
@@ -94,14 +93,49 @@ class Place:
     @property
     def parent(self) -> Place:
         """The folder that it lies in; that of a whole file system is its own."""
-        return self / ".."
+        return Place(self.system, self.path.rpartition("/")[0] or "/")
 
     @property
     def below(self) -> str:
         """What the paths of all that lies there begin with, as Hadoop writes them."""
         return f"{str(self).rstrip('/')}/"
 
+    @property
+    def steps(self) -> list[str]:
+        """The names on its path."""
+        return list(filter(None, self.path.split("/")))
+
+    def way(self, folder: Place) -> str:
+        """Its path from any folder of its file system, with `..` where it lies elsewhere."""
+        return posixpath.relpath(self.path, folder.path)
+
     def inside(self, folder: Place) -> str | None:
         """Its path from a folder that it lies in or is; None where it lies elsewhere."""
         whole, start = self.below, folder.below
         return whole[len(start) : -1] if whole.startswith(start) else None
+
+
+def folder_of(text: str) -> str:
+    """The folder of a path or URI, as it is written."""
+    return text.rpartition("/")[0]
+
+
+def name_of(text: str) -> str:
+    """The last name of a path or URI, as it is written."""
+    return text.rpartition("/")[2]
+
+
+def is_absolute(text: str) -> bool:
+    """Whether a path or URI says where it begins."""
+    return text.startswith("/") or _parts(text)[0] != ""
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """The file system, empty where none is named, and the path."""
+    named = _SYSTEM.match(text)
+    assert named is not None  # of anything, an empty one
+    return named[0], text[named.end() :]
+
+
+def _normal(path: str) -> str:
+    return posixpath.normpath(f"/{path.lstrip('/')}")

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+import ast
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alluvium.paths import Place
+from alluvium.paths import Place, folder_of, is_absolute, name_of
+
+SRC = Path(__file__).parents[2] / "src"
+# Who else takes apart what has slashes, and why.
+APART = {
+    "alluvium/delta/files/paths.py": "the same for columns of Spark",
+    "alluvium/delta/layout_commits.py": "Delta says where an action's file is",
+    "alluvium/engine/files.py": "Hadoop opens a file system by its URI",
+    "alluvium/engine/ivy.py": "coordinates of jars",
+    "alluvium/ingest/intake.py": "links of this machine; a number before a name's suffix",
+    "alluvium/ingest/landing.py": "globs",
+    "alluvium/ingest/spec.py": "links and the working folder of this machine",
+    "alluvium/merge/skipped.py": "ids of transactions",
+    "alluvium/plan/versions/batches.py": "ids of transactions",
+    "alluvium/versions/merging.py": "ids of transactions",
+    "dbt/adapters/alluvium/places.py": "dbt's `project://path`",
+    "dbt/adapters/alluvium/verbs/adopting.py": "dbt's `project://path`",
+}
+MODULES = {"ntpath", "os.path", "posixpath", "urllib.parse"}
+JAVA = {"getRawPath", "toUri", "url_decode", "url_encode"}
+CUTS = {"partition", "rpartition", "rsplit", "split"}
 
 FEW = settings(max_examples=40)
 CHARACTERS = st.one_of(
@@ -120,3 +141,45 @@ def test_what_is_relative_has_no_place(text: str) -> None:
     for read in (Place.of, Place.of_uri):
         with pytest.raises(ValueError, match=f"^'{text}' is relative; accepted: an absolute path"):
             read(text)
+
+
+@FEW
+@given(PLACES, NAMES)
+def test_as_it_is_written(place: Place, name: str) -> None:
+    for text in (f"{place.below}{name}", f"{place.uri.rstrip('/')}/{quote(name, safe='')}"):
+        assert is_absolute(text)
+        assert f"{folder_of(text)}/{name_of(text)}" == text
+    assert name_of(f"{place.below}{name}") == (place / name).name
+    assert not is_absolute(quote(name, safe=""))
+    assert (place / name).steps == [*place.steps, name]
+
+
+@FEW
+@given(PLACES, STEPS)
+def test_the_way_from_a_folder(place: Place, steps: list[str]) -> None:
+    other = Place(place.system, "/") / "/".join(steps)
+    assert other / place.way(other) == place
+
+
+def _takes_apart(node: ast.AST) -> bool:
+    match node:
+        case ast.Import(names=names):
+            return any(one.name in MODULES for one in names)
+        case ast.ImportFrom(module=module):
+            return module in MODULES
+        case ast.Attribute(attr=name):
+            return name in JAVA or ast.unparse(node) in MODULES
+        case ast.Call(func=ast.Attribute(attr=name), args=[ast.Constant(value=str(cut)), *_]):
+            return name in CUTS and cut in ("/", ":/", "://")
+        case ast.Constant(value=str(text)):
+            return text.startswith("file:")
+    return False
+
+
+def test_nobody_else_takes_a_path_apart() -> None:
+    found = {
+        path.relative_to(SRC).as_posix()
+        for path in SRC.rglob("*.py")
+        if any(map(_takes_apart, ast.walk(ast.parse(path.read_text()))))
+    }
+    assert found == {"alluvium/paths.py", *APART}

@@ -25,7 +25,7 @@ from alluvium.delta import dependents, footers, log, named_files
 from alluvium.delta.files import paths
 from alluvium.engine import jvm, many_files
 from alluvium.engine.files import Files
-from alluvium.paths import Place
+from alluvium.paths import Place, folder_of
 from alluvium.plan.recovery.findings import UNUSABLE, NeededFile
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -92,7 +92,7 @@ class NeededFiles(jvm.SessionCopy):
         """The folders of data files and vectors that lie outside of the table's."""
         files = named_files.needed_of(self._live)
         away = files.filter(pc.invert(pc.starts_with(files, Place.of(self.root).below)))
-        return sorted({str(Place.of(file).parent) for file in away.to_pylist()})
+        return sorted({folder_of(file) for file in away.to_pylist()})
 
     def orphans(self, dependents: Iterable[NeededFiles]) -> tuple[int, int]:
         """Number and bytes of the files in the folder that neither this table needs nor others."""

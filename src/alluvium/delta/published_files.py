@@ -25,7 +25,6 @@ from alluvium.delta.states import (
     FEW,
     TOMBSTONE,
     absolute_files,
-    absolute_path,
     absolute_vector,
     add_files,
     elsewhere,
@@ -218,7 +217,7 @@ class PublishedFiles(jvm.SessionCopy):
         return bool(last.get("hides", self._asked) != self._asked)
 
     def _absolute(self, path: str) -> str:
-        return absolute_path(self.session, self._root, path)
+        return Place.of_uri(path, Place.of(self._root)).uri
 
     def _vectors(self, files: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         """By path, the names of the vectors of actions of the source's log."""

@@ -236,12 +236,6 @@ def only(files: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
     return files.join(chosen, column, "left_semi")
 
 
-def absolute_path(session: SparkSession, root: str, path: str) -> str:
-    """A data file's path as the log writes it of a table elsewhere; root: `log.qualified`."""
-    helper = jvm.scala_object(session, _DELTA + "util.DeltaFileOperations$")
-    return str(helper.absolutePath(root, path).toUri().toString())
-
-
 def absolute_vector(session: SparkSession, table_log: Any, written: Mapping[str, Any]) -> Any:
     """Delta's descriptor of a deletion vector as a table elsewhere would have it.
 

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.engine import EngineError
-from alluvium.paths import Place
+from alluvium.paths import Place, is_absolute
 
 _NOTE = "made_at"
 # Where the home was before, until its tables show nothing there any more.
@@ -42,8 +42,7 @@ class Move:
 
     def place(self, uri: str) -> str:
         """Where something that lay at `uri` lies now: the same, if it was outside of the home."""
-        is_local = uri.startswith(("/", "file:/"))
-        is_inside = is_local and Place.of(uri).inside(Place.of(str(self.old))) is not None
+        is_inside = is_absolute(uri) and Place.of(uri).inside(Place.of(str(self.old))) is not None
         return uri.replace(str(self.old), str(self.new), 1) if is_inside else uri
 
     def missing(self, tables: Mapping[str, str]) -> list[str]:

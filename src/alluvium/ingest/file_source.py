@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError
-from alluvium.paths import LOCAL, Place
+from alluvium.paths import LOCAL, Place, folder_of, name_of
 from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
@@ -94,7 +93,7 @@ class FileSource:
         folder = Place.of(self.path).path
         for wildcard in "" if files.is_literal(self.path) else "*?[{":
             if wildcard in folder:
-                folder = folder[: folder.index(wildcard)].rpartition("/")[0]
+                folder = folder_of(folder[: folder.index(wildcard)])
         return folder
 
     def _list(self, session: SparkSession) -> DataFrame:
@@ -131,7 +130,7 @@ class FileSource:
 
         def is_read(folder: bytes, name: bytes) -> bool:
             # Beside what a glob finds there may be anything.
-            path = os.fsdecode(posixpath.join(folder, name))
+            path = str(Path(os.fsdecode(folder), os.fsdecode(name)))
             return str(root) == pattern or may_be_listed(path, pattern)
 
         for folder, folders, names in os.walk(os.fsencode(root), followlinks=True):
@@ -279,7 +278,7 @@ class FileSource:
             raise self._bad_header(header, paths, str(error)) from error
 
     def _bad_header(self, header: _Header, paths: list[str], why: str) -> SpecError:
-        names = sorted(Place.of(path).name for path in paths)
+        names = sorted(name_of(path) for path in paths)
         text = header.line.decode("utf-8", "replace")[:_SHOWN]
         return SpecError(
             self.feed.spec.source, [f"schema: the header of {listed(names, 1)} is {text!r}: {why}"]
@@ -310,7 +309,7 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
     before a colon in that name for a scheme.
     """
     for is_strange in (False, True):
-        if some := [path for path in paths if (":" in Place.of(path).name) == is_strange]:
+        if some := [path for path in paths if (":" in name_of(path)) == is_strange]:
             yield some, is_strange
 
 

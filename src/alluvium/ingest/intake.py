@@ -27,7 +27,7 @@ from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_alo
 from alluvium.ingest.options import ARCHIVE, CLEANS
 from alluvium.ingest.parsing import unnamed_columns
 from alluvium.ingest.spec import SpecError, StreamError, real
-from alluvium.paths import LOCAL, Place
+from alluvium.paths import LOCAL, Place, name_of
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.commit import commit_info
 from alluvium.wording import listed
@@ -114,7 +114,7 @@ class Intake:
         """Columns that came later in headers of csv files and that the schema does not name."""
         feed = self._source.feed
         files = {
-            column: posixpath.basename(file)
+            column: name_of(file)
             for header, file in self._source.headers.items()
             for column in unnamed_columns(self._session, feed, header)
         }
@@ -185,11 +185,11 @@ class Intake:
     def _name_files(self) -> None:
         """Name the files as the ledger does, whatever folder `path` begins with now."""
         ledger = self._ledger
-        folder = self._source.folder(self._files)
-        if len(self._landed) == 1 and Place.of(self._landed[0].path).path == folder:
-            folder = posixpath.dirname(folder)  # the path is one file
         system = Place.of(self._files.qualified(self._source.path)).system
-        here = str(real(Place(system, folder)))
+        folder = Place(system, "/") / self._source.folder(self._files)
+        if len(self._landed) == 1 and Place.of(self._landed[0].path).path == folder.path:
+            folder = folder.parent  # the path is one file
+        here = str(real(folder))
         root = str(real(Place.of(self._files.qualified(self._place.root))))
         if not ledger.read and not ledger.held:
             base = here
@@ -351,7 +351,7 @@ class Intake:
                     self._archive(file.path, f"{archive}{Place.of(file.path).path}")
             except Exception as error:  # its events are in; the file may be another's meanwhile
                 # Behind the move of a name with a colon Hadoop fails at the name of its checksum.
-                if self._lies_in(posixpath.dirname(file.path), posixpath.basename(file.path)):
+                if self._lies_in(str(Place.of(file.path).parent), name_of(file.path)):
                     self._stay.append(f"{file.name} ({reason(error)})")
 
     def _archive(self, path: str, new: str) -> None:

@@ -9,7 +9,6 @@ A *place* is a folder with its file system and without links, such as `file:/dat
 
 from __future__ import annotations
 
-import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -26,10 +25,9 @@ def naming(base: str, folder: str) -> Naming:
     own, other = Place.of(base), Place.of(folder)
     if own.system != other.system:
         return (("", other.below),)
-    inside = own.inside(other)
-    if inside is None:
-        return (("", posixpath.relpath(other.path, own.path) + "/"),)
-    steps = inside.split("/") if inside else []
+    if own.inside(other) is None:
+        return (("", f"{other.way(own)}/"),)
+    steps = own.steps[len(other.steps) :]
     ends = range(len(steps), -1, -1)
     return tuple(
         ("".join(f"{step}/" for step in steps[:end]), "../" * (len(steps) - end)) for end in ends
@@ -53,7 +51,7 @@ def taken_along(base: str, root: str, now: str, folder: str) -> str:
     own, then, there, here = map(Place.of, (base, root, now, folder))
     if own == here or not own.system == then.system == there.system:
         return base
-    taken = there / posixpath.relpath(own.path, then.path)
+    taken = there / own.way(then)
     is_one = taken.inside(here) is not None or here.inside(taken) is not None
     return str(taken) if is_one else base
 
@@ -109,7 +107,7 @@ def began_at(folder: str, landed: Iterable[Landed], times: Mapping[str, int]) ->
 def _other_names(folder: str, name: str) -> Iterator[tuple[str, str]]:
     """Each place above a file, with the name that the file has below it."""
     file = Place.of(folder) / name
-    parts = file.path.lstrip("/").split("/")
+    parts = file.steps
     for end in range(len(parts)):
         yield f"{file.system}/{'/'.join(parts[:end])}", "/".join(parts[end:])
 

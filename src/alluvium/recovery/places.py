@@ -23,7 +23,7 @@ def new_places(files: Files, homes: Sequence[str], folders: Iterable[str]) -> di
 
 def _same_table(files: Files, homes: Sequence[Place], folder: Place) -> tuple[str, str | None]:
     """A folder's table in its old place and in a home: the longest end of a path they share."""
-    steps = folder.path.lstrip("/").split("/")
+    steps = folder.steps
     for first in range(len(steps)):
         for last in range(len(steps), first, -1):
             for home in homes:

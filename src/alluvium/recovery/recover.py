@@ -22,6 +22,7 @@ from alluvium.delta.relocated import Relocation
 from alluvium.delta.setting_back import SettingBack, touched
 from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
+from alluvium.paths import name_of
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
 from alluvium.recovery import shown, streams
@@ -169,7 +170,7 @@ class Recovery:
         version = self._without(table, state, bad)
         if version is None:
             yield (
-                f"{number} cannot be read ({findings.named(sorted(map(_name, bad)))}), and no"
+                f"{number} cannot be read ({findings.named(sorted(map(name_of, bad)))}), and no"
                 " version that the log tells is without them; accepted: a backup of the files"
             )
             return
@@ -177,7 +178,7 @@ class Recovery:
         yield self._told(
             "goes back",
             f"to version {version}, the newest without {number} that cannot be read"
-            f" ({findings.named(sorted(map(_name, bad)))}); {undone} undone, with the progress of"
+            f" ({findings.named(sorted(map(name_of, bad)))}); {undone} undone, with the progress of"
             " merges. The next build reads those events again",
         )
         self._moved[table.name] = version
@@ -238,7 +239,7 @@ class Recovery:
             self.left.append(table.name)
             yield (
                 f"it shows files in {findings.named(sorted(found))}, of which"
-                f" {counted(len(missing), 'file')} did not come along ({_name(missing[0])});"
+                f" {counted(len(missing), 'file')} did not come along ({name_of(missing[0])});"
                 " accepted: a copy of the whole home"
             )
             return
@@ -359,7 +360,3 @@ def _noted(table: Table, base: int) -> str:
     if table.shows is None:
         return "alluvium.recover: deletion vectors of the log are in files"
     return json.dumps({marks.PUBLISH_NOTE: {"recovered": True, "base": base}})
-
-
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]
