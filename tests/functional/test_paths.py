@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pyarrow as pa
+from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths
 from alluvium.engine import jvm
 from alluvium.paths import Place
+from alluvium.recovery.fsck import Fsck, Report
+from alluvium.recovery.tables import Table
 
 TEXTS = [
     "/a b%20#?+ü\u0308/&=:;,@!$'()*~._-",
@@ -59,3 +65,37 @@ def test_as_columns_have_them(spark: SparkSession) -> None:
     absolute = found[: len(places)]
     expected = [(str(one), one.path, one.parent.below) for one in places]
     assert [(one.plain, one.path, one.folder) for one in absolute] == expected
+
+
+def test_a_log_that_names_a_file_beside_its_table(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "a b%20ü"
+    place, beside = root / "t 1", root / "its file+#%"
+    write_deltalake(place, pa.table({"id": [1, 2, 3]}))
+    (file,) = place.glob("*.parquet")
+    beside.mkdir()
+    moved = file.rename(beside / file.name)
+    commit = place / "_delta_log/00000000000000000000.json"
+    written = f"../its%20file+%23%25/{file.name}"
+    commit.write_text(commit.read_text().replace(f'"path":"{file.name}"', f'"path":"{written}"'))
+
+    def fsck() -> Report:
+        table = Table("t", f"delta.`{place}`", str(place), "t", True)
+        return Fsck(spark, [table], [str(root)], full=True).run()
+
+    report = fsck()
+    assert (report.lines(), report.files, report.sampled) == ([], 1, 1)
+    (add,) = (
+        action["add"]
+        for action in map(json.loads, commit.read_text().splitlines())
+        if "add" in action
+    )
+    narrow = json.dumps(json.dumps(json.loads(add["stats"]) | {"maxValues": {"id": 2}}))
+    whole = commit.read_text()
+    commit.write_text(whole.replace(json.dumps(add["stats"]), narrow))
+    (line,) = fsck().lines()
+    assert "statistics of id in the log leave values out (1 file of 1 read)" in line
+    assert file.name in line
+    commit.write_text(whole)
+    moved.unlink()
+    (line,) = fsck().lines()
+    assert f"1 data file that the log needs is missing ({file.name})" in line

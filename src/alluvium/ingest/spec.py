@@ -188,13 +188,7 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
     topics = _topics(block, fmt, mistakes)
     if fmt == "kafka" and "kafka.bootstrap.servers" not in options:
         mistakes.append("options.kafka.bootstrap.servers: missing; accepted: host:port, …")
-    schema = block.get("schema")
-    if schema is not None and (not isinstance(schema, str) or not schema.strip()):
-        mistakes.append(
-            f"schema: {schema!r}; accepted: column definitions, for example 'id bigint'"
-        )
-    elif schema is not None and fmt in ("text", "kafka"):
-        mistakes.append(f"schema: not used by {fmt}; accepted with json, csv, parquet, orc")
+    schema = _schema(block.get("schema"), fmt, mistakes)
 
     def count(key: str, allowed: bool = True) -> int | None:
         value = block.get(key)
@@ -226,6 +220,18 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
     return StreamSpec(
         source, str(fmt), path, topics, options, schema, min_rows, max_wait, max_files, max_bytes
     )
+
+
+def _schema(schema: Any, fmt: Any, mistakes: list[str]) -> str | None:
+    if schema is None:
+        return None
+    if not isinstance(schema, str) or not schema.strip():
+        mistakes.append(
+            f"schema: {schema!r}; accepted: column definitions, for example 'id bigint'"
+        )
+    elif fmt in ("text", "kafka"):
+        mistakes.append(f"schema: not used by {fmt}; accepted with json, csv, parquet, orc")
+    return str(schema)
 
 
 def _env_or_text(value: Any) -> str | EnvVar | None:

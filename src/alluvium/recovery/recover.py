@@ -312,21 +312,27 @@ class Recovery:
             why += "; of the versions that readers saw none is left, so no test has seen this one"
         yield self._told("shows", f"version {version} of {candidate.name}: {why}")
         if self._does:
-            publisher = Publisher(
-                self._session,
-                candidate.by_path,
-                table.by_path,
-                version,
-                hides=table.hides,
-                again=bad,
+            self._show(table, candidate, version, head, bad)
+
+    def _show(
+        self, table: Table, candidate: Table, version: int, head: log.TableVersion, bad: set[str]
+    ) -> None:
+        """Publish a version where readers still see `head`; bad: files to write again."""
+        publisher = Publisher(
+            self._session,
+            candidate.by_path,
+            table.by_path,
+            version,
+            hides=table.hides,
+            again=bad,
+        )
+        if publisher.head != head:
+            raise ValueError("another run published meanwhile; accepted: the command again")
+        if missing := publisher.missing():
+            raise ValueError(
+                f"{candidate.name} misses {counted(len(missing), 'file')}, such as {missing[0]}"
             )
-            if publisher.head != head:
-                raise ValueError("another run published meanwhile; accepted: the command again")
-            if missing := publisher.missing():
-                raise ValueError(
-                    f"{candidate.name} misses {counted(len(missing), 'file')}, such as {missing[0]}"
-                )
-            publisher.publish({"recovered": True})
+        publisher.publish({"recovered": True})
 
     # Streams -----------------------------------------------------------------------------------
 
