@@ -109,7 +109,8 @@ class PublishedFiles(jvm.SessionCopy):
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
         self.is_held = is_held(self._snapshot)
         self._root = log.qualified(self._source.deltaLog())
-        self._below = f"{Place.of(self._root).uri}/"  # as vectors of its folder begin
+        # As vectors of its folder begin.
+        self._below = f"{Place.of(self._root).uri.rstrip('/')}/"
 
     @property
     def version(self) -> int:
