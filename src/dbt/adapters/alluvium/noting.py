@@ -75,7 +75,7 @@ def building(project: Path, target: Path, home: Path, build: notes.Build, tiers:
         build: without home and tiers.
         tiers: as the package's macro gives them; None where it is not there.
     """
-    inside = _inside(project, str(home))
+    inside = _inside(project.resolve(), str(home))
     slos = {}
     for tier, settings in (tiers or {}).items():
         if isinstance(settings, Mapping) and settings.get("slo") is not None:
