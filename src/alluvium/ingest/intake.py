@@ -198,7 +198,7 @@ class Intake:
             base = began_at(here, self._landed, self._times | noted)
         else:
             base = taken_along(ledger.base, ledger.root, root, here)
-            base = base if base == here else self._base_of(base, here)
+            base = here if Place.of(base) == Place.of(here) else self._base_of(base, here)
         ledger.begin_at(self._files, base, root)
         names = self._source.naming = naming(base, here)
         self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
