@@ -1,0 +1,241 @@
+"""`keep_by`: rows keep what events lack, as a fold of all events in plain Python says.
+
+Each key has its own history and its own cut: the events before it are in the table, as the fold
+leaves them, those behind it are the batch. So one merge meets many splits.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from functional.merge.conftest import merged
+
+pytestmark = pytest.mark.spark
+
+KEYS = 400
+# In the order of the table. `at` never changes for a key, and a delete may be without it.
+KEPT = ("at", "a", "b", "C c")
+COLUMNS = {
+    "id": ("bigint", pa.int64()),
+    "lsn": ("bigint", pa.int64()),
+    "place": ("int", pa.int32()),
+    "op": ("string", pa.string()),
+    "at": ("timestamp", pa.timestamp("us", "UTC")),
+    "a": ("string", pa.string()),
+    "b": ("struct<x: int, y: string>", pa.struct({"x": pa.int32(), "y": pa.string()})),
+    "C c": ("decimal(9,2)", pa.decimal128(9, 2)),
+    "Lacked": ("array<string>", pa.list_(pa.string())),
+}
+META: dict[str, Any] = {
+    "order_by": ["lsn", "place"],
+    "delete_when": "op = 'd'",
+    "keep_by": "lacked",
+    "ranges": {"column": "at"},
+}
+BODY = "select * except (again) from kept.feed"
+MODELS = {
+    "soft": (META, BODY, {}),
+    # A row that was deleted took its order with it: nothing comes again.
+    "hard": (META | {"delete": "hard", "engine": "merge_into"}, BODY + " where not again", {}),
+    "only": (META | {"ranges": False}, BODY, {"merge_update_columns": ["a"]}),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a table has of a key."""
+
+    order: tuple[int | None, int]
+    values: dict[str, Any] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+    deleted: bool = False
+
+
+def fold(events: list[dict[str, Any]], row: Row | None = None) -> Row | None:
+    """A row after events in their order, each as it comes."""
+    for event in events:
+        order = (event["lsn"], event["place"])
+        if event["op"] == "d":
+            row = replace(row, order=order, deleted=True) if row else Row(order, deleted=True)
+            continue
+        lacks = {column for column in KEPT if event["lacks"] and column in event["lacks"]}
+        alive = row is not None and not row.deleted
+        values, unknown = {}, set()
+        for column in KEPT:
+            if column not in lacks:
+                values[column] = event[column]
+            else:
+                values[column] = row.values.get(column) if row and alive else None
+                if not row or not alive or column in row.unknown:
+                    unknown.add(column)
+        row = Row(order, values, frozenset(unknown))
+    return row
+
+
+def drawn_history(rng: random.Random, key: int) -> list[dict[str, Any]]:
+    """Events of one key in their order."""
+    at = dt.datetime(2020 + key % 5, 1 + key % 12, 1 + key % 28, tzinfo=dt.UTC)
+    found = []
+    for number in range(rng.choice([1, 2, 3, 5, 8])):
+        event: dict[str, Any] = dict.fromkeys(COLUMNS)
+        lsn = None if number == 0 and rng.random() < 0.1 else number // 2
+        event |= {"id": key, "lsn": lsn, "place": number, "lacks": None, "again": False}
+        event["op"] = "d" if rng.random() < 0.2 else "u"
+        if event["op"] == "u":
+            lacks = [column for column in KEPT if rng.random() < 0.45]
+            event |= {
+                "at": None if "at" in lacks else at,
+                # A value of what an event lacks means nothing.
+                "a": rng.choice([None, f"a{number}"]),
+                "b": rng.choice([None, {"x": number, "y": "b"}]),
+                "C c": number,
+                "lacks": lacks,
+            }
+            names = [rng.choice([str.lower, str.upper, str])(one) for one in lacks]
+            event["Lacked"] = rng.sample([*names, *names[:1], None], len([*names, *names[:1]]) + 1)
+            if not lacks:
+                event["Lacked"] = rng.choice([None, None, [], [None]])
+        found.append(event)
+    return found
+
+
+@dataclass
+class Drawn:
+    """A key: the events that its table has, and those of the batch."""
+
+    before: list[dict[str, Any]]
+    batch: list[dict[str, Any]]
+    again: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[int, Drawn]:
+    rng = random.Random(48)
+    found = {}
+    for key in range(KEYS):
+        events = drawn_history(rng, key)
+        cut = rng.randrange(len(events) + 1)
+        first = rng.randrange(cut + 1)
+        again = [one | {"again": True} for one in events[first:cut] if rng.random() < 0.8]
+        found[key] = Drawn(events[:cut], events[cut:], again)
+    return found
+
+
+def frame(rows: list[dict[str, Any]], **more: pa.DataType) -> pa.Table:
+    schema = pa.schema({name: kind for name, (_, kind) in COLUMNS.items()} | more)
+    return pa.Table.from_pylist(
+        [{name: one[name] for name in schema.names} for one in rows], schema
+    )
+
+
+def stored(key: int, row: Row) -> dict[str, Any]:
+    names = [column for column in KEPT if column in row.unknown] or None
+    values = dict.fromkeys(KEPT) | row.values
+    order = {"lsn": row.order[0], "place": row.order[1]}
+    return {"id": key, "op": "u", "_deleted": row.deleted, "Lacked": names} | order | values
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Any], drawn: dict[int, Drawn]) -> Any:
+    files = {
+        f"models/{name}.sql": merged(meta, body, **config)
+        for name, (meta, body, config) in MODELS.items()
+    }
+    made = make_project("kept", files)
+    types = ", ".join(f"`{name}` {kind}" for name, (kind, _) in COLUMNS.items())
+    vectors = (
+        "using delta tblproperties ('delta.enableDeletionVectors' = 'true',"
+        " 'delta.columnMapping.mode' = 'name')"
+    )
+    rng = random.Random(7)
+    events = [one for key in drawn.values() for one in key.batch + key.again]
+    rng.shuffle(events)
+    rows = {key: fold(one.before) for key, one in drawn.items()}
+    made.rows = rows
+    session = made.session
+    session.sql("create schema kept")
+    session.sql("create schema kept_stock")
+    session.sql(f"create table kept.feed ({types}, again boolean) {vectors}")
+    fill(made, "kept.feed", events, {"again": pa.bool_()})
+    for name in ("kept.soft", "kept.hard", "kept.only", "kept_stock.soft"):
+        deleted = ", _deleted boolean" if name != "kept.hard" else ""
+        session.sql(f"create table {name} ({types}{deleted}) {vectors}")
+        there = [
+            stored(key, row)
+            for key, row in rows.items()
+            if row is not None and not (row.deleted and name == "kept.hard")
+        ]
+        fill(made, name, there, {"_deleted": pa.bool_()} if deleted else {})
+    made.dbt("run")
+    made.done = {name: made.figures(name) for name in MODELS}
+    made.dbt("run", "--select", "soft", "--target", "stock")
+    return made
+
+
+def fill(project: Any, name: str, rows: list[dict[str, Any]], more: dict[str, Any]) -> None:
+    project.session.createDataFrame(frame(rows, **more)).write.insertInto(name)
+
+
+def expected(name: str, key: Drawn, row: Row | None) -> Row | None:
+    if name.endswith("hard") and row is not None and row.deleted:
+        row = None
+    whole = fold(key.batch, row)
+    if whole is None or not key.batch:
+        return row
+    if whole.deleted:
+        return None if name.endswith("hard") else whole
+    if name.endswith("only") and row is not None and not row.deleted:
+        others = set(KEPT) - {"a"}
+        return replace(
+            whole,
+            values=row.values | {"a": whole.values["a"]},
+            unknown=(row.unknown & others) | (whole.unknown & {"a"}),
+        )
+    if not name.endswith("only") and row is not None and row.values.get("at"):
+        # What never changes outlives its row's delete.
+        values = whole.values | {"at": row.values["at"]}
+        return replace(whole, values=values, unknown=whole.unknown - {"at"})
+    return whole
+
+
+@pytest.mark.parametrize("name", ["kept.soft", "kept.hard", "kept.only", "kept_stock.soft"])
+def test_a_table_is_the_fold_of_its_events(
+    project: Any, drawn: dict[int, Drawn], name: str
+) -> None:
+    found = {}
+    for one in project.session.table(name).toArrow().to_pylist():
+        assert one["id"] not in found
+        found[one["id"]] = one
+    met = set()
+    for key, events in drawn.items():
+        row = expected(name, events, project.rows[key])
+        assert (row is None) == (key not in found), key
+        if row is None:
+            continue
+        one = found[key]
+        assert (one["lsn"], one["place"]) == row.order, key
+        assert one.get("_deleted", False) == row.deleted, key
+        if row.deleted:
+            continue
+        values = {column: one[column] for column in KEPT}
+        assert values == dict.fromkeys(KEPT) | row.values, (key, events)
+        assert one["Lacked"] == ([c for c in KEPT if c in row.unknown] or None), (key, events)
+        met |= {(column, column in row.unknown) for column in KEPT}
+    assert met == {(column, known) for column in KEPT for known in (True, False)}
+
+
+def test_what_is_there_already_is_not_written(project: Any, drawn: dict[int, Drawn]) -> None:
+    changed = {
+        "soft": sum(bool(one.batch) for one in drawn.values()),
+        "only": sum(bool(one.batch) for one in drawn.values()),
+    }
+    for name, rows in changed.items():
+        assert project.done[name]["rows_affected"] == rows
+    engines = [project.done[name]["engine"] for name in ("soft", "hard", "only")]
+    assert engines == ["one_commit", "merge_into", "one_commit"]
