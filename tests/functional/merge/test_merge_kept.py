@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from functional.delta_rs import folder_of
 from functional.merge.conftest import merged
 
 pytestmark = pytest.mark.spark
@@ -45,6 +46,20 @@ MODELS = {
     "hard": (META | {"delete": "hard", "engine": "merge_into"}, BODY + " where not again", {}),
     "only": (META | {"ranges": False}, BODY, {"merge_update_columns": ["a"]}),
 }
+# Its table is made by the first run; the second has all events again. Its buckets follow a column
+# that events leave out.
+FRESH = BODY + "{% if not is_incremental() %} where place < 3{% endif %}"
+BUCKETS = {"alluvium_layout": {"bucket_by": {"column": "at", "window": "month"}}}
+WRONG = (
+    "select 1 as id, 1 as lsn, 1 as place, 'u' as op, now() as at, array('nope', 'ID') as lacked"
+)
+TESTS = """
+models:
+  - name: fresh
+    columns:
+      - name: Lacked
+        data_tests: [alluvium.known_columns]
+"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ def fold(events: list[dict[str, Any]], row: Row | None = None) -> Row | None:
 
 def drawn_history(rng: random.Random, key: int) -> list[dict[str, Any]]:
     """Events of one key in their order."""
-    at = dt.datetime(2020 + key % 5, 1 + key % 12, 1 + key % 28, tzinfo=dt.UTC)
+    at = dt.datetime(2020 + key % 2, 1 + key % 3, 1 + key % 28, tzinfo=dt.UTC)
     found = []
     for number in range(rng.choice([1, 2, 3, 5, 8])):
         event: dict[str, Any] = dict.fromkeys(COLUMNS)
@@ -147,6 +162,14 @@ def project(make_project: Callable[..., Any], drawn: dict[int, Drawn]) -> Any:
         f"models/{name}.sql": merged(meta, body, **config)
         for name, (meta, body, config) in MODELS.items()
     }
+    files["models/fresh.sql"] = merged(
+        META,
+        FRESH,
+        meta={"alluvium_merge": META} | BUCKETS,
+        tblproperties={"delta.columnMapping.mode": "name"},
+    )
+    files["models/wrong.sql"] = merged(META, WRONG)
+    files["models/tests.yml"] = TESTS
     made = make_project("kept", files)
     types = ", ".join(f"`{name}` {kind}" for name, (kind, _) in COLUMNS.items())
     vectors = (
@@ -172,8 +195,11 @@ def project(make_project: Callable[..., Any], drawn: dict[int, Drawn]) -> Any:
             if row is not None and not (row.deleted and name == "kept.hard")
         ]
         fill(made, name, there, {"_deleted": pa.bool_()} if deleted else {})
-    made.dbt("run")
+    made.try_dbt("run")
+    made.wrong = made.said("wrong cannot be merged")
     made.done = {name: made.figures(name) for name in MODELS}
+    made.dbt("build", "--select", "fresh")
+    made.warned = made.said("known_columns_fresh")
     made.dbt("run", "--select", "soft", "--target", "stock")
     return made
 
@@ -228,6 +254,30 @@ def test_a_table_is_the_fold_of_its_events(
         assert one["Lacked"] == ([c for c in KEPT if c in row.unknown] or None), (key, events)
         met |= {(column, column in row.unknown) for column in KEPT}
     assert met == {(column, known) for column in KEPT for known in (True, False)}
+
+
+def test_a_table_that_a_merge_has_made(project: Any, drawn: dict[int, Drawn]) -> None:
+    found = {one["id"]: one for one in project.session.table("kept.fresh").toArrow().to_pylist()}
+    for key, events in drawn.items():
+        every = sorted(events.again + events.batch, key=lambda event: event["place"])
+        first = fold([one for one in every if one["place"] < 3])
+        if first is not None and first.deleted:
+            first = replace(first, values={})  # a new tombstone has what its delete carried
+        row = expected("fresh", Drawn([], every, []), first)
+        assert (row is None) == (key not in found), key
+        if row is not None and not row.deleted:
+            assert {column: found[key][column] for column in KEPT} == row.values, (key, every)
+            assert found[key]["Lacked"] == ([c for c in KEPT if c in row.unknown] or None)
+            at = row.values["at"]
+            assert found[key]["at_month"] == (at and at.replace(day=1).date())
+    assert any("WARN 4" in line for line in project.warned)
+
+
+def test_names_of_no_column_stop_the_model_before_it_has_a_table(project: Any) -> None:
+    (line, *_) = project.wrong
+    assert "keep_by: events leave out nope, which the model does not select" in line
+    assert "keep_by: events leave out ID, which unique_key names" in line
+    assert not folder_of(project.home, "kept", "wrong").exists()
 
 
 def test_what_is_there_already_is_not_written(project: Any, drawn: dict[int, Drawn]) -> None:
