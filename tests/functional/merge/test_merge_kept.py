@@ -49,7 +49,7 @@ MODELS = {
 # Its table is made by the first run; the second has all events again. Its buckets follow a column
 # that events leave out.
 FRESH = BODY + "{% if not is_incremental() %} where place < 3{% endif %}"
-BUCKETS = {"alluvium_layout": {"bucket_by": {"column": "at", "window": "month"}}}
+BUCKETS = "'alluvium_layout': {'bucket_by': {'column': 'at', 'window': 'month'}}, "
 WRONG = (
     "select 1 as id, 1 as lsn, 1 as place, 'u' as op, now() as at, array('nope', 'ID') as lacked"
 )
@@ -162,12 +162,8 @@ def project(make_project: Callable[..., Any], drawn: dict[int, Drawn]) -> Any:
         f"models/{name}.sql": merged(meta, body, **config)
         for name, (meta, body, config) in MODELS.items()
     }
-    files["models/fresh.sql"] = merged(
-        META,
-        FRESH,
-        meta={"alluvium_merge": META} | BUCKETS,
-        tblproperties={"delta.columnMapping.mode": "name"},
-    )
+    fresh = merged(META, FRESH, tblproperties={"delta.columnMapping.mode": "name"})
+    files["models/fresh.sql"] = fresh.replace("meta={", "meta={" + BUCKETS)
     files["models/wrong.sql"] = merged(META, WRONG)
     files["models/tests.yml"] = TESTS
     made = make_project("kept", files)
