@@ -49,7 +49,7 @@ MODELS = {
 # Its table is made by the first run; the second has all events again. Its buckets follow a column
 # that events leave out.
 FRESH = BODY + "{% if not is_incremental() %} where place < 3{% endif %}"
-BUCKETS = "'alluvium_layout': {'bucket_by': {'column': 'at', 'window': 'month'}}, "
+BUCKETS = "'alluvium_layout': {'sort_by': 'id', 'bucket_by': {'column': 'at', 'window': 'month'}}, "
 WRONG = (
     "select 1 as id, 1 as lsn, 1 as place, 'u' as op, now() as at, array('nope', 'ID') as lacked"
 )
