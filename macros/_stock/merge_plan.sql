@@ -20,12 +20,18 @@
   {%- if profile.blurred -%}
     {%- do exceptions.warn(node.name ~ ': ' ~ alluvium._order_warning(settings, profile, outline.types, outline.source_types)) -%}
   {%- endif -%}
+  {%- set kept = none -%}
+  {%- if profile.incomplete -%}
+    {%- set found = alluvium._kept_columns(outline, fromjson(run_query(look.lacked).rows[0][0])) -%}
+    {%- do alluvium._refuse_merge(node, found.mistakes) -%}
+    {%- set kept = found.columns -%}
+  {%- endif -%}
   {%- set method = alluvium._range_choice(settings, profile, is_new) -%}
   {%- set bounds = {'none': [], 'min_max': [profile]}[method] if method != 'gaps' else fromjson(run_query(look.gaps).rows[0][0] or '[]') -%}
   {%- set inserted = profile.null_keys if settings.null_keys == 'insert' else 0 -%}
   {%- do profile.update({'events': profile.events + inserted, 'key_count': profile.key_count + inserted}) -%}
   {%- set texts = alluvium._merge_texts(
-      node, relation, source.render(), outline, profile, bounds, none if method == 'none' else method, none, predicates) -%}
+      node, relation, source.render(), outline, profile, bounds, none if method == 'none' else method, none, predicates, kept) -%}
   {{ return(dict(
       texts, settings=settings, profile=profile, method=method, through=profile._batch_through, table_id=table.id,
       added=outline.added,
@@ -62,7 +68,8 @@
   {%- for figure in ('events', 'key_count', 'deletes', 'delete_events', 'tied', 'blurred', 'lacking', 'outside') -%}
     {%- do profile.update({figure: profile.get(figure) or 0}) -%}
   {%- endfor -%}
-  {%- do profile.update({'null_keys': found.null_key.get('events') or 0, 'rejects': found.rejected.get('events') or 0}) -%}
+  {%- do profile.update({'null_keys': found.null_key.get('events') or 0, 'rejects': found.rejected.get('events') or 0,
+                         'incomplete': (profile.get('incomplete') or 0) + (found.null_key.get('incomplete') or 0)}) -%}
   {%- for control in ('_batch_through', '_batch_after') -%}
     {%- set values = found.values() | map(attribute=control) | select('number') | list -%}
     {%- do profile.update({control: (values | max if control == '_batch_through' else values | min) if values else none}) -%}

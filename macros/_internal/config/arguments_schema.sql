@@ -82,6 +82,7 @@
           'freshness_slo': alluvium._mapping_schema({'events': of.relation, 'slo': dict(of.duration, type=['string', 'null'])}, ['events']),
           'immutable_column': alluvium._mapping_schema(
               {'column_name': of.text, 'unique_key': of.columns, 'events': of.relation, 'sample': of.number}, ['column_name', 'unique_key']),
+          'known_columns': alluvium._mapping_schema({'column_name': of.text}, ['column_name']),
           'overlap_depth': alluvium._mapping_schema({'max': of.number}, ['max']),
           'rows_kept': alluvium._mapping_schema({'share': of.number, 'published': of.model}, ['share']),
           'unique_key': alluvium._mapping_schema({'columns': of.columns}, ['columns']),

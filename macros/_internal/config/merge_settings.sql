@@ -15,6 +15,7 @@
       'on_match': given.get('on_match') or 'update',
       'null_keys': given.get('null_keys') or 'reject',
       'reject_by': alluvium._column_names(given.get('reject_by'))[0] if given.get('reject_by') else none,
+      'keep_by': alluvium._column_names(given.get('keep_by'))[0] if given.get('keep_by') else none,
       'engine': given.get('engine') or 'auto',
       'verify': given.get('verify') or false,
       'tombstone_time': given.get('tombstone_time'),

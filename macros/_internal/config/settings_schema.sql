@@ -14,6 +14,7 @@
               'delete': alluvium._choice_schema(['soft', 'hard']),
               'null_keys': alluvium._choice_schema(['reject', 'match', 'insert']),
               'reject_by': of.text,
+              'keep_by': of.text,
               'engine': alluvium._choice_schema(['auto', 'merge_into']),
               'verify': {'anyOf': [of.flag, alluvium._choice_schema(['reject'])], 'accepted': 'true, false, reject'},
               'tombstone_time': of.text,

@@ -31,5 +31,6 @@
 {#- Columns that the settings name, by the setting. -#}
 {% macro _needed_columns(settings) %}
   {{ return({'unique_key': settings.unique_key, 'order_by': settings.order_by,
+             'keep_by': [settings.keep_by] if settings.keep_by else [],
              'ranges.column': settings.ranges.columns if settings.ranges else []}) }}
 {% endmacro %}

@@ -23,6 +23,14 @@
     {%- do mistakes.extend(adapter.predicate_mistakes(predicates, source.render(), none)) -%}
   {%- endif -%}
   {%- do alluvium._refuse_merge(node, mistakes) -%}
+  {#- A rebuild empties the table before it looks at the events. -#}
+  {%- if table is none and settings.keep_by -%}
+    {%- set events = '(select * from ' ~ source ~ ' where ' ~ alluvium._quote_name(settings.reject_by) ~ ' is null)' if settings.reject_by else source -%}
+    {%- set events = alluvium._events_by_key(events, settings.unique_key, whole=true) if settings.null_keys == 'reject' else events -%}
+    {%- set lacked = run_query(alluvium._lacked_columns_sql(events, settings, selected.keys() | list)).rows[0][0] -%}
+    {%- set outline = {'settings': settings, 'source_types': selected, 'types': {}, 'stored': []} -%}
+    {%- do alluvium._refuse_merge(node, alluvium._kept_columns(outline, fromjson(lacked)).mistakes) -%}
+  {%- endif -%}
   {#- A rebuild empties the table before it merges: by then it is too late to find that the batch is not whole. -#}
   {%- if table is none and '_batch_after' in selected and alluvium._batch_models(node) -%}
     {%- set mistake = alluvium._start_mistake(run_query('select max(`_batch_after`) from ' ~ source).rows[0][0], -1) -%}

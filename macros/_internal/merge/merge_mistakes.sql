@@ -20,6 +20,10 @@
   {%- elif settings.reject_by is not none and settings.reject_by | lower in stored -%}
     {%- do mistakes.append('reject_by: the table stores ' ~ settings.reject_by ~ '; accepted: a column that it does not store') -%}
   {%- endif -%}
+  {%- for where, types in {'the model': selected, 'the table': stored}.items() if settings.keep_by and types.get(settings.keep_by | lower, 'array<string>') != 'array<string>' -%}
+    {%- do mistakes.append('keep_by: ' ~ settings.keep_by ~ ' is ' ~ types[settings.keep_by | lower] ~ ' in ' ~ where
+        ~ '; accepted: array<string>, names of the columns that an event leaves out') -%}
+  {%- endfor -%}
   {%- for setting in ('merge_update_columns', 'merge_exclude_columns') -%}
     {%- for column in alluvium._column_names(node.config.get(setting)) if column | lower not in selected and column | lower not in stored and column != '_deleted' -%}
       {%- do mistakes.append(setting ~ ': the model does not select ' ~ column ~ alluvium._did_you_mean(column, selected)) -%}

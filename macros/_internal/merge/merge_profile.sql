@@ -24,6 +24,9 @@ select {{ fate }} as `fate`, to_json(named_struct(
     {%- if settings.stored_order %},
     'blurred', sum(`blurred`)
     {%- endif %}
+    {%- if settings.keep_by %},
+    'incomplete', sum(`incomplete`)
+    {%- endif %}
     {%- if dated %},
     'newest_event', {{ alluvium._text_of('max(`newest_event`)', 'timestamp') }}
     {%- endif %}
@@ -69,6 +72,9 @@ from (
         count(*) as `events`
         {%- if settings.stored_order %},
         count_if({{ settings.stored_order.values() | map(attribute='changed') | join(' or ') }}) as `blurred`
+        {%- endif %}
+        {%- if settings.keep_by %},
+        count({{ alluvium._quote_name(settings.keep_by) }}) as `incomplete`
         {%- endif %}
         {%- if dated %},
         max(cast({{ order[0] }} as timestamp)) as `newest_event`

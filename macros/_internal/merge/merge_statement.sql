@@ -4,16 +4,27 @@
     `_deleted`. updates: those that an update may set. prune: predicate on the target or none. predicates: the model's
     own incremental_predicates. dedup: whether the source may hold a key twice. null_keys: further rows, with NULL in
     the key, each of them inserted. tombstones: whether the source may hold deletes. Where it holds none, nothing has to
-    be read of the target's other columns. -#}
-{% macro _merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true, null_keys=none, tombstones=true) %}
+    be read of the target's other columns. kept: columns that events lack, as `keep_by` says; none where no event says anything. -#}
+{% macro _merge_statement(target, source, settings, columns, updates, prune=none, predicates=[], dedup=true, null_keys=none, tombstones=true, kept=none) %}
   {%- set s = 'DBT_INTERNAL_SOURCE' -%}
   {%- set d = 'DBT_INTERNAL_DEST' -%}
   {%- set ignore = settings.on_match == 'ignore' -%}
   {%- set deletes = settings.delete_when is not none -%}
-  {%- set from = alluvium.deduplicate(source, settings.unique_key, alluvium._order_terms(settings), first=ignore, nulls_equal=true) if dedup else source -%}
-  {%- if null_keys -%}
-    {%- set from = alluvium._with_rows(from, null_keys) -%}
+  {%- set looks_back = dedup and kept -%}
+  {%- if looks_back -%}
+    {%- set from = alluvium._with_events_before(source, settings, kept) -%}
+  {%- else -%}
+    {%- set from = alluvium.deduplicate(source, settings.unique_key, alluvium._order_terms(settings), first=ignore, nulls_equal=true) if dedup else source -%}
   {%- endif -%}
+  {%- if null_keys -%}
+    {%- set from = alluvium._with_rows(from, null_keys, kept | length if looks_back else 0) -%}
+  {%- endif -%}
+  {%- set taken = alluvium._kept_of_source(settings, kept, looks_back) if kept is not none else {'values': {}, 'beside': []} -%}
+  {%- set selected = [] -%}
+  {%- for column in columns -%}
+    {%- do selected.append(taken['values'].get(column | lower, alluvium._quote_name(column))) -%}
+  {%- endfor -%}
+  {%- set selected = selected + taken.beside -%}
   {%- set on = [] -%}
   {%- if prune -%}{%- do on.append(prune) -%}{%- endif -%}
   {%- do on.extend(predicates) -%}
@@ -26,8 +37,8 @@ using (
         {%- for one in settings.stored_order.values() %}
         `{{ one.name }}`,
         {%- endfor %}
-        {%- for column in columns %}
-        {{ alluvium._quote_name(column) }}{{ ',' if deletes or not loop.last }}
+        {%- for one in selected %}
+        {{ one }}{{ ',' if deletes or not loop.last }}
         {%- endfor %}
         {%- if deletes %}
         coalesce((
@@ -51,7 +62,7 @@ when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then update set
   {%- elif deletes and tombstones %}
 when matched{{ and_newer }} and {{ s }}.`__alluvium_delete` then delete
   {%- endif %}
-  {%- set sets = alluvium._merge_assignments(settings, columns, updates) %}
+  {%- set sets = alluvium._merge_assignments(settings, columns, updates, kept, looks_back) %}
   {%- if sets %}
 when matched{{ and_newer }} then update set
     {{ sets | join(',\n    ') }}
@@ -89,52 +100,26 @@ when not matched{{ ' and not ' ~ s ~ '.`__alluvium_delete`' if deletes and not s
 {% endmacro %}
 
 
-{% macro _with_rows(first, second) -%}
+{#- kept: for how many columns the first rows have an event before them. -#}
+{% macro _with_rows(first, second, kept=0) -%}
 (
         select * from {{ first }}
         union all
-        select * from {{ second }}
+        select *{% for place in range(kept) %}, null as `__alluvium_before{{ place }}`{% endfor %} from {{ second }}
     )
 {%- endmacro %}
 
 
-{#- True where the source's row comes after the target's, as the table stores both; a NULL comes before everything. -#}
-{% macro _newer_than_target(settings) %}
+{#- True where the source's row comes after the target's, as the table stores both; a NULL comes before everything.
+    before: a struct of the source with another event's order, or none. -#}
+{% macro _newer_than_target(settings, before=none) %}
   {%- set ns = namespace(sql=none) -%}
   {%- set terms = alluvium._order_terms(settings) -%}
   {%- for column in settings.order_by | reverse -%}
-    {%- set s = 'DBT_INTERNAL_SOURCE.' ~ alluvium._quote_name(terms[loop.revindex0]) -%}
+    {%- set s = before ~ '.`o' ~ loop.revindex0 ~ '`' if before else 'DBT_INTERNAL_SOURCE.' ~ alluvium._quote_name(terms[loop.revindex0]) -%}
     {%- set d = 'DBT_INTERNAL_DEST.' ~ alluvium._quote_name(column) -%}
     {%- set later = 'coalesce(' ~ s ~ ' > ' ~ d ~ ', ' ~ s ~ ' is not null)' -%}
     {%- set ns.sql = later if ns.sql is none else '(' ~ later ~ ' or (' ~ s ~ ' <=> ' ~ d ~ ' and ' ~ ns.sql ~ '))' -%}
   {%- endfor -%}
   {{ return(ns.sql) }}
-{% endmacro %}
-
-
-{% macro _merge_assignments(settings, columns, updates) %}
-  {#- Nothing may change, not even the order: that would only matter to a delete that comes later. -#}
-  {%- if not updates and settings.delete_when is none -%}{{ return([]) }}{%- endif -%}
-  {%- set s = 'DBT_INTERNAL_SOURCE.' -%}
-  {%- set d = 'DBT_INTERNAL_DEST.' -%}
-  {%- set sets = [] -%}
-  {%- set always = settings.order_by | map('lower') | list -%}
-  {%- set keys = settings.unique_key | map('lower') | list -%}
-  {%- set immutable = settings.immutable | map('lower') | list -%}
-  {%- set wanted = updates | map('lower') | list -%}
-  {%- for column in columns if column | lower not in keys -%}
-    {%- set name = alluvium._quote_name(column) -%}
-    {%- if column | lower in immutable -%}
-      {#- An event may be without the column. A row that has it keeps it, else later ranges would miss it. -#}
-      {%- do sets.append(d ~ name ~ ' = coalesce(' ~ s ~ name ~ ', ' ~ d ~ name ~ ')') -%}
-    {%- elif column | lower in wanted or column | lower in always -%}
-      {%- do sets.append(d ~ name ~ ' = ' ~ s ~ name) -%}
-    {%- elif settings.soft -%}
-      {#- A tombstone that comes back takes all its columns from the event. -#}
-      {%- do sets.append(d ~ name ~ ' = if(coalesce(' ~ d ~ '`_deleted`, false), ' ~ s ~ name ~ ', ' ~ d ~ name ~ ')') -%}
-    {%- endif -%}
-  {%- endfor -%}
-  {%- if settings.soft -%}{%- do sets.append(d ~ '`_deleted` = false') -%}{%- endif -%}
-  {%- if settings.notes_time -%}{%- do sets.append(d ~ '`_tombstone_time` = null') -%}{%- endif -%}
-  {{ return(sets) }}
 {% endmacro %}

@@ -1,11 +1,12 @@
 {#- SQL that looks at the batch: its `profile`; how many keys are deleted where events tie (`deletes`); ranges at the widest gaps
-    (`gaps`). The last two are none where they cannot be needed.
+    (`gaps`); the columns that events lack (`lacked`). The last three are none where they cannot be needed.
 
     source: the batch; outline: what `_merge_outline` gives; ranges: rows that were planned; is_small: whether one task reads it. -#}
 {% macro _merge_look(source, outline, ranges, is_small=false) %}
   {%- set settings = outline.settings -%}
   {%- set batch = alluvium._judged_batch(source, outline) -%}
   {%- set fit = alluvium._events_judged(batch, fit=true) if alluvium._judges(outline) else batch -%}
+  {%- set taken = fit -%}
   {%- set fit = fit if settings.null_keys == 'match' else alluvium._events_by_key(fit, settings.unique_key, whole=true) -%}
   {%- set planned = alluvium.range_predicate(ranges, '__alluvium_value') if ranges else none -%}
   {%- set finds_gaps = settings.ranges and not ranges and settings.ranges.method not in ('none', 'min_max') -%}
@@ -15,6 +16,8 @@
       'deletes': alluvium._winning_deletes_sql(fit, settings) if settings.delete_when is not none and settings.order_by else none,
       'gaps': alluvium._merge_gaps_sql(fit, settings.ranges.column, outline.types[settings.ranges.column | lower], settings.ranges.k)
               if finds_gaps else none,
+      'lacked': alluvium._lacked_columns_sql(taken if settings.null_keys == 'insert' else fit, settings, outline.source_types.keys() | list)
+                if settings.keep_by else none,
   }) }}
 {% endmacro %}
 
@@ -26,9 +29,10 @@
 
     node: the merged model. relation: its table. profile: the figures of the batch. ranges: rows of ranges. written_by:
     `gaps` or `min_max` where SQL wrote their bounds. combined: what was planned on several columns, or none.
-    predicates: the model's own, SQL or a list of SQL, or none. Gives `ranges` and `newest_event` as well, in the
+    predicates: the model's own, SQL or a list of SQL, or none. kept: what `_kept_columns` gives, none where no event says that it
+    lacks anything. Gives `ranges` and `newest_event` as well, in the
     canonical form of bounds. -#}
-{% macro _merge_texts(node, relation, source, outline, profile, ranges, written_by=none, combined=none, predicates=none) %}
+{% macro _merge_texts(node, relation, source, outline, profile, ranges, written_by=none, combined=none, predicates=none, kept=none) %}
   {%- set settings = outline.settings -%}
   {%- if written_by is not none -%}
     {%- set column = settings.ranges.column -%}
@@ -65,7 +69,7 @@
       'prune': predicate | replace('DBT_INTERNAL_DEST.', '') if predicate else none,
       'statement': alluvium._merge_statement(
           relation.render(), events, settings, columns, alluvium._merge_updates(columns, node), predicate, own,
-          profile.events > profile.key_count, without_key if settings.null_keys == 'insert' else none, profile.delete_events > 0),
+          profile.events > profile.key_count, without_key if settings.null_keys == 'insert' else none, profile.delete_events > 0, kept),
       'verify': alluvium._verify_merge_sql(relation, {'settings': settings, 'source': events, 'prune': predicate})
                 if settings.verify and predicate else none,
       'marked': alluvium._marked_batch_sql(source, outline) if settings.verify == 'reject' else none,

@@ -26,6 +26,18 @@
   {%- if given.get('on_match') == 'ignore' and block.get('delete_when') is not none -%}
     {%- do mistakes.append(where ~ '.delete_when: a merge with on_match: ignore never changes a row; accepted: on_match: update') -%}
   {%- endif -%}
+  {%- if given.get('keep_by') is not none -%}
+    {%- if given.get('on_match') == 'ignore' -%}
+      {%- do mistakes.append(where ~ '.keep_by: a merge with on_match: ignore never changes a row; accepted: on_match: update') -%}
+    {%- endif -%}
+    {%- if not block.get('order_by') -%}
+      {%- do mistakes.append(where ~ '.keep_by: nothing says which event comes before another; accepted: with order_by') -%}
+    {%- endif -%}
+    {%- set named = alluvium._column_names(config.get('unique_key')) + alluvium._column_names(given.get('order_by')) + alluvium._column_names(given.get('reject_by')) -%}
+    {%- if alluvium._bare(given.keep_by) | lower in named | map('lower') -%}
+      {%- do mistakes.append(where ~ '.keep_by: ' ~ given.keep_by ~ ' is named by unique_key, order_by or reject_by as well; accepted: a column of its own') -%}
+    {%- endif -%}
+  {%- endif -%}
   {%- if block.get('delete') is not none and block.get('delete_when') is none -%}
     {%- do mistakes.append(where ~ '.delete: nothing is deleted without delete_when; accepted: both or neither') -%}
   {%- endif -%}

@@ -195,6 +195,139 @@ def test_profile(macros: Any, node: Any, golden: Any) -> None:
     golden("profile", sql)
 
 
+NAMES = [*COLUMNS, "lacked"]
+KEPT_CDC = CDC | {"keep_by": "Lacked"}
+
+
+def kept_statement(
+    macros: Any, meta: dict[str, Any], kept: list[str] | None, updates: Any = NAMES,
+    dedup: bool = True, null_keys: str | None = None,
+) -> str:  # fmt: skip
+    settings = macros.merge_settings(Node(meta))
+    sql: str = macros.merge_statement(
+        "t", "src", settings, NAMES, updates, None, [], dedup, null_keys, kept=kept
+    )
+    return sql.strip()
+
+
+def test_what_events_lack(macros: Any, golden: Any) -> None:
+    golden("merge_kept", kept_statement(macros, KEPT_CDC, ["at", "v"]))
+
+
+@pytest.mark.parametrize("meta", [CDC, CDC | {"delete": "hard"}, {"order_by": "lsn"}])
+def test_where_no_event_lacks_anything_the_merge_is_as_ever(
+    macros: Any, meta: dict[str, Any]
+) -> None:
+    assert kept_statement(macros, meta | {"keep_by": "lacked"}, None) == kept_statement(
+        macros, meta, None
+    )
+
+
+def test_an_empty_list_of_lacked_columns_is_stored_as_null(macros: Any) -> None:
+    none = "cast(null as array<string>)"
+    assert kept_statement(macros, KEPT_CDC, []) == changed(
+        kept_statement(macros, KEPT_CDC, None),
+        ("\n        `lacked`,", f"\n        {none} as `Lacked`,"),
+        (f",\n    {D}.`lacked` = {S}.`lacked`", ""),
+        (
+            f",\n    {D}.`_deleted` = false",
+            f",\n    {D}.`Lacked` = {none},\n    {D}.`_deleted` = false",
+        ),
+    )
+
+
+def test_what_no_update_sets_stays_unknown(macros: Any) -> None:
+    """Whatever events have of it: only a tombstone that comes back takes it."""
+    tombstone = f"coalesce({D}.`_deleted`, false)"
+    sql = kept_statement(macros, KEPT_CDC, None, ["v", "op", "carrier"])
+    was = f"coalesce(exists({D}.`Lacked`, x -> lower(x) = 'at'), false)"
+    names = f"array(if(if({tombstone}, false, {was}), 'at', null))"
+    assert f"{D}.`Lacked` = nullif(filter({names}, x -> x is not null)" in sql
+    # Rows that are deleted are gone, and nothing comes back.
+    hard = kept_statement(macros, KEPT_CDC | {"delete": "hard"}, None, ["v", "op", "carrier"])
+    assert f"array(if({was}, 'at', null))" in hard
+
+
+def test_events_that_come_alone_look_at_none_before(macros: Any) -> None:
+    sql = kept_statement(macros, KEPT_CDC, ["v"], dedup=False, null_keys="others")
+    assert "__alluvium_before" not in sql
+    both = kept_statement(macros, KEPT_CDC, ["v"], null_keys="others")
+    assert "select *, null as `__alluvium_before0` from others" in both
+
+
+LACKED = {"name": "v", "example": "V", "is_known": True, "has_value": False}
+
+
+@pytest.mark.parametrize(
+    ("lacked", "says"),
+    [
+        (LACKED, None),
+        (LACKED | {"name": "old"}, None),  # the model selects it, and the table has no such column
+        (LACKED | {"name": "text"}, None),
+        (LACKED | {"name": "nothing"}, None),
+        (
+            LACKED | {"name": "carier", "example": "carier", "is_known": False},
+            "carier, which the model does not select; did you mean carrier?",
+        ),
+        (LACKED | {"name": "id"}, "V, which unique_key names"),
+        (LACKED | {"name": "lsn"}, "V, which order_by names"),
+        (LACKED | {"name": "lacked"}, "V, which keep_by names"),
+        (LACKED | {"has_value": True}, "V and have a value of it, and ranges find rows by V"),
+        (
+            LACKED | {"name": "total"},
+            "V, which is double in the batch and decimal(9,2) in the table",
+        ),
+    ],
+)
+def test_which_columns_events_may_lack(
+    macros: Any, lacked: dict[str, Any], says: str | None
+) -> None:
+    given = {
+        "id": "int", "lsn": "int", "v": "string", "carrier": "string", "old": "int",
+        "total": "double", "text": "varchar(3)", "nothing": "void", "lacked": "array<string>",
+    }  # fmt: skip
+    types = given | {"total": "decimal(9,2)", "text": "string", "nothing": "int"}
+    del types["old"]
+    outline = {
+        "settings": macros.merge_settings(Node(KEPT_CDC)),
+        "source_types": given, "types": types, "stored": ["ID", "LSN", "V", "Text", "Nothing"],
+    }  # fmt: skip
+    found = macros.kept_columns(outline, [lacked])
+    if says is None:
+        names = {"v": ["V"], "text": ["Text"], "nothing": ["Nothing"]}
+        assert found == {"columns": names.get(lacked["name"], []), "mistakes": []}
+    else:
+        (mistake,) = found["mistakes"]
+        assert mistake.startswith(f"keep_by: events leave out {says}")
+
+
+def test_the_look_at_what_events_lack(macros: Any, golden: Any) -> None:
+    settings = macros.merge_settings(Node(KEPT_CDC | {"ranges": {"column": "At"}}))
+    golden("lacked_columns", macros.lacked_columns_sql("src", settings, ["id", "at", "lacked"]))
+
+
+@pytest.mark.parametrize(
+    ("given", "stored", "says"),
+    [
+        ("array<string>", "array<string>", None),
+        ("string", "array<string>", "Lacked is string in the model; accepted: array<string>"),
+        ("array<string>", "array<int>", "Lacked is array<int> in the table"),
+        (None, None, "the model does not select Lacked"),
+    ],
+)
+def test_the_type_of_names(
+    macros: Any, given: str | None, stored: str | None, says: str | None
+) -> None:
+    node = Node(KEPT_CDC)
+    macros.know(node)
+    names = [{"lacked": kind} if kind else {} for kind in (given, stored)]
+    types = {"id": "int", "lsn": "int", "ts_ms": "int"}
+    settings = macros.merge_settings(node)
+    found = macros.unknown_columns(node, settings, types | names[0], types | names[1])
+    assert len(found) == (says is not None)
+    assert says is None or found[0].startswith(f"keep_by: {says}")
+
+
 def test_names_are_quoted(macros: Any, node: Any) -> None:
     settings = macros.merge_settings(node({"order_by": "a`b"}, unique_key="my key"))
     sql = macros.merge_statement("t", "s", settings, ["my key", "a`b"], ["a`b"], None, [], True)

@@ -30,7 +30,7 @@ WRONG: list[tuple[str, str, Any, list[str]]] = [
         [
             "w.order_by: 5 is not accepted; accepted: a column, or a list of columns",
             "w: unknown key delete_whn; accepted: order_by, delete_when, on_match, delete,"
-            " null_keys, reject_by, engine, verify, tombstone_time, ranges; did you mean"
+            " null_keys, reject_by, keep_by, engine, verify, tombstone_time, ranges; did you mean"
             " delete_when?",
             'w.verify: "yes" is not accepted; accepted: true, false, reject',
             "w.ranges.column: 5 is not accepted; accepted: a column, or a list of columns",

@@ -45,6 +45,18 @@ def mistakes(macros: Any, stop: type[Exception], *nodes: Any, **kwargs: Any) -> 
         ({"delete_when": True}, {}, "delete_when: true is not accepted; accepted: a text"),
         ({"delete": "hard"}, {}, "nothing is deleted without delete_when"),
         ({"on_match": "ignore", "delete_when": "d"}, {}, "never changes a row"),
+        ({"keep_by": "l"}, {}, "keep_by: nothing says which event comes before another"),
+        (
+            {"keep_by": "l", "order_by": "v", "on_match": "ignore"},
+            {},
+            "keep_by: a merge with on_match: ignore never changes a row",
+        ),
+        (
+            {"keep_by": "`L`", "order_by": "v", "reject_by": "l"},
+            {},
+            "keep_by: `L` is named by unique_key, order_by or reject_by as well",
+        ),
+        ({"keep_by": ["a"], "order_by": "v"}, {}, "accepted: a text"),
         ({"ranges": "at"}, {}, 'ranges: "at" is not a mapping; accepted keys: column, method'),
         ({"ranges": {"method": "gaps"}}, {}, "ranges: column is missing"),
         (

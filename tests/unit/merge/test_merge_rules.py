@@ -39,9 +39,11 @@ ROWS = {
     "empty": [],
     "merged": [row("merged", events=5, key_count=3, deletes=1, lo="1", hi="9", _batch_through=7)],
     "all": [
-        row("merged", events=5, key_count=3, tied=2, _batch_through=7, _batch_after=3),
-        row("null_key", events=2, _batch_through=9, _batch_after=4),
-        row("rejected", events=4, _batch_through=8, _batch_after=2),
+        row(
+            "merged", events=5, key_count=3, tied=2, incomplete=3, _batch_through=7, _batch_after=3
+        ),
+        row("null_key", events=2, incomplete=1, _batch_through=9, _batch_after=4),
+        row("rejected", events=4, incomplete=4, _batch_through=8, _batch_after=2),
     ],
     "rejected": [row("rejected", events=4, _batch_through=8, _batch_after=2)],
 }
@@ -56,7 +58,7 @@ def test_the_figures_of_a_batch(macros: Macros, case: str) -> None:
     assert {name: stock[name] for name in found.as_mapping()} == found.as_mapping()
     if case == "all":
         assert (found.events, found.null_keys, found.rejects) == (5, 2, 4)
-        assert (found.through, found.after) == (9, 2)
+        assert (found.through, found.after, found.incomplete) == (9, 2, 4)
 
 
 def jinja(profile: BatchProfile) -> dict[str, Any]:
@@ -189,17 +191,20 @@ def test_both_get_the_same_texts(macros: Macros, null_keys: str) -> None:
     """Jinja hands the macros mappings, Python what it has made of them."""
     meta = {
         "order_by": "lsn", "delete_when": "op = 'd'", "reject_by": "why", "null_keys": null_keys,
-        "verify": True, "ranges": {"column": "at", "method": "gaps"},
+        "keep_by": "lacked", "verify": True, "ranges": {"column": "at", "method": "gaps"},
     }  # fmt: skip
     node = Node(meta)
     macros.know(node)
     table = {
-        "columns": columns(id="int", lsn="date", op="string", at="timestamp", _deleted="boolean"),
+        "columns": columns(
+            id="int", lsn="date", op="string", at="timestamp", V="string",
+            lacked="array<string>", _deleted="boolean",
+        ),
         "partitions": [], "made": {}, "padded": [], "limits": {}, "id": "t-1",
     }  # fmt: skip
     given = columns(
-        id="bigint", lsn="timestamp", op="string", at="timestamp", why="string",
-        _batch_through="bigint",
+        id="bigint", lsn="timestamp", op="string", at="timestamp", why="string", V="string",
+        lacked="array<string>", _batch_through="bigint",
     )  # fmt: skip
     target = Relation("items")
     found = macros.merge_outline(node, target, table, given)
@@ -214,9 +219,19 @@ def test_both_get_the_same_texts(macros: Macros, null_keys: str) -> None:
     profile = BatchProfile(
         events=3, key_count=2, null_keys=1, rejects=1, bounds={"lo": "5", "hi": "9"}
     )
+    lacked = [{"name": "v", "example": "v", "is_known": True, "has_value": False}]
+    kept = [macros.kept_columns(one, lacked) for one in (found, outline)]
+    assert kept == [{"columns": ["V"], "mistakes": []}] * 2
     texts = [
         macros.merge_texts(
-            node, target, "batch", one, profile.as_mapping(), [profile.bounds], "min_max"
+            node,
+            target,
+            "batch",
+            one,
+            profile.as_mapping(),
+            [profile.bounds],
+            "min_max",
+            kept=["V"],
         )
         for one in ([found, outline] if null_keys != "match" else [])
     ]

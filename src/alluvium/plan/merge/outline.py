@@ -41,6 +41,7 @@ class MergeSettings:
     on_match: str
     null_keys: str
     reject_by: str | None
+    keep_by: str | None
     engine: str
     verify: bool | str
     tombstone_time: str | None

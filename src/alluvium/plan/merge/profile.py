@@ -33,6 +33,7 @@ class BatchProfile:
         outside: Events that lie in no planned range.
         null_keys: Events with NULL in their key.
         rejects: Events that have a reason against them.
+        incomplete: Events that say which columns they lack, with those of `null_keys`.
         through, after: Of all events, the newest event batch, and the one that they come after;
             None where the batch does not say.
         bounds: Bounds of columns and the newest event's time, as texts of SQL.
@@ -48,6 +49,7 @@ class BatchProfile:
     outside: int = 0
     null_keys: int = 0
     rejects: int = 0
+    incomplete: int = 0
     through: int | None = None
     after: int | None = None
     bounds: Mapping[str, Any] = field(default_factory=dict)
@@ -65,16 +67,19 @@ class BatchProfile:
             **{name: merged.get(name) or 0 for name in _COUNTS},
             null_keys=found.get("null_key", {}).get("events") or 0,
             rejects=found.get("rejected", {}).get("events") or 0,
+            incomplete=sum(
+                found.get(fate, {}).get("incomplete") or 0 for fate in ("merged", "null_key")
+            ),
             through=max(through, default=None),
             after=min(after, default=None),
             bounds={
                 name: value
                 for name, value in merged.items()
-                if name not in (*_COUNTS, "_batch_through", "_batch_after")
+                if name not in (*_COUNTS, "incomplete", "_batch_through", "_batch_after")
             },
         )
 
     def as_mapping(self) -> dict[str, Any]:
         """As the package's macros read it."""
-        counts = {name: getattr(self, name) for name in (*_COUNTS, "null_keys", "rejects")}
-        return {**self.bounds, **counts}
+        names = (*_COUNTS, "null_keys", "rejects", "incomplete")
+        return {**self.bounds, **{name: getattr(self, name) for name in names}}

@@ -55,6 +55,7 @@ class Look:
     profile: str
     deletes: str | None
     gaps: str | None
+    lacked: str | None
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Planner:
         )
         name = found.pop("name")
         outline = Outline.read(found)
-        self._refuse(outline)
+        self._refuse_settings(outline)
         for warning in outline.warnings:
             _warn(warning)
         planned = [] if outline.several else self._planned_ranges(outline)
@@ -183,6 +184,7 @@ class Planner:
         blurred = batch.order_warning(outline, profile)
         if blurred:
             _warn(f"{self._node['name']}: {blurred}")
+        kept = self._kept_columns(outline, look) if profile.incomplete else None
         choice = batch.range_choice(outline.settings, profile, planned, self._is_new)
         if planned and choice == "min_max":
             _warn(f"{name}: {batch.outside_warning(outline.settings, profile)}")
@@ -204,6 +206,7 @@ class Planner:
                 written_by=choice if choice in ("gaps", "min_max") else None,
                 combined=combined,
                 predicates=self._predicates,
+                kept=kept,
             )
         )
         figures = self._figures(outline, profile, texts, combined)
@@ -212,7 +215,7 @@ class Planner:
         pending = batch.is_pending(profile, merged)
         return Plan(name, outline, profile, texts, figures, pending, table.id)
 
-    def _refuse(self, outline: Outline) -> None:
+    def _refuse_settings(self, outline: Outline) -> None:
         settings, source = outline.settings, self._source.render()
         mistakes = list(outline.mistakes)
         if settings.delete_when is not None:
@@ -221,9 +224,19 @@ class Planner:
             )
         predicates = named.predicates(self._node["config"])
         mistakes += self._adapter.predicate_mistakes(predicates, source, self._relation)
+        self._refuse(mistakes)
+
+    def _refuse(self, mistakes: Sequence[str]) -> None:
         if mistakes:
             lines = "\n  - ".join(mistakes)
             raise CompilationError(f"{self._node['name']} cannot be merged:\n  - {lines}")
+
+    def _kept_columns(self, outline: Outline, look: Look) -> Sequence[str]:
+        """The columns that events lack."""
+        lacked = json.loads(self._adapter.rows(str(look.lacked))[0][0])
+        found = self._adapter.texts("_kept_columns", outline=outline, lacked=lacked)
+        self._refuse(found["mistakes"])
+        return list(found["columns"])
 
     def _progress(self) -> int:
         """The newest event batch that the table holds, -1 for none."""
