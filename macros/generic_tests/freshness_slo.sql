@@ -6,14 +6,16 @@
         ~ "'; accepted: a number of minutes, hours, days or weeks, or a model whose meta.alluvium_tier has an slo.") -%}
   {%- endif -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
-  {%- set progress = alluvium._tested_progress() if execute and flags.INTROSPECT is not sameas false else none %}
+  {%- set is_asked = execute and flags.INTROSPECT is not sameas false -%}
+  {%- set progress = alluvium._tested_progress() if is_asked else none -%}
+  {%- set skipped = alluvium._skipped(alluvium._tested_node()) if is_asked else '' %}
 select
     `_batch_id`,
     count(*) as events,
     min(`_source_timestamp`) as waiting_since
 from {{ events }} as bronze
 where
-    `_batch_id` > {{ progress if progress is not none else -1 }}
+    `_batch_id` > {{ progress if progress is not none else -1 }}{{ skipped }}
     and `_source_timestamp` < current_timestamp() - interval {{ limit }}
 group by `_batch_id`
 {% endtest %}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -20,12 +20,16 @@ def newest(session: SparkSession, table: str) -> datetime | None:
     return next((arrival.newest for arrival in _arrivals(session, table)), None)
 
 
-def freshness(session: SparkSession, table: str, through: int) -> Freshness | None:
+def freshness(
+    session: SparkSession, table: str, through: int, left_out: Collection[int]
+) -> Freshness | None:
     """What of a streaming table is merged up to the batch `through`; None where nothing tells.
+
+    left_out: batches that are left out for good.
 
     Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
     """
-    return arrivals.freshness(_arrivals(session, table), through)
+    return arrivals.freshness(_arrivals(session, table), through, left_out)
 
 
 def _arrivals(session: SparkSession, table: str) -> Iterator[Arrival]:

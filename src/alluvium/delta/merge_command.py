@@ -296,6 +296,11 @@ class MergeCommand(jvm.SessionCopy):
         written = self._transaction.writeFiles(rows._jdf, self._none, False, self._seq([]))
         return jvm.items(written)
 
+    def files_opened(self) -> int:
+        """How many files `write` has opened, those without rows too."""
+        found = self._transaction.getMetric("numFiles")
+        return int(found.get().value()) if found.isDefined() else 0
+
     def files_with_statistics(self, paths: Iterable[str]) -> list[Any]:
         """AddFile actions of the snapshot; those that `candidates` gives have no statistics."""
         chosen = self._functions.col("path").isin(self._seq(paths))

@@ -82,7 +82,8 @@ class MicroBatches:
         metrics = own_commit.metrics(session, self.target.name) or {}
         written, output_files = (int(metrics.get(n, 0)) for n in ("numOutputRows", "numFiles"))
         if not output_files:
-            own_commit.tidy(session, self.target.name, begun)
+            left = int(metrics.get(own_commit.LEFT, 0))
+            own_commit.tidy(session, self.target.name, begun, left)
         self._done.append(
             StreamFigures(written, trigger.files, trigger.bytes, output_files, batch_id)
         )

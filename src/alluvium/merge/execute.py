@@ -148,8 +148,7 @@ class DeltaTable:
             )
             if isinstance(merged, one_commit.Merged):
                 is_known = recorded is not None and merged.version is None
-                if not is_known and not merged.files_written:
-                    own_commit.tidy(self.session, self.name, begun)
+                own_commit.tidy(self.session, self.name, begun, merged.files_left)
                 return Outcome(
                     merged.affected,
                     "one_commit",
@@ -162,9 +161,9 @@ class DeltaTable:
             if statement.needs_one_commit:
                 raise needs_merge_into(self.name, refused)
         metadata = describe(log.skipping(self.session, self.name, statement.prune))
-        outcome = self._merge_into(statement, recorded, metadata, after)
-        if not outcome.already_merged and not outcome.affected:
-            own_commit.tidy(self.session, self.name, begun)
+        outcome, left = self._merge_into(statement, recorded, metadata, after)
+        if not outcome.affected:  # else a file without rows would be one of several
+            own_commit.tidy(self.session, self.name, begun, left)
         return replace(outcome, refused=refused, kept=None if outcome.already_merged else kept)
 
     def _merge_into(
@@ -173,7 +172,8 @@ class DeltaTable:
         recorded: tuple[str, int] | None,
         metadata: str,
         after: int | None,
-    ) -> Outcome:
+    ) -> tuple[Outcome, int]:
+        """What it did, and `own_commit.left_by` of it."""
         settings = {committing.COMMIT_METADATA: metadata}
         if recorded is not None:
             settings |= {committing.TXN_APP: recorded[0], committing.TXN_VERSION: str(recorded[1])}
@@ -184,17 +184,18 @@ class DeltaTable:
                 raise StaleBatchError(f"{self.name} has moved on since version {statement.at}")
             looked_at = self.version()
             self._check_not_behind(after)
-            rows = self.session.sql(statement.sql).collect()
+            frame = self.session.sql(statement.sql)
+            rows = frame.collect()
         finally:
             # A leaked pair would make Delta skip the session's next write without a word.
             for key in settings:
                 self.session.conf.unset(key)
         # Delta answers with no row where the `txn` is in the log already.
         if not rows:
-            return Outcome(0, already_merged=True)
+            return Outcome(0, already_merged=True), 0
         if recorded is not None and after is not None:
             self._set_back_again(recorded[0], after, looked_at)
-        return Outcome(int(rows[0]["num_affected_rows"]))
+        return Outcome(int(rows[0]["num_affected_rows"])), own_commit.left_by(frame)
 
     def _check_not_behind(self, after: int | None) -> None:
         if after is None:

@@ -40,6 +40,7 @@ class Merged:
     """Rows and files that a merge changed; all 0 where its progress was recorded before.
 
     version: the table's version that it committed, None for none.
+    files_left: without rows, that no version has.
     """
 
     version: int | None = None
@@ -49,6 +50,7 @@ class Merged:
     files_read: int = 0
     files_written: int = 0
     bytes_written: int = 0
+    files_left: int = 0
 
     @property
     def affected(self) -> int:
@@ -124,6 +126,7 @@ class Prepared:
     actions: list[Any] = field(default_factory=list)
     figures: dict[str, int] = field(default_factory=dict)
     kept: Kept = field(default_factory=lambda: Kept(0, 0, 0, 0))
+    files_left: int = 0
 
     def commit(self) -> Merged:
         """Make the merge part of the table.
@@ -143,6 +146,7 @@ class Prepared:
             files_read=self.kept.files,
             files_written=self.figures["numTargetFilesAdded"],
             bytes_written=self.figures["numTargetBytesAdded"],
+            files_left=self.files_left,
         )
 
     def __enter__(self) -> Prepared:
@@ -222,6 +226,7 @@ def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
         if not command.inserts_only:
             marking = start(lambda: _mark(command, matches, candidates, small))
         added = command.write(source, matches, small) if command.writes_rows() else []
+        prepared.files_left = command.files_opened() - len(added)
         marked = marking.result() if marking is not None else _Marked()
         figures["rewriteTimeMs"] = _milliseconds(began)
     if isinstance(marked, str):

@@ -22,6 +22,7 @@ from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
 from alluvium.plan.versions.three_ways import MergedBranch
 from alluvium.versions.columns import mixed_up
+from alluvium.versions.constraints import broken
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 from alluvium.wording import counted
@@ -159,6 +160,7 @@ class _Merging:
         applied = verdicts.where(F.col("verdict").isin(taken)).withColumn("change", F.col("does"))
         applied.createOrReplaceTempView(_APPLIED)
         self._check_fits(now)
+        self._check_constraints(snapshot)
         added, changed, removed = (
             sum(numbers.get((verdict, kind), 0) for verdict in taken) for kind in three_ways.KINDS
         )
@@ -341,6 +343,17 @@ when not matched and applied.change <> 'removed'
                 self._repeated(
                     self._table, [f"{row[0]} ({counted(row[1], 'row')})" for row in rows]
                 )
+            )
+
+    def _check_constraints(self, now: Any) -> None:
+        """Stop where a row breaks what the table asks for by now."""
+        rows = self.session.table(_APPLIED).where("change <> 'removed'").select("after.*")
+        if found := broken(now, rows):
+            raise ValueError(
+                f"{self._table}: {self._branch} brings "
+                + ", ".join(f"{counted(n, 'row')} that break {name}" for name, n in found.items())
+                + ". Nothing was changed. Accepted: rows that keep it, which a build on the branch"
+                " gives, or a table without that constraint"
             )
 
     def _repeated(self, of: str, keys: Sequence[str]) -> str:

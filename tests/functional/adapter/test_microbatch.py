@@ -161,6 +161,10 @@ def test_a_batch_overwrites_its_window_alone(project: Clicks) -> None:
     for name in ("bucketed", "plain"):
         assert project.rows(name) == [(4, "first"), (5, "first")]
     assert project.rows("daily") == [(4, "second"), (8, "second")]
+    # A window without rows leaves no file, neither beside rows that are copied nor alone.
+    project.dbt("run", "--select", "plain", *hour)
+    plain = delta_rs.folder_of(project.home, SCHEMA, "plain")
+    assert delta_rs.unused_files(plain) == set()
 
 
 def test_what_stands_is_neither_replaced_nor_doubled(project: Clicks) -> None:

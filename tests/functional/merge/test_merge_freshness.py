@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from alluvium.delta import log
+from alluvium.merge import skipped
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TESTS = """
@@ -69,6 +72,11 @@ def test_an_event_is_late_after_the_objective(project: Any) -> None:
             "update fresh.events set _source_timestamp ="
             f" current_timestamp() - interval {waited} where _batch_id = 1"
         )
+        assert late(project) == missed
+    # Not one that is left out for good.
+    out = skipped.app_id(f"model.{project.schema}.items", (1, None))
+    for number, missed in ((1, []), (0, ["by_tier"])):
+        log.commit_transactions(project.session, "fresh.items", {out: number})
         assert late(project) == missed
     project.dbt("run")
     assert late(project) == []

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from urllib.parse import urlparse
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from functional.delta_rs import unused_files
 from py4j.protocol import Py4JJavaError
@@ -73,6 +77,14 @@ def test_a_merge_without_rows_leaves_no_file(session: SparkSession, vectors: str
     assert [merged(session, "lib.n", sql, "m", number) for number in (1, 2)] == [1, 0]
     folder = Path(urlparse(log.qualified(log.delta_log(session, "lib.n"))).path)
     assert unused_files(folder) == set()
+    # One that leaves none takes nothing of a writer whose commit is still to come.
+    theirs = folder / "part-00000-theirs.parquet"
+    pq.write_table(pa.table({"id": pa.array([], pa.int64())}), theirs)
+    os.utime(theirs, (time.time() + 60,) * 2)
+    sql = sql.replace("1L", "2L").partition(" when ")[0] + " when matched then delete"
+    assert merged(session, "lib.n", sql, "m", 3) == 0
+    assert unused_files(folder) == {theirs.name}
+    theirs.unlink()
 
 
 def test_failed_statement_leaves_no_setting(session: SparkSession, table: str) -> None:

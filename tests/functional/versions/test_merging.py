@@ -365,6 +365,13 @@ def test_what_cannot_be_merged(spark: SparkSession, fed: Sides) -> None:
         merging.merge(spark, "fix", fed.table, table, ["id"], dry_run=False)
     with pytest.raises(ValueError, match="has no column nobody, by which rows are merged"):
         merging.merge(spark, "fix", fed.ours, table, ["nobody"], dry_run=False)
+    # What the table asks for by now. One row breaks it, of another its text is NULL.
+    spark.sql(f"alter table {fed.table} add constraint good check (name <> 'bad')")
+    fed.append(fed.ours, (7, "bad", False), (8, None, False), (9, "good", False))
+    for is_dry in (True, False):
+        breaks = r"fix brings 2 rows that break the constraint good \(name <> 'bad'\)\. Nothing"
+        with pytest.raises(ValueError, match=breaks):
+            fed.merge(is_dry)
     # A key that a file has which both sides share, and the branch once more.
     fed.append(fed.ours, (2, "again", False))
     with pytest.raises(ValueError, match=r'key: \{"id":2\} \(1 row\)\. Nothing was changed'):

@@ -10,7 +10,7 @@ from typing import Any
 
 from alluvium import marks
 from alluvium.plan.status.table import FailedAudit, SeenTable
-from alluvium.plan.versions import arrivals
+from alluvium.plan.versions import arrivals, left_out
 from alluvium.plan.versions.batches import app_id
 from alluvium.plan.versions.heads import head_of, is_held
 from alluvium.wording import counted, span
@@ -198,7 +198,7 @@ def _waiting(
     if through is None:
         first = next(batches, None)
         return None, None if first is None else first.newest
-    found = arrivals.freshness(batches, through)
+    found = arrivals.freshness(batches, through, _left_out(merged))
     if found is None:
         return None, None
     waiting = None
@@ -217,6 +217,12 @@ def _progress(merged: SeenTable | None) -> int | None:
         return None if merged.is_built else -1
     app = app_id(merged.unique_id, merged.snapshot.id)
     return merged.snapshot.transactions.get(app, -1)
+
+
+def _left_out(merged: SeenTable | None) -> list[int]:
+    if merged is None or merged.snapshot is None:
+        return []
+    return left_out.batches(left_out.left_out(merged.snapshot.transactions, merged.unique_id))
 
 
 def _of_files(

@@ -7,7 +7,7 @@ Each commit of a streaming table notes its batch, and its data files have the bo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -67,19 +67,24 @@ def stream_note(commit: Mapping[str, Any] | None) -> dict[str, int] | None:
     return note if note is not None and isinstance(note.get("batch_id"), int) else None
 
 
-def freshness(arrivals: Iterable[Arrival], through: int) -> Freshness | None:
+def freshness(
+    arrivals: Iterable[Arrival], through: int, left_out: Collection[int] = ()
+) -> Freshness | None:
     """What of a streaming table is merged up to the batch `through`; None where nothing tells.
 
-    arrivals: its batches, newest first.
+    Args:
+        arrivals: its batches, newest first.
+        left_out: batches that are left out for good: they wait for nothing.
     """
     waiting: list[Arrival] = []
-    merged: Arrival | None = None
+    latest = merged = None
     for arrival in arrivals:
+        latest = latest or arrival
         if arrival.batch <= through:
             merged = arrival
             break
-        waiting.append(arrival)
-    latest = waiting[0] if waiting else merged
+        if arrival.batch not in left_out:
+            waiting.append(arrival)
     if latest is None:
         return None
     return Freshness(

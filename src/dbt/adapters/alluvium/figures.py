@@ -152,7 +152,8 @@ def of_statement(
         metrics["numAffectedRows"] = str(frame.collect()[0]["num_affected_rows"])
     rows, files = _first(metrics, ("numAffectedRows", *_ROWS)), _first(metrics, own_commit.FILES)
     if written and files == 0:
-        own_commit.tidy(session, written, begun)
+        left = int(metrics.get(own_commit.LEFT, 0)) or own_commit.left_by(frame)
+        own_commit.tidy(session, written, begun, left)
     return ModelResponse(
         message(rows, files),
         rows_affected=rows,

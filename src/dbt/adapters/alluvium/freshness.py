@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +15,12 @@ from alluvium.wording import counted, moment, newest
 
 
 def figures(
-    session: SparkSession, table: str, name: str, through: int | None, newest_event: str | None
+    session: SparkSession,
+    table: str,
+    name: str,
+    through: int | None,
+    newest_event: str | None,
+    left_out: Collection[int],
 ) -> dict[str, Any]:
     """What the response and the console's line say; empty where the log tells nothing.
 
@@ -25,11 +31,12 @@ def figures(
         through: The newest batch that is merged; None before the first.
         newest_event: UTC time of the batch's newest event by `order_by`, where that begins with a
             timestamp.
+        left_out: Batches that are left out for good.
     """
     if through is None:
         return {}
     try:
-        fresh = arrivals.freshness(session, table, through)
+        fresh = arrivals.freshness(session, table, through, left_out)
     except (PySparkException, Py4JJavaError):
         return {}  # It was dropped since, or another writer's: the merge is done all the same.
     if fresh is None:

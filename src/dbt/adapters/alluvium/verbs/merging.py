@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
 from alluvium.delta import committing, log, own_commit
-from alluvium.merge import batch, execute, one_commit, progress
+from alluvium.merge import batch, execute, one_commit, progress, skipped
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of
 from alluvium.plan.merge.batch import verify_mistake
@@ -292,8 +292,9 @@ class Merging(Checking):
         if bronze is None:
             return {}
         through = progress.read(self.session, table, model_id)
+        left_out = skipped.batches(skipped.left_out(self.session, table, model_id))
         return freshness.figures(
-            self.session, self.table_of(bronze), bronze.name, through, newest_event
+            self.session, self.table_of(bronze), bronze.name, through, newest_event, left_out
         )
 
     def _log(self, sql: str) -> None:
