@@ -20,6 +20,7 @@ _CLASS = "alluvium.Reads"
 _OF_THE_PROCESS = (
     "spark.app.",
     "spark.databricks.delta.lastCommitVersionInSession",
+    "spark.driver.host",
     "spark.driver.port",
     "spark.executor.id",
 )
@@ -55,9 +56,9 @@ def of(frame: DataFrame, sql: str) -> Reads:
     """
     session: SparkSession = frame.sparkSession
     found = json.loads(jvm.call_own(session, _CLASS, "of", frame._jdf.queryExecution()))
-    kinds = list(found["kinds"])
-    if jvm.call_own(session, _CLASS, "hasWords", sql):
-        kinds.append("a date or time in words")
+    kinds = [*found["kinds"]]
+    if (said := jvm.call_own(session, _CLASS, "inText", sql)) is not None:
+        kinds.append(said)
     tables: dict[str, tuple[str, int, bool]] = {}
     for one in found["tables"]:
         # The newest version and one that is named may be the same by chance.
@@ -95,7 +96,8 @@ def moved(
 
     Raises ValueError or AnalysisException where no Delta table has the name.
     """
-    if str(_in_catalog(session, name).provider().getOrElse(None)).lower() != "delta":
+    provider = _in_catalog(session, name).provider()
+    if provider.isEmpty() or provider.get().lower() != "delta":
         raise ValueError(f"{name} is not a Delta table any more")
     snapshot = log.snapshot_of(session, name, pinned)
     table_id, version = str(snapshot.metadata().id()), int(snapshot.version())

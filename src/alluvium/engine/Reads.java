@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InheritAnalysisRules;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
@@ -28,10 +29,12 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.DatetimeType;
 import org.apache.spark.sql.types.StringType;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** What the result of a query hangs on, as its analysed plan tells it. */
 public final class Reads {
+    private static final String WORDS = "a date or time in words";
     private static final String NUMBER = "(?s)\\s*[-+]?[0-9].*";
     private final Set kinds = new TreeSet();
     private final List tables = new ArrayList();
@@ -62,8 +65,14 @@ public final class Reads {
         return new ObjectMapper().writeValueAsString(all);
     }
 
-    /** Whether a text has a date or a time in a word, as DATE 'today': the plan has its value. */
-    public static boolean hasWords(String sql) {
+    /**
+     * What a text says that its plan does not tell: a date in a word, as DATE 'today', a name that
+     * Spark computes, and a variable that it may replace; null for nothing.
+     */
+    public static String inText(String sql) {
+        if (sql.contains("${")) {
+            return "a variable in its text";
+        }
         SqlBaseLexer lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(sql)));
         lexer.removeErrorListeners();
         String before = "";
@@ -80,11 +89,14 @@ public final class Reads {
             if (isText
                     && before.matches("(?i)(date|time).*")
                     && !text.replaceFirst("^[rR]?['\"]", "").matches(NUMBER)) {
-                return true;
+                return WORDS;
+            }
+            if (before.equalsIgnoreCase("identifier") && text.equals("(")) {
+                return "a name that is computed";
             }
             before = text;
         }
-        return false;
+        return null;
     }
 
     private static String name(CatalogTable table) {
@@ -106,10 +118,7 @@ public final class Reads {
         } else if (plan instanceof LogicalRelation) {
             table((LogicalRelation) plan);
         }
-        Iterator expressions = CollectionConverters.asJava(plan.expressions()).iterator();
-        while (expressions.hasNext()) {
-            look((Expression) expressions.next());
-        }
+        each(plan.expressions());
         Iterator children = CollectionConverters.asJava(plan.children()).iterator();
         while (children.hasNext()) {
             look((LogicalPlan) children.next());
@@ -123,8 +132,9 @@ public final class Reads {
         } else {
             views.put(name(found), view(found));
         }
-        if (found.viewText().isDefined() && hasWords((String) found.viewText().get())) {
-            kinds.add("a date or time in words");
+        String said = found.viewText().isDefined() ? inText((String) found.viewText().get()) : null;
+        if (said != null) {
+            kinds.add(said);
         }
     }
 
@@ -166,7 +176,7 @@ public final class Reads {
                     from instanceof Literal
                             && String.valueOf(((Literal) from).value()).matches(NUMBER);
             if (from.foldable() && from.dataType() instanceof StringType && !isNumber) {
-                kinds.add("a date or time in words");
+                kinds.add(WORDS);
             }
         }
         if (one instanceof PlanExpression) {
@@ -175,9 +185,17 @@ public final class Reads {
         if (one instanceof RuntimeReplaceable) {
             look(((RuntimeReplaceable) one).replacement());
         }
-        Iterator children = CollectionConverters.asJava(one.children()).iterator();
-        while (children.hasNext()) {
-            look((Expression) children.next());
+        if (one instanceof InheritAnalysisRules) {
+            // What it was made from: the value of an argument may be all that is left of it.
+            each(((InheritAnalysisRules) one).parameters());
+        }
+        each(one.children());
+    }
+
+    private void each(Seq expressions) throws Exception {
+        Iterator some = CollectionConverters.asJava(expressions).iterator();
+        while (some.hasNext()) {
+            look((Expression) some.next());
         }
     }
 }

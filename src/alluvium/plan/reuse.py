@@ -24,12 +24,13 @@ _VERSION = 1
 _CATALYST = "org.apache.spark.sql.catalyst."
 _NODES = """
 Aggregate CTERelationDef CTERelationRef Deduplicate Distinct Except Expand Filter Generate
-GlobalLimit Intersect Join LateralJoin LocalLimit LocalRelation Offset OneRowRelation Project Range
-RebalancePartitions Repartition RepartitionByExpression ResolvedHint Sort SubqueryAlias Union View
-Window WithCTE
+GlobalLimit Intersect Join LateralJoin LocalLimit Offset OneRowRelation Project RebalancePartitions
+Repartition RepartitionByExpression ResolvedHint Sort SubqueryAlias Union View Window WithCTE
 """
 # Not among them: clocks, users, sessions and their variables, random numbers, functions of users,
-# files, `aes_encrypt` (its vector is random), `reflect`, and what hangs on how tasks are cut.
+# files, `aes_encrypt` (its vector is random), `reflect`, and what hangs on how tasks are cut. Nor
+# what keeps only the values of its arguments, which may be any of these: VALUES, `range`, PIVOT,
+# `from_json`, `to_json`.
 _EXPRESSIONS = """
 Abs Acos Acosh Add AddMonths Alias And ArrayAggregate ArrayAppend ArrayCompact ArrayContains
 ArrayDistinct ArrayExcept ArrayExists ArrayFilter ArrayForAll ArrayInsert ArrayIntersect ArrayJoin
@@ -49,37 +50,37 @@ ExtractIntervalMonths ExtractIntervalSeconds ExtractIntervalYears Factorial Find
 FormatNumber FormatString FromUTCTimestamp FromUnixTime GeneratorOuter Get GetArrayItem
 GetArrayStructFields GetJsonObject GetMapValue GetStructField GetTimestamp GreaterThan
 GreaterThanOrEqual Greatest Grouping GroupingID Hex Hour HoursOfTime Hypot ILike If In InSet
-InSubquery InitCap Inline IntegralDivide IsNaN IsNotNull IsNull IsValidUTF8 JsonObjectKeys
-JsonToStructs JsonTuple KnownNotNull Lag LambdaFunction LastDay LateralSubquery Lead Least Left
-Length LengthOfJsonArray LessThan LessThanOrEqual Levenshtein Like LikeAll LikeAny ListQuery Literal
-Log Log10 Log1p Log2 Logarithm Lower Luhncheck MakeDTInterval MakeDate MakeDecimal MakeInterval
-MakeTime MakeTimestamp MakeTimestampNTZ MakeYMInterval MapConcat MapContainsKey MapEntries MapFilter
-MapFromArrays MapFromEntries MapKeys MapSort MapValues MapZipWith Mask Md5 MicrosToTimestamp
-MillisToTimestamp Minute MinutesOfTime Month MonthName MonthsBetween Multiply MultiplyDTInterval
-MultiplyInterval MultiplyYMInterval Murmur3Hash NTile NaNvl NamedLambdaVariable NextDay Not
-NotLikeAll NotLikeAny NthValue NullIf NullIfZero NullsFirst NullsLast Nvl Nvl2 OctetLength Or
-OuterReference Overlay ParseToDate ParseToTimestamp ParseUrl PercentRank Pi Pmod PosExplode Pow
-Quarter RLike RaiseError RangeFrame Rank RegExpCount RegExpExtract RegExpExtractAll RegExpInStr
-RegExpReplace RegExpSubStr Remainder Reverse Right Rint Round RoundCeil RoundFloor RowFrame
-RowNumber ScalarSubquery Sec Second SecondWithFraction SecondsOfTime SecondsToTimestamp Sequence
-Sha1 Sha2 ShiftLeft ShiftRight ShiftRightUnsigned Signum Sin Sinh Size Slice SortArray SortOrder
-SoundEx SpecifiedWindowFrame SplitPart Sqrt Stack StartsWith StringInstr StringLPad StringLocate
-StringRPad StringRepeat StringReplace StringSpace StringSplit StringSplitSQL StringToMap
-StringTranslate StringTrim StringTrimBoth StringTrimLeft StringTrimRight StructsToJson Substring
-SubstringIndex Subtract SubtractDates SubtractTimes SubtractTimestamps Tan Tanh TimestampAdd
-TimestampAddInterval TimestampAddYMInterval TimestampDiff ToBinary ToCharacter ToDegrees ToNumber
-ToRadians ToUTCTimestamp ToUnixTimestamp TransformKeys TransformValues TruncDate TruncTimestamp
-TryAdd TryDivide TryElementAt TryEval TryMod TryMultiply TrySubtract TryToBinary TryToNumber TypeOf
-UnBase64 UnaryMinus UnaryPositive UnboundedFollowing UnboundedPreceding Unhex UnixDate UnixMicros
-UnixMillis UnixSeconds UnixTimestamp UnspecifiedFrame UpdateFields Upper WeekDay WeekOfYear
-WidthBucket WindowExpression WindowSpecDefinition XxHash64 Year YearOfWeek ZeroIfNull ZipWith
+InSubquery InitCap Inline IntegralDivide IsNaN IsNotNull IsNull IsValidUTF8 JsonObjectKeys JsonTuple
+KnownNotNull Lag LambdaFunction LastDay LateralSubquery Lead Least Left Length LengthOfJsonArray
+LessThan LessThanOrEqual Levenshtein Like LikeAll LikeAny ListQuery Literal Log Log10 Log1p Log2
+Logarithm Lower Luhncheck MakeDTInterval MakeDate MakeDecimal MakeInterval MakeTime MakeTimestamp
+MakeTimestampNTZ MakeYMInterval MapConcat MapContainsKey MapEntries MapFilter MapFromArrays
+MapFromEntries MapKeys MapSort MapValues MapZipWith Mask Md5 MicrosToTimestamp MillisToTimestamp
+Minute MinutesOfTime Month MonthName MonthsBetween Multiply MultiplyDTInterval MultiplyInterval
+MultiplyYMInterval Murmur3Hash NTile NaNvl NamedLambdaVariable NextDay Not NotLikeAll NotLikeAny
+NthValue NullIf NullIfZero NullsFirst NullsLast Nvl Nvl2 OctetLength Or OuterReference Overlay
+ParseToDate ParseToTimestamp ParseUrl PercentRank Pi Pmod PosExplode Pow Quarter RLike RaiseError
+RangeFrame Rank RegExpCount RegExpExtract RegExpExtractAll RegExpInStr RegExpReplace RegExpSubStr
+Remainder Reverse Right Rint Round RoundCeil RoundFloor RowFrame RowNumber ScalarSubquery Sec Second
+SecondWithFraction SecondsOfTime SecondsToTimestamp Sequence Sha1 Sha2 ShiftLeft ShiftRight
+ShiftRightUnsigned Signum Sin Sinh Size Slice SortArray SortOrder SoundEx SpecifiedWindowFrame
+SplitPart Sqrt Stack StartsWith StringInstr StringLPad StringLocate StringRPad StringRepeat
+StringReplace StringSpace StringSplit StringSplitSQL StringToMap StringTranslate StringTrim
+StringTrimBoth StringTrimLeft StringTrimRight Substring SubstringIndex Subtract SubtractDates
+SubtractTimes SubtractTimestamps Tan Tanh TimestampAdd TimestampAddInterval TimestampAddYMInterval
+TimestampDiff ToBinary ToCharacter ToDegrees ToNumber ToRadians ToUTCTimestamp ToUnixTimestamp
+TransformKeys TransformValues TruncDate TruncTimestamp TryAdd TryDivide TryElementAt TryEval TryMod
+TryMultiply TrySubtract TryToBinary TryToNumber TypeOf UnBase64 UnaryMinus UnaryPositive
+UnboundedFollowing UnboundedPreceding Unhex UnixDate UnixMicros UnixMillis UnixSeconds UnixTimestamp
+UnspecifiedFrame UpdateFields Upper WeekDay WeekOfYear WidthBucket WindowExpression
+WindowSpecDefinition XxHash64 Year YearOfWeek ZeroIfNull ZipWith
 """
 _AGGREGATES = """
 AggregateExpression AnyValue ApproximatePercentile Average BitAndAgg BitOrAgg BitXorAgg BoolAnd
 BoolOr CollectList CollectSet Corr Count CountIf CovPopulation CovSample First HyperLogLogPlusPlus
 Kurtosis Last ListAgg Max MaxBy Median Min MinBy Mode Percentile PercentileCont PercentileDisc
-PivotFirst Product RegrAvgX RegrAvgY RegrCount RegrIntercept RegrR2 RegrReplacement RegrSXX RegrSXY
-RegrSYY RegrSlope Skewness StddevPop StddevSamp Sum VariancePop VarianceSamp
+Product RegrAvgX RegrAvgY RegrCount RegrIntercept RegrR2 RegrReplacement RegrSXX RegrSXY RegrSYY
+RegrSlope Skewness StddevPop StddevSamp Sum VariancePop VarianceSamp
 """
 _KNOWN = frozenset(
     [

@@ -171,6 +171,8 @@ def test_what_is_known_may_be_kept():
     ("kinds", "said"),
     [
         ([f"{LOGICAL}.Project", f"{LOGICAL}.Sample"], "it uses Sample"),
+        ([f"{LOGICAL}.LocalRelation"], "it uses LocalRelation"),
+        ([f"{LOGICAL}.Range"], "it uses Range"),
         ([f"{EXPRESSIONS}.Rand"], "it uses Rand"),
         (["com.example.Project"], "it uses Project"),
         ([f"{EXPRESSIONS}.Sum"], "it uses Sum"),  # of another package than Spark's
