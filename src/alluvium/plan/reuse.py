@@ -200,7 +200,7 @@ def moved(
     """
     if now.table_id != then.table_id:
         return f"{name} was made again"
-    if now.version < then.version or not then.commit or commit_then != then.commit:
+    if not then.commit or commit_then != then.commit:
         return f"{name} has another history"
     if len(between) != now.version - then.version or not all(map(keeps_rows, between)):
         return f"{name} has changed since version {then.version:,}"
