@@ -82,6 +82,10 @@ setup: machine $(VENV)/.dev jars databricks ## all that the other targets need, 
 bench-run: machine $(VENV)/.bench ## time and memory of the reference project, from a clone
 	$(BIN)/python benchmarks/reference_project.py
 
+.PHONY: bench-reuse
+bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new, with tests that are kept over without
+	$(BIN)/python benchmarks/reuse.py $(ARGS)
+
 .PHONY: chaos-merge
 chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and disturbed, kept by seed
 	$(BIN)/python benchmarks/chaos_merge.py --rounds $(ROUNDS)

@@ -87,6 +87,7 @@
               }),
           },
           'alluvium_maintenance': of.flag,
+          'alluvium_reuse': of.flag,
           'alluvium_storage': of.flag,
           'alluvium_demo': of.flag,
       },

@@ -586,6 +586,26 @@ def run(project: Project, operation: str, args: str) -> None:
     project.dbt("run-operation", f"alluvium.{operation}", "--args", args)
 
 
+def test_an_audit_counts_tests_that_are_kept(project: Project) -> None:
+    """For the version that they were checked against: a compaction holds no publish back."""
+    config = (project.root / "dbt_project.yml").read_text()
+    project.write({"dbt_project.yml": f"{config}data_tests: {{+meta: {{alluvium_reuse: true}}}}"})
+    arrive(project, (70, "yak"))
+    project.dbt(*SHOW)
+    assert seen(project)[70] == "yak"
+    version = project.figures("animals")["published"]
+    project.session.sql(f"optimize {SCHEMA}.animals_wap")
+    project.dbt(*SHOW)
+    assert project.said("kept 2 of 2 tests")
+    assert project.figures("animals")["published"] > version
+    arrive(project, (71, "wolf"))
+    assert not project.try_dbt(*SHOW).success
+    assert project.said("kept 0 of 2 tests")
+    assert 71 not in seen(project)
+    project.session.sql(f"delete from {SCHEMA}.animals_wap where id = 71")
+    project.write({"dbt_project.yml": config})
+
+
 @pytest.mark.slow
 def test_tags_and_clones(project: Project) -> None:
     """After the others: the candidate `animals_wap` has rows, `plain_wap` is published."""

@@ -34,6 +34,8 @@ class ModelResponse(AdapterResponse):
     """AdapterResponse with the figures of the table that was written; None where unknown.
 
     versions: of tables that the statement read at one version, by name: table id and version.
+    kept_since: when (UTC) a test was last run, where it was kept.
+    not_kept: why a test that asks for `alluvium_reuse` was run.
     """
 
     code: str | None = "OK"
@@ -41,6 +43,8 @@ class ModelResponse(AdapterResponse):
     bytes: int | None = None
     seconds: float | None = None
     versions: dict[str, str] | None = None
+    kept_since: str | None = None
+    not_kept: str | None = None
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from alluvium.engine import jvm
 from alluvium.merge import batch
 from dbt.adapters.alluvium import heartbeat, live, streams, told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
-from dbt.adapters.alluvium.statements import statements
+from dbt.adapters.alluvium.statements import only_reads, statements
 
 
 @contextmanager
@@ -76,7 +76,12 @@ class SessionHandle:
         # Of tables that are read at one version, by name; and those that a statement read so. A
         # test that stores its failures reads its table in one statement and answers in another.
         self.versions: dict[str, TableVersion] = {}
-        self._read: dict[str, str] = {}
+        self.read: dict[str, str] = {}
+        # Of the newest statement; whether one may have changed the session itself; and what asks
+        # for reuse.
+        self.frame: DataFrame | None = None
+        self.is_touched = False
+        self.asked: object = None
         self._kept: dict[str, _KeptBatch] = {}
         self._group = f"{name} {id(self):x}"
         heartbeat.begin(self._group, name, session.sparkContext)
@@ -86,7 +91,12 @@ class SessionHandle:
     def cursor(self) -> Cursor:
         # Spark keeps the group per thread: set it where the statement is about to run.
         self.session.sparkContext.setJobGroup(self._group, self._group, interruptOnCancel=True)
-        return Cursor(self.session, self.versions, self._read)
+        return Cursor(self)
+
+    def at_versions(self, sql: str) -> tuple[str, set[str]]:
+        """One statement as it is sent, and which tables it reads at their version in `versions`."""
+        numbers = {name: one.version for name, one in self.versions.items()}
+        return live.at_versions(live.as_names(sql, live.marks(self.session)), numbers)
 
     def table(self, relation: str) -> DataFrame:
         """The rows of `relation`, a rendered name or subquery: what `dbt.ref` gives a model."""
@@ -153,12 +163,9 @@ class SessionHandle:
 class Cursor:
     """Runs one statement and holds its result."""
 
-    def __init__(
-        self, session: SparkSession, versions: Mapping[str, TableVersion], read: dict[str, str]
-    ) -> None:
-        self._session = session
-        self._versions = versions
-        self._read = read
+    def __init__(self, handle: SessionHandle) -> None:
+        self._handle = handle
+        self._session = handle.session
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
         self._response = ModelResponse(_message="OK")
@@ -171,7 +178,7 @@ class Cursor:
         """
         self._rows = None
         started = time.perf_counter()
-        marks = live.marks(self._session)
+        handle = self._handle
         with spark_errors():
             streams.provide(self._session, sql)
             parts = statements(self._session, sql)
@@ -180,22 +187,22 @@ class Cursor:
             start = sql.index(part, start)
             self._statement = (sql, start)
             with spark_errors(*self._statement):
-                numbers = {name: one.version for name, one in self._versions.items()}
-                one, read = live.at_versions(live.as_names(part, marks), numbers)
-                self._read |= {name: str(self._versions[name]) for name in read}
+                handle.is_touched |= not only_reads(part)
+                one, read = handle.at_versions(part)
+                handle.read |= {name: str(handle.versions[name]) for name in read}
                 begun = own_commit.begin(self._session)
                 if bindings and part is parts[-1]:
                     frame = self._session.sql(one, args=list(bindings))
                 else:
                     frame = self._session.sql(one)
             start += len(part)
-        self._frame = frame
+        self._frame = handle.frame = frame
         with spark_errors(*self._statement):
             seconds = time.perf_counter() - started
             self._response = of_statement(self._session, one, frame, seconds, begun)
 
     def response(self) -> ModelResponse:
-        return replace(self._response, versions=dict(self._read) or None)
+        return replace(self._response, versions=dict(self._handle.read) or None)
 
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, bool]]:

@@ -83,11 +83,17 @@ class AlluviumAdapter(
         told.look_in(self)
         self._is_retry = selection.begin(self.config)
         self.begin_audit()
+        self.begin_reuse()
         for source in getattr(macro_resolver, "sources", {}).values():
             # An operation renders no `source()`, which would do that, nor do unit tests.
             streams.declare(source)
         # The package's hook is for targets of other types; dbt would run and report it for nothing.
         getattr(macro_resolver, "nodes", {}).pop(_HOOK_OF_THE_PACKAGE, None)
+
+    def cleanup_connections(self) -> None:
+        self.tell_reuse()
+        self.tell_held_back()
+        super().cleanup_connections()
 
     @classmethod
     def _get_adapter_specific_run_info(cls, config: RelationConfig) -> dict[str, Any]:

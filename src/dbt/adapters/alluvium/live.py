@@ -18,7 +18,7 @@ from alluvium.names import among
 FILTER = "where not coalesce(`_deleted`, false)"
 _PART = r"(?:`(?:[^`]|``)+`|[^\s`.(),;]+)"
 _LIVE = rf"\(select \* from (?P<name>{_PART}(?:\.{_PART})*) {re.escape(FILTER)}\)"
-_PARTS = re.compile(r"`((?:[^`]|``)+)`|([^\s`.]+)")
+PARTS = re.compile(r"`((?:[^`]|``)+)`|([^\s`.]+)")
 _COMMENT = r"--[^\n]*(?:\n|$)|/\*.*?\*/"
 _TEXT = r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _SPACE = rf"(?:\s|{_COMMENT})"
@@ -168,7 +168,7 @@ def at_versions(sql: str, versions: Mapping[str, int]) -> tuple[str, set[str]]:
 
 def _spellings(name: str) -> str:
     """A pattern of a table's name, however its parts are quoted."""
-    parts = [quoted.replace("``", "`") or plain for quoted, plain in _PARTS.findall(name)]
+    parts = [quoted.replace("``", "`") or plain for quoted, plain in PARTS.findall(name)]
     either = (f"(?:`{re.escape(part.replace('`', '``'))}`|{re.escape(part)})" for part in parts)
     return rf"{_SPACE}*\.{_SPACE}*".join(either)
 

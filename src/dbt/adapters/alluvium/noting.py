@@ -55,7 +55,7 @@ def ended(session: SparkSession, home: Path, table: str, name: str, error: objec
             outcome="success" if error is None else "error",
             held_back=held if stays else None,
         )
-        _write(path, notes.text(note, name))
+        write(path, notes.text(note, name))
 
 
 def held_back(home: Path, name: str, held: FailedAudit) -> None:
@@ -63,7 +63,7 @@ def held_back(home: Path, name: str, held: FailedAudit) -> None:
     path = home / notes.FOLDER / notes.file_name(name)
     with _writing:
         before = _read(path) or NodeNote(None, held.table_id, datetime.now(UTC), "success")
-        _write(path, notes.text(replace(before, held_back=held), name))
+        write(path, notes.text(replace(before, held_back=held), name))
 
 
 def building(project: Path, target: Path, home: Path, build: notes.Build, tiers: Any) -> None:
@@ -80,7 +80,7 @@ def building(project: Path, target: Path, home: Path, build: notes.Build, tiers:
     for tier, settings in (tiers or {}).items():
         if isinstance(settings, Mapping) and settings.get("slo") is not None:
             slos[str(tier)] = duration(settings["slo"])
-    _write(target / notes.BUILD, notes.text(replace(build, home=inside, slos=slos)))
+    write(target / notes.BUILD, notes.text(replace(build, home=inside, slos=slos)))
 
 
 def _inside(folder: Path, place: str) -> str:
@@ -95,7 +95,7 @@ def _read(path: Path) -> NodeNote | None:
         return None
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Replace a file whole; where that cannot be done a build goes on without."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:

@@ -15,9 +15,10 @@ from alluvium.engine import jvm
 
 _PARSER = "org.apache.spark.sql.catalyst.parser"
 _ANTLR = "org.antlr.v4.runtime"
-_LOOKS = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:desc|describe|show|explain)\b", re.DOTALL | re.IGNORECASE
-)
+_BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_FLAGS = re.DOTALL | re.IGNORECASE
+_LOOKS = re.compile(rf"{_BLANK}(?:desc|describe|show|explain)\b", _FLAGS)
+_QUERY = re.compile(rf"{_BLANK}(?:\(|(?:select|with|values)\b)", _FLAGS)
 _END_OF_FILE = -1  # the type of the last token
 
 
@@ -82,6 +83,11 @@ def limited(session: SparkSession, sql: str, limit: int | None) -> str:
             )
         last = found[0] if found else last  # Spark says what is wrong with it
     return ";\n".join([*headers, last])
+
+
+def only_reads(sql: str) -> bool:
+    """Whether a statement is a query, or a look: it leaves the session's settings and views."""
+    return bool(_QUERY.match(sql) or _LOOKS.match(sql))
 
 
 def _parses(parse: Callable[[str], Any], sql: str) -> bool:

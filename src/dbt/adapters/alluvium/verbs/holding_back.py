@@ -118,10 +118,9 @@ class HoldingBack(SessionAdapter):
             return None
         return Shown(node.name, head.version, since, head.table_id == tested.table_id)
 
-    def cleanup_connections(self) -> None:
-        """Tell what was held back, behind the run; then as dbt does."""
+    def tell_held_back(self) -> None:
+        """Tell what was held back, behind the run."""
         held, self._ledger.held = self._ledger.held, {}
         for one in sorted(held):
             for line in held[one].lines(datetime.now(UTC)):
                 told.say(line)
-        super().cleanup_connections()

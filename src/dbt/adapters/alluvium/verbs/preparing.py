@@ -12,12 +12,13 @@ from alluvium.engine import pools
 from alluvium.engine.session import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
 from dbt.adapters.alluvium.handle import spark_errors
+from dbt.adapters.alluvium.verbs.reusing import Reusing
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 _VECTORS = "delta.enableDeletionVectors"
 
 
-class Preparing(Versioning):
+class Preparing(Reusing, Versioning):
     def pre_model_hook(self, config: Any) -> None:
         """Make Delta the format of a node that names none, and let it evolve if it may.
 
@@ -60,6 +61,8 @@ class Preparing(Versioning):
         tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)
+        if config.model.resource_type == "test":
+            self.ask_for_reuse(config.model)
 
     def _check_free(self, config: Any) -> None:
         """Raise where a table that the metastore does not know would be written over."""

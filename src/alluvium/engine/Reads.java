@@ -1,0 +1,201 @@
+package alluvium;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.antlr.v4.runtime.CharStreams;
+import org.antlr.v4.runtime.Token;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InheritAnalysisRules;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
+import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DatetimeType;
+import org.apache.spark.sql.types.StringType;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** What the result of a query hangs on, as its analysed plan tells it. */
+public final class Reads {
+    private static final String WORDS = "a date or time in words";
+    private static final String NUMBER = "(?s)\\s*[-+]?[0-9].*";
+    private final Set kinds = new TreeSet();
+    private final List tables = new ArrayList();
+    private final Map views = new TreeMap();
+
+    /**
+     * @return JSON: `kinds`, the classes of the plan's nodes and expressions, and in words what is
+     *     no class; `tables`, each with name, id and version when it was analysed, and whether it
+     *     is read at a version that is named; `views`, by name what `view` gives.
+     */
+    public static String of(QueryExecution query) throws Exception {
+        Reads found = new Reads();
+        // As it was analysed, but for what is read from rows that Spark keeps.
+        found.look(query.withCachedData());
+        Map all = new TreeMap();
+        all.put("kinds", found.kinds);
+        all.put("tables", found.tables);
+        all.put("views", found.views);
+        return new ObjectMapper().writeValueAsString(all);
+    }
+
+    /** All of a view that a query which reads it hangs on. */
+    public static String view(CatalogTable view) throws Exception {
+        Map all = new TreeMap(CollectionConverters.asJava(view.properties()));
+        all.remove("transient_lastDdlTime");
+        all.put("text", String.valueOf(view.viewText()));
+        all.put("schema", view.schema().json());
+        return new ObjectMapper().writeValueAsString(all);
+    }
+
+    /**
+     * What a text says that its plan does not tell: a date in a word, as DATE 'today', a name that
+     * Spark computes, and a variable that it may replace; null for nothing.
+     */
+    public static String inText(String sql) {
+        if (sql.contains("${")) {
+            return "a variable in its text";
+        }
+        SqlBaseLexer lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(sql)));
+        lexer.removeErrorListeners();
+        String before = "";
+        Iterator tokens = lexer.getAllTokens().iterator();
+        while (tokens.hasNext()) {
+            Token token = (Token) tokens.next();
+            if (token.getChannel() != Token.DEFAULT_CHANNEL) {
+                continue;
+            }
+            int type = token.getType();
+            String text = token.getText();
+            boolean isText =
+                    type == SqlBaseLexer.STRING_LITERAL || type == SqlBaseLexer.DOUBLEQUOTED_STRING;
+            if (isText
+                    && before.matches("(?i)(date|time).*")
+                    && !text.replaceFirst("^[rR]?['\"]", "").matches(NUMBER)) {
+                return WORDS;
+            }
+            if (before.equalsIgnoreCase("identifier") && text.equals("(")) {
+                return "a name that is computed";
+            }
+            before = text;
+        }
+        return null;
+    }
+
+    private static String name(CatalogTable table) {
+        TableIdentifier name = table.identifier();
+        String schema = name.database().isDefined() ? (String) name.database().get() : "";
+        return "`" + schema.replace("`", "``") + "`.`" + name.table().replace("`", "``") + "`";
+    }
+
+    private static boolean isElsewhere(CatalogTable table) {
+        TableIdentifier name = table.identifier();
+        return name.database().isEmpty()
+                || name.catalog().isDefined() && !"spark_catalog".equals(name.catalog().get());
+    }
+
+    private void look(LogicalPlan plan) throws Exception {
+        kinds.add(plan.getClass().getName());
+        if (plan instanceof View) {
+            view((View) plan);
+        } else if (plan instanceof LogicalRelation) {
+            table((LogicalRelation) plan);
+        }
+        each(plan.expressions());
+        Iterator children = CollectionConverters.asJava(plan.children()).iterator();
+        while (children.hasNext()) {
+            look((LogicalPlan) children.next());
+        }
+    }
+
+    private void view(View view) throws Exception {
+        CatalogTable found = view.desc();
+        if (view.isTempView() || isElsewhere(found)) {
+            kinds.add("a temporary view");
+        } else {
+            views.put(name(found), view(found));
+        }
+        String said = found.viewText().isDefined() ? inText((String) found.viewText().get()) : null;
+        if (said != null) {
+            kinds.add(said);
+        }
+    }
+
+    private void table(LogicalRelation leaf) {
+        Object index =
+                leaf.relation() instanceof HadoopFsRelation
+                        ? ((HadoopFsRelation) leaf.relation()).location()
+                        : null;
+        if (!(index instanceof TahoeLogFileIndex)
+                || leaf.isStreaming()
+                || leaf.catalogTable().isEmpty()
+                || isElsewhere((CatalogTable) leaf.catalogTable().get())) {
+            kinds.add("what is not a Delta table with a name");
+            return;
+        }
+        TahoeLogFileIndex files = (TahoeLogFileIndex) index;
+        if (files.partitionFilters().nonEmpty()) {
+            kinds.add("a part of a table by its path");
+        }
+        Map one = new TreeMap();
+        one.put("name", name((CatalogTable) leaf.catalogTable().get()));
+        one.put("id", files.snapshotAtAnalysis().metadata().id());
+        one.put("version", Long.valueOf(files.snapshotAtAnalysis().version()));
+        one.put("named", Boolean.valueOf(files.isTimeTravelQuery()));
+        tables.add(one);
+    }
+
+    private void look(Expression one) throws Exception {
+        kinds.add(one.getClass().getName());
+        if (one instanceof AttributeReference) {
+            String metadata = ((AttributeReference) one).metadata().json();
+            if (metadata.contains("metadata_col")) {
+                kinds.add("a column of metadata");
+            }
+        }
+        if (one instanceof Cast && one.dataType() instanceof DatetimeType) {
+            Expression from = ((Cast) one).child();
+            boolean isNumber =
+                    from instanceof Literal
+                            && String.valueOf(((Literal) from).value()).matches(NUMBER);
+            if (from.foldable() && from.dataType() instanceof StringType && !isNumber) {
+                kinds.add(WORDS);
+            }
+        }
+        if (one instanceof PlanExpression) {
+            look((LogicalPlan) ((PlanExpression) one).plan());
+        }
+        if (one instanceof RuntimeReplaceable) {
+            look(((RuntimeReplaceable) one).replacement());
+        }
+        if (one instanceof InheritAnalysisRules) {
+            // What it was made from: the value of an argument may be all that is left of it.
+            each(((InheritAnalysisRules) one).parameters());
+        }
+        each(one.children());
+    }
+
+    private void each(Seq expressions) throws Exception {
+        Iterator some = CollectionConverters.asJava(expressions).iterator();
+        while (some.hasNext()) {
+            look((Expression) some.next());
+        }
+    }
+}

@@ -1,0 +1,228 @@
+"""Whether a query would read what it read before: what is noted of it, and what has changed.
+
+What is not known is not kept. So there are lists of the plan nodes and of the expressions whose
+result hangs on the rows that they read, on their text and on Spark's settings alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from alluvium.plan.versions.commit import commit_info
+from alluvium.wording import listed
+
+# In the home: a file for each test.
+FOLDER = "reuse"
+# Commits between two versions are read one by one, up to so many.
+MOST_COMMITS = 100
+_VERSION = 1
+
+_CATALYST = "org.apache.spark.sql.catalyst."
+_NODES = """
+Aggregate CTERelationDef CTERelationRef Deduplicate Distinct Except Expand Filter Generate
+GlobalLimit Intersect Join LateralJoin LocalLimit Offset OneRowRelation Project RebalancePartitions
+Repartition RepartitionByExpression ResolvedHint Sort SubqueryAlias Union View Window WithCTE
+"""
+# Not among them: clocks, users, sessions and their variables, random numbers, functions of users,
+# files, `aes_encrypt` (its vector is random), `reflect`, and what hangs on how tasks are cut. Nor
+# what keeps only the values of its arguments, which may be any of these: VALUES, `range`, PIVOT,
+# `from_json`, `to_json`.
+_EXPRESSIONS = """
+Abs Acos Acosh Add AddMonths Alias And ArrayAggregate ArrayAppend ArrayCompact ArrayContains
+ArrayDistinct ArrayExcept ArrayExists ArrayFilter ArrayForAll ArrayInsert ArrayIntersect ArrayJoin
+ArrayMax ArrayMin ArrayPosition ArrayPrepend ArrayRemove ArrayRepeat ArraySize ArraySort
+ArrayTransform ArrayUnion ArraysOverlap ArraysZip Ascending Ascii Asin Asinh AssertTrue
+AtLeastNNonNulls Atan Atan2 Atanh AttributeReference BRound Base64 Between Bin BitLength BitwiseAnd
+BitwiseCount BitwiseGet BitwiseNot BitwiseOr BitwiseXor CaseWhen Cast Cbrt Ceil CheckOverflow Chr
+Coalesce Collate Collation Concat ConcatWs Contains Conv ConvertTimezone Cos Cosh Cot Crc32
+CreateArray CreateMap CreateNamedStruct Csc CumeDist CurrentRow DateAdd DateAddInterval
+DateAddYMInterval DateDiff DateFormatClass DateFromUnixDate DatePart DateSub DatetimeSub DayName
+DayOfMonth DayOfWeek DayOfYear Decode DenseRank Descending Divide DivideDTInterval DivideInterval
+DivideYMInterval DropField ElementAt Elt Encode EndsWith EqualNull EqualNullSafe EqualTo EulerNumber
+Exists Exp Explode Expm1 Extract ExtractANSIIntervalDays ExtractANSIIntervalHours
+ExtractANSIIntervalMinutes ExtractANSIIntervalMonths ExtractANSIIntervalSeconds
+ExtractANSIIntervalYears ExtractIntervalDays ExtractIntervalHours ExtractIntervalMinutes
+ExtractIntervalMonths ExtractIntervalSeconds ExtractIntervalYears Factorial FindInSet Flatten Floor
+FormatNumber FormatString FromUTCTimestamp FromUnixTime GeneratorOuter Get GetArrayItem
+GetArrayStructFields GetJsonObject GetMapValue GetStructField GetTimestamp GreaterThan
+GreaterThanOrEqual Greatest Grouping GroupingID Hex Hour HoursOfTime Hypot ILike If In InSet
+InSubquery InitCap Inline IntegralDivide IsNaN IsNotNull IsNull IsValidUTF8 JsonObjectKeys JsonTuple
+KnownNotNull Lag LambdaFunction LastDay LateralSubquery Lead Least Left Length LengthOfJsonArray
+LessThan LessThanOrEqual Levenshtein Like LikeAll LikeAny ListQuery Literal Log Log10 Log1p Log2
+Logarithm Lower Luhncheck MakeDTInterval MakeDate MakeDecimal MakeInterval MakeTime MakeTimestamp
+MakeTimestampNTZ MakeYMInterval MapConcat MapContainsKey MapEntries MapFilter MapFromArrays
+MapFromEntries MapKeys MapSort MapValues MapZipWith Mask Md5 MicrosToTimestamp MillisToTimestamp
+Minute MinutesOfTime Month MonthName MonthsBetween Multiply MultiplyDTInterval MultiplyInterval
+MultiplyYMInterval Murmur3Hash NTile NaNvl NamedLambdaVariable NextDay Not NotLikeAll NotLikeAny
+NthValue NullIf NullIfZero NullsFirst NullsLast Nvl Nvl2 OctetLength Or OuterReference Overlay
+ParseToDate ParseToTimestamp ParseUrl PercentRank Pi Pmod PosExplode Pow Quarter RLike RaiseError
+RangeFrame Rank RegExpCount RegExpExtract RegExpExtractAll RegExpInStr RegExpReplace RegExpSubStr
+Remainder Reverse Right Rint Round RoundCeil RoundFloor RowFrame RowNumber ScalarSubquery Sec Second
+SecondWithFraction SecondsOfTime SecondsToTimestamp Sequence Sha1 Sha2 ShiftLeft ShiftRight
+ShiftRightUnsigned Signum Sin Sinh Size Slice SortArray SortOrder SoundEx SpecifiedWindowFrame
+SplitPart Sqrt Stack StartsWith StringInstr StringLPad StringLocate StringRPad StringRepeat
+StringReplace StringSpace StringSplit StringSplitSQL StringToMap StringTranslate StringTrim
+StringTrimBoth StringTrimLeft StringTrimRight Substring SubstringIndex Subtract SubtractDates
+SubtractTimes SubtractTimestamps Tan Tanh TimestampAdd TimestampAddInterval TimestampAddYMInterval
+TimestampDiff ToBinary ToCharacter ToDegrees ToNumber ToRadians ToUTCTimestamp ToUnixTimestamp
+TransformKeys TransformValues TruncDate TruncTimestamp TryAdd TryDivide TryElementAt TryEval TryMod
+TryMultiply TrySubtract TryToBinary TryToNumber TypeOf UnBase64 UnaryMinus UnaryPositive
+UnboundedFollowing UnboundedPreceding Unhex UnixDate UnixMicros UnixMillis UnixSeconds UnixTimestamp
+UnspecifiedFrame UpdateFields Upper WeekDay WeekOfYear WidthBucket WindowExpression
+WindowSpecDefinition XxHash64 Year YearOfWeek ZeroIfNull ZipWith
+"""
+_AGGREGATES = """
+AggregateExpression AnyValue ApproximatePercentile Average BitAndAgg BitOrAgg BitXorAgg BoolAnd
+BoolOr CollectList CollectSet Corr Count CountIf CovPopulation CovSample First HyperLogLogPlusPlus
+Kurtosis Last ListAgg Max MaxBy Median Min MinBy Mode Percentile PercentileCont PercentileDisc
+Product RegrAvgX RegrAvgY RegrCount RegrIntercept RegrR2 RegrReplacement RegrSXX RegrSXY RegrSYY
+RegrSlope Skewness StddevPop StddevSamp Sum VariancePop VarianceSamp
+"""
+_KNOWN = frozenset(
+    [
+        "org.apache.spark.sql.execution.datasources.LogicalRelation",
+        *(f"{_CATALYST}plans.logical.{name}" for name in _NODES.split()),
+        *(f"{_CATALYST}expressions.{name}" for name in _EXPRESSIONS.split()),
+        *(f"{_CATALYST}expressions.aggregate.{name}" for name in _AGGREGATES.split()),
+        *(f"{_CATALYST}expressions.variant.{name}" for name in ("VariantGet", "IsVariantNull")),
+    ]
+)
+# By operation, commits that may keep all rows: a commit can claim it and bring rows.
+_KEEP_ROWS = {"COMPUTE STATS", "OPTIMIZE", "REORG", "VACUUM END", "VACUUM START"}
+_MANUAL = "Manual Update"  # ours, of a number alone
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A version of a table.
+
+    commit: id of the commit that made it, empty where it is not known. A copied home has the same
+        table ids and numbers.
+    """
+
+    table_id: str
+    version: int
+    commit: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the result of a query hung on.
+
+    sql, settings, engine: digests of its text, of Spark's settings, and of what ran it.
+    tables: what it read, by name, as it was when the query was analysed; so at most too old.
+    views: by name, digests of all that Spark keeps of them.
+    failures: dbt's first column of the query of a test that passed.
+    at: when, ISO 8601 in UTC.
+    """
+
+    sql: str
+    settings: str
+    engine: str
+    tables: Mapping[str, TableState]
+    views: Mapping[str, str]
+    failures: int
+    at: str
+
+
+def digest(value: Any) -> str:
+    """Of a value as JSON, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def text(record: Record, name: str) -> str:
+    """A record as it is written; name: of the node, for people who open the file."""
+    return json.dumps({"version": _VERSION, "node": name, **asdict(record)}, indent=1)
+
+
+def of_text(found: str) -> Record | None:
+    """What a note says; None where it cannot be read, or is another version's."""
+    try:
+        values = json.loads(found)
+        if values.pop("version") != _VERSION:
+            return None
+        del values["node"]
+        tables = {name: TableState(**one) for name, one in values.pop("tables").items()}
+        return Record(tables=tables, **values)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def forbidden(kinds: Iterable[str]) -> str | None:
+    """Why a query may give something else though its tables are the same; None where it may not.
+
+    kinds: classes of the nodes and expressions of its plan; texts without a dot are what else was
+        seen, in words.
+    """
+    unknown = sorted({one for kind in kinds if (one := kind.removesuffix("$")) not in _KNOWN})
+    if not unknown:
+        return None
+    # What is said in words says more than the name of a class.
+    words = [one for one in unknown if "." not in one]
+    return f"it uses {listed(words or [one.rsplit('.', 1)[-1] for one in unknown], 3)}"
+
+
+def difference(
+    before: Record, *, sql: str, settings: str, engine: str, views: Mapping[str, str | None]
+) -> str | None:
+    """What is not as it was noted, apart from tables; None for nothing.
+
+    views: digests of what is now under the names of the record's views; None for no view.
+    """
+    for name, then, now in (
+        ("its SQL", before.sql, sql),
+        ("a Spark setting", before.settings, settings),
+        ("a version of Alluvium, dbt, Spark, Delta or Java", before.engine, engine),
+        *((f"the view {name}", one, views.get(name)) for name, one in before.views.items()),
+    ):
+        if then != now:
+            return f"{name} is another"
+    return None
+
+
+def moved(
+    name: str,
+    then: TableState,
+    now: TableState,
+    commit_then: str | None,
+    between: Sequence[Sequence[str] | None],
+) -> str | None:
+    """Why a table may have other rows than it had; None where it has the same.
+
+    Args:
+        commit_then: the id of the commit that the log has now for the noted version.
+        between: the actions, JSON texts, of each later commit up to `now`; None for one that the
+            log no longer has.
+    """
+    if now.table_id != then.table_id:
+        return f"{name} was made again"
+    if not then.commit or commit_then != then.commit:
+        return f"{name} has another history"
+    if len(between) != now.version - then.version or not all(map(keeps_rows, between)):
+        return f"{name} has changed since version {then.version:,}"
+    return None
+
+
+def keeps_rows(actions: Sequence[str] | None) -> bool:
+    """Whether a commit left all rows, and the table, as they were.
+
+    Neither its operation nor its actions tell that alone: an append may claim that it changes no
+    data, and an ALTER TABLE has no action of a file.
+    """
+    if not actions:
+        return False
+    operation = commit_info(actions[0]).get("operation")
+    if operation not in _KEEP_ROWS and operation != _MANUAL:
+        return False
+    for line in actions:
+        for kind, action in json.loads(line).items():
+            if kind in ("add", "remove"):
+                if operation == _MANUAL or action.get("dataChange") is not False:
+                    return False
+            elif kind not in ("commitInfo", "txn"):
+                return False
+    return True

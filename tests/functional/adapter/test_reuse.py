@@ -1,0 +1,278 @@
+"""Data tests that are kept where they would read what they read before, and those that are not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from dbt.tests.util import read_file, run_dbt_and_capture, write_file
+from deltalake import write_deltalake
+from functional import delta_rs
+from pyspark.sql import SparkSession
+
+from alluvium.delta import reads
+
+pytestmark = pytest.mark.spark
+
+CHANGED = "has changed since version"
+# By table: what is done to it between two runs of its test, and why the test is not kept; None
+# where it is. In each the test would pass again, so only what is noted tells.
+CHANGES: dict[str, tuple[list[str], str | None]] = {
+    "untouched": ([], None),
+    "compacted": (["optimize {t}"], None),
+    "vacuumed": (["vacuum {t}"], None),
+    "appended": (["insert into {t} values (9)"], CHANGED),
+    "rewritten": (["insert overwrite {t} select * from {t}"], CHANGED),
+    "compacted_behind": (["insert into {t} values (9)", "optimize {t}"], CHANGED),
+    "altered": (["alter table {t} set tblproperties ('x' = 'y')"], CHANGED),
+    "made_again": (["drop table {t}", "create table {t} as select 1L as id"], "was made again"),
+    "replaced": (["create or replace table {t} as select 1L as id"], "was made again"),
+    "restored": (["insert into {t} values (9)", "restore {t} to version as of 0"], CHANGED),
+    "viewed": (["drop table {t}", "create view {t} as select 1L as id"], "is not a Delta table"),
+    # These are done past SQL.
+    "claims": ([], CHANGED),
+    "put_back": ([], "has another history"),
+}
+# Singular tests `select 1 where …`, and why they are not kept in the second run.
+QUERIES = {
+    "constant": ("1 = 2", None),
+    "in_subquery": ("1 in (select id + 50 from {s}.untouched)", None),
+    "by_view": ("exists (select 1 from {s}.seen where id < 0)", None),
+    "by_changed_view": ("exists (select 1 from {s}.seen_too where id < 0)", "the view"),
+    "by_clock": ("now() < timestamp '2020-01-01'", "it uses CurrentTimestamp"),
+    "by_word": ("date 'tomorrow' < date '2020-01-01'", "a date or time in words"),
+    "by_version": ("exists (select 1 from {s}.untouched version as of 0 where id < 0)", "version"),
+    "touches": (
+        "1 = 2 {% if execute %}{% do run_query('set a.b = 1') %}{% endif %}",
+        "changed its session",
+    ),
+}
+UNIQUE = {"unique": {"name": "unique_ids"}}
+WARNS = {"not_null": {"name": "warns", "config": {"severity": "warn"}}}
+STORES = {"not_null": {"name": "stores", "config": {"store_failures": True, "where": "id > 0"}}}
+SCHEMA = {
+    "models": [
+        {"name": "items", "columns": [{"name": "id", "data_tests": [UNIQUE, WARNS, STORES]}]}
+    ]
+}
+OWN = """
+{% materialization test, default %}
+  {% call statement('main', fetch_result=True) %}
+    {{ get_test_sql(sql, config.get('fail_calc'), config.get('warn_if'), config.get('error_if'),
+                    none) }}
+  {% endcall %}
+  {{ return({'relations': []}) }}
+{% endmaterialization %}
+"""
+
+
+def append(folder: Path, number: int) -> None:
+    write_deltalake(folder, pa.table({"id": pa.array([number], pa.int64())}), mode="append")
+
+
+class TestReuse:
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"data_tests": {"+meta": {"alluvium_reuse": True}}}
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        made = "{{ config(materialized='table') }} select id from values (1), (null) as t(id)"
+        return {"items.sql": made, "schema.yml": json.dumps(SCHEMA)}
+
+    @pytest.fixture(scope="class")
+    def tests(self) -> dict[str, str]:
+        schema = "{{ target.schema }}"
+        tests = {
+            f"{name}_kept.sql": f"select * from {schema}.{name} where id < 0" for name in CHANGES
+        }
+        for name, (where, _) in QUERIES.items():
+            tests[f"{name}.sql"] = f"select 1 as x where {where.replace('{s}', schema)}"
+        return tests
+
+    def dbt(self, *args: str) -> tuple[dict[str, Any], str]:
+        """By test, what run_results.json says of it; and what dbt said."""
+        _, out = run_dbt_and_capture(list(args))
+        results = json.loads(read_file("target", "run_results.json"))["results"]
+        return {r["unique_id"].split(".")[2]: r["adapter_response"] for r in results}, out
+
+    def check(self, response: dict[str, Any], why: str | None, since: str | None = None) -> None:
+        if why is None:
+            assert "not_kept" not in response, response
+            assert datetime.fromisoformat(response["kept_since"]), response
+        else:
+            assert why in response["not_kept"], response
+            assert "kept_since" not in response, response
+
+    def test_kept_and_not_kept(self, project: Any, home: Path, spark: SparkSession) -> None:
+        """Each kind of change, and each kind of query, in two runs."""
+        schema = project.test_schema
+        folder = delta_rs.folder_of(home, schema, "put_back")
+        for name in CHANGES:
+            project.run_sql(f"create table {{schema}}.{name} using delta as select 1L as id")
+        for name in ("seen", "seen_too"):
+            project.run_sql(f"create view {{schema}}.{name} as select * from {{schema}}.untouched")
+        shutil.copytree(folder, folder.with_name("aside"))
+        append(folder, 5)
+        first, out = self.dbt("build")
+        number = len(CHANGES) + len(QUERIES) + 3
+        assert f"kept 0 of {number} tests" in out
+        assert first["untouched_kept"]["not_kept"] == "nothing is noted of it"
+
+        for name, (statements, _) in CHANGES.items():
+            for sql in statements:
+                project.run_sql(sql.replace("{t}", f"{schema}.{name}"))
+        project.run_sql(
+            "create or replace view {schema}.seen_too as select * from {schema}.untouched where 1=1"
+        )
+        claim = spark.range(5, 6).write.format("delta").option("dataChange", "false")
+        claim.mode("append").saveAsTable(f"{schema}.claims")
+        # The same table id and version, as in a copied home or out of a backup.
+        shutil.rmtree(folder)
+        folder.with_name("aside").rename(folder)
+        append(folder, 6)
+        spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        again, out = self.dbt("test")
+        for name, (_, why) in CHANGES.items():
+            self.check(again[f"{name}_kept"], why)
+        for name, (_, why) in QUERIES.items():
+            self.check(again[name], why)
+        self.check(again["unique_ids"], None)
+        self.check(again["warns"], "nothing is noted of it")
+        self.check(again["stores"], "it stores its failures")
+        kept = sum("kept_since" in one for one in again.values())
+        assert kept == 7
+        assert f"kept {kept} of {number} tests" in out
+        # What ran passed, so it is kept now: it is noted as it is.
+        third, _ = self.dbt("test", "-s", "appended_kept", "put_back_kept", "compacted_kept")
+        for name in third:
+            self.check(third[name], None)
+        assert third["compacted_kept"]["kept_since"] == again["compacted_kept"]["kept_since"]
+
+    def test_flags(self, project: Any) -> None:
+        """After the runs above."""
+        one = ("-s", "untouched_kept")
+        full, _ = self.dbt("build", "--full-refresh", *one)
+        self.check(full["untouched_kept"], "--full-refresh")
+        stored, _ = self.dbt("test", "--store-failures", *one)
+        self.check(stored["untouched_kept"], "it stores its failures")
+        empty, _ = self.dbt("build", "--empty", *one)
+        self.check(empty["untouched_kept"], "--empty builds tables with a part of their rows")
+        off, out = self.dbt("test", "--vars", "alluvium_reuse: false", *one)
+        assert not {"kept_since", "not_kept"} & off["untouched_kept"].keys()
+        assert "kept 0" not in out
+        kept, _ = self.dbt("test", *one)
+        self.check(kept["untouched_kept"], None)
+
+    def test_a_materialization_of_the_project_goes_on_working(self, project: Any) -> None:
+        write_file(OWN, project.project_root, "macros", "own.sql")
+        own, out = self.dbt("test", "-s", "untouched_kept")
+        self.check(own["untouched_kept"], "test has a materialization `test` of its own")
+        assert "kept 0 of 1 test: test has a materialization `test` of its own" in out
+
+
+# Queries of `t`, `u` and the views `w` and `now`, and what else they hang on; None for nothing.
+READS = {
+    "select * from {s}.w where id not in (select id from {s}.u)": None,
+    "select exists (select 1 from {s}.u where u.id = t.id) as x from {s}.t": None,
+    "with c as (select id from {s}.t) select v, sum(id) from c join {s}.t using (id) group by v": (
+        None
+    ),
+    "select *, row_number() over (partition by v order by id) as n from {s}.t limit 3": None,
+    "select to_date('2024-01-01'), date '2024-01-01', cast(v as date) from {s}.t": None,
+    "select upper(v), v like 'a%', coalesce(v, 'x'), ts - interval 5 minutes from {s}.t": None,
+    "select cast('today' as date)": "a date or time in words",
+    "select cast(concat('to', 'day') as date)": "a date or time in words",
+    "select to_date('today')": "a date or time in words",
+    "select /* ' */ date /* x */ -- y\n 'today'": "a date or time in words",
+    "select * from {s}.t where ts > 'yesterday'": "a date or time in words",
+    "select * from {s}.now": "a date or time in words",
+    "select now(), localtimestamp": "CurrentTimestamp, LocalTimestamp",
+    "select unix_timestamp()": "CurrentTimestamp",
+    "select current_user()": "CurrentUser",
+    "select a_variable": "VariableReference",
+    "select {s}.f(id) from {s}.t": "SQLScalarFunction",
+    "select {s}.g(id) from {s}.t": "SQLScalarFunction",
+    "select * from {s}.h(1)": "SQLFunctionNode",
+    "select pyf(id) from {s}.t": "PythonUDF",
+    "select rand(), uuid()": "Rand, Uuid",
+    "select _metadata.file_path from {s}.t": "a column of metadata",
+    "select input_file_name() from {s}.t": "InputFileName",
+    "select * from {s}.t tablesample (10 percent)": "Sample",
+    # Of these the plan has values alone.
+    "select '${spark.app.name}'": "a variable in its text",
+    "select * from values ({s}.f(1))": "LocalRelation",
+    "select * from range(unix_timestamp() % 10)": "Range",
+    "select * from identifier('{s}.t')": "a name that is computed",
+    "select * from temporary": "a temporary view",
+    "select * from {s}.parquet": "what is not a Delta table with a name",
+    "select * from delta.`{t}`": "what is not a Delta table with a name",
+    "select * from table_changes('{s}.t', 0)": "what is not a Delta table with a name",
+    "select count(*) from {s}.cached": "InMemoryRelation",
+}
+
+
+class TestReads:
+    """What is told of a query's plan."""
+
+    @pytest.fixture(scope="class")
+    def frame_of(self, spark: SparkSession, home: Path) -> Iterator[Callable[[str], Any]]:
+        schema = "reading"
+        folder = delta_rs.folder_of(home, schema, "t")
+
+        def filled(sql: str) -> str:
+            return sql.replace("{s}", schema).replace("{t}", str(folder))
+
+        for sql in (
+            "create schema if not exists {s}",
+            "create table {s}.t using delta tblproperties (delta.enableChangeDataFeed = true) as"
+            " select id, string(id) as v, timestamp '2024-01-01' as ts from range(3)",
+            "create table {s}.u using delta as select 1L as id",
+            "create table {s}.parquet using parquet as select 1L as id",
+            "create table {s}.cached using delta as select 1L as id",
+            "create view {s}.w as select * from {s}.t",
+            "create view {s}.now as select date 'today' as d",
+            "create temporary view temporary as select * from {s}.t",
+            "create function {s}.f(x bigint) returns bigint return x + 1",
+            "create function {s}.g(x bigint) returns bigint return x + (select max(id) from {s}.u)",
+            "create function {s}.h(x bigint) returns table (y bigint) return select x as y",
+            "declare a_variable int default 5",
+        ):
+            spark.sql(filled(sql))
+        spark.udf.register("pyf", lambda x: x)
+        spark.table(f"{schema}.cached").cache()
+        yield lambda sql: (spark.sql(filled(sql)), filled(sql))
+        spark.catalog.clearCache()
+
+    @pytest.mark.parametrize("sql", READS)
+    def test_what_else_a_query_hangs_on(self, frame_of: Any, sql: str) -> None:
+        found = reads.of(*frame_of(sql)).forbidden
+        assert found == (READS[sql] and f"it uses {READS[sql]}")
+
+    def test_tables_and_views(self, frame_of: Any, spark: SparkSession) -> None:
+        found = reads.of(*frame_of("select * from {s}.w where exists (select 1 from {s}.u)"))
+        assert set(found.tables) == {"`reading`.`t`", "`reading`.`u`"}
+        assert set(found.views) == {"`reading`.`w`"}
+        assert found.views["`reading`.`w`"] == reads.view_now(spark, "`reading`.`w`")
+        assert reads.view_now(spark, "`reading`.`t`") is None
+        assert found.tables["`reading`.`t`"].version == 0
+        with pytest.raises(ValueError, match="read at two versions"):
+            reads.of(*frame_of("select * from {s}.t join {s}.t version as of 0 as o using (id)"))
+
+    def test_settings(self, spark: SparkSession) -> None:
+        before = reads.settings(spark)
+        assert reads.settings(spark) == before
+        for setting, value in (("spark.sql.ansi.enabled", "false"), ("my.own", "1")):
+            spark.conf.set(setting, value)
+            assert reads.settings(spark) != before, setting
+            spark.conf.unset(setting)
+        spark.sql("use reading")
+        assert reads.settings(spark) != before
+        spark.sql("use default")
+        assert reads.settings(spark) == before

@@ -1,0 +1,199 @@
+"""Whether a query would read what it read before: each thing that is noted, changed alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from alluvium.plan import reuse
+from alluvium.plan.reuse import Record, TableState
+
+THEN = TableState("id", 3, "commit 3")
+RECORD = Record(
+    sql="sql",
+    settings="settings",
+    engine="engine",
+    tables={"`a`.`t`": THEN},
+    views={"`a`.`w`": "view", "`a`.`x`": "other"},
+    failures=2,
+    at="2026-01-01T00:00:00+00:00",
+)
+VIEWS = dict(RECORD.views)
+SAME = {"sql": "sql", "settings": "settings", "engine": "engine", "views": VIEWS}
+
+
+def commit(operation: str, *actions: dict[str, object]) -> list[str]:
+    return [json.dumps(one) for one in ({"commitInfo": {"operation": operation}}, *actions)]
+
+
+def file(kind: str, **action: object) -> dict[str, object]:
+    return {kind: {"path": "f", **action}}
+
+
+KEEPS = commit("OPTIMIZE", file("add", dataChange=False), file("remove", dataChange=False))
+
+
+def test_a_note_is_read_as_it_was_written():
+    text = reuse.text(RECORD, "test.shop.unique_id")
+    assert reuse.of_text(text) == RECORD
+    assert json.loads(text)["node"] == "test.shop.unique_id"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "no JSON",
+        reuse.text(RECORD, "t").replace('"version": 1', '"version": 2', 1),
+        reuse.text(RECORD, "t").replace('"sql"', '"text"'),
+        reuse.text(RECORD, "t").replace('"commit"', '"made"'),
+        reuse.text(RECORD, "t")[:-20],
+    ],
+)
+def test_a_note_that_cannot_be_read_is_none(broken):
+    assert reuse.of_text(broken) is None
+
+
+def test_nothing_is_another():
+    assert reuse.difference(RECORD, **SAME) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"sql": "x"}, "its SQL is another"),
+        ({"settings": "x"}, "a Spark setting is another"),
+        ({"engine": "x"}, "a version of Alluvium, dbt, Spark, Delta or Java is another"),
+        ({"views": VIEWS | {"`a`.`w`": "x"}}, "the view `a`.`w` is another"),
+        ({"views": VIEWS | {"`a`.`x`": None}}, "the view `a`.`x` is another"),
+        ({"views": {"`a`.`w`": "view"}}, "the view `a`.`x` is another"),
+    ],
+)
+def test_what_is_another_is_said(changed, said):
+    assert reuse.difference(RECORD, **SAME | changed) == said
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "commit_then", "between"),
+    [
+        (THEN, THEN, "commit 3", []),
+        (THEN, TableState("id", 4, "commit 4"), "commit 3", [KEEPS]),
+        (THEN, TableState("id", 5, "commit 5"), "commit 3", [KEEPS, KEEPS]),
+    ],
+)
+def test_a_table_that_did_not_move(then, now, commit_then, between):
+    assert reuse.moved("t", then, now, commit_then, between) is None
+
+
+MOVES = commit("WRITE", file("add", dataChange=True))
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "commit_then", "between", "said"),
+    [
+        (THEN, replace(THEN, table_id="new"), "commit 3", [], "t was made again"),
+        # A copied home has the same ids and numbers.
+        (THEN, replace(THEN, commit="x"), "x", [], "t has another history"),
+        (THEN, TableState("id", 4, "commit 4"), "x", [KEEPS], "t has another history"),
+        # Put back from a backup.
+        (THEN, TableState("id", 2, "commit 2"), "", [], "t has another history"),
+        (replace(THEN, commit=""), replace(THEN, commit=""), "", [], "t has another history"),
+        *(
+            (THEN, TableState("id", 5, "c"), "commit 3", some, "t has changed since version 3")
+            for some in ([KEEPS, MOVES], [MOVES, KEEPS], [KEEPS, None], [KEEPS], [])
+        ),
+    ],
+)
+def test_a_table_that_moved(then, now, commit_then, between, said):
+    assert reuse.moved("t", then, now, commit_then, between) == said
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        KEEPS,
+        commit("REORG", file("add", dataChange=False)),
+        commit("COMPUTE STATS", file("add", dataChange=False)),
+        commit("VACUUM START"),
+        commit("VACUUM END"),
+        commit("Manual Update", {"txn": {"appId": "alluvium.zorder", "version": 1}}),
+        commit("OPTIMIZE", file("add", dataChange=False), {"txn": {"appId": "a", "version": 1}}),
+    ],
+)
+def test_commits_that_keep_rows(actions):
+    assert reuse.keeps_rows(actions)
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        None,
+        [],
+        # A user's append that claims to change no data, and an ALTER TABLE without files.
+        commit("WRITE", file("add", dataChange=False)),
+        commit("SET TBLPROPERTIES", {"metaData": {}}),
+        commit("OPTIMIZE", file("add", dataChange=False), {"metaData": {}}),
+        commit("OPTIMIZE", file("add", dataChange=False), {"protocol": {}}),
+        commit("OPTIMIZE", file("add", dataChange=True)),
+        commit("OPTIMIZE", file("remove", dataChange=True)),
+        commit("OPTIMIZE", file("add")),
+        commit("OPTIMIZE", file("cdc", dataChange=False)),
+        commit("Manual Update", file("add", dataChange=False)),
+        commit("RESTORE", file("add", dataChange=False)),
+        commit("CLONE"),
+        [json.dumps(file("add", dataChange=False))],
+    ],
+)
+def test_commits_that_may_not(actions):
+    assert not reuse.keeps_rows(actions)
+
+
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+
+
+def test_what_is_known_may_be_kept():
+    known = [
+        f"{LOGICAL}.Project",
+        f"{EXPRESSIONS}.CurrentRow$",
+        f"{EXPRESSIONS}.aggregate.Count",
+        "org.apache.spark.sql.execution.datasources.LogicalRelation",
+    ]
+    assert reuse.forbidden(known) is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ([f"{LOGICAL}.Project", f"{LOGICAL}.Sample"], "it uses Sample"),
+        ([f"{LOGICAL}.LocalRelation"], "it uses LocalRelation"),
+        ([f"{LOGICAL}.Range"], "it uses Range"),
+        ([f"{EXPRESSIONS}.Rand"], "it uses Rand"),
+        (["com.example.Project"], "it uses Project"),
+        ([f"{EXPRESSIONS}.Sum"], "it uses Sum"),  # of another package than Spark's
+        (["a temporary view", f"{EXPRESSIONS}.Rand"], "it uses a temporary view"),
+    ],
+)
+def test_what_is_not_known_is_not_kept(kinds, said):
+    assert reuse.forbidden(kinds) == said
+
+
+# Clocks, users, sessions, random numbers, functions of users, files: Spark's own flag
+# `deterministic` is true for most of them.
+BEYOND_ROWS = """
+AesEncrypt ApplyFunctionExpression CallMethodViaReflection CurrentCatalog CurrentDatabase
+CurrentDate CurrentTime CurrentTimeZone CurrentTimestamp CurrentUser InputFileBlockLength
+InputFileBlockStart InputFileName Invoke LocalTimestamp MonotonicallyIncreasingID Now PythonUDF Rand
+RandStr Randn SQLScalarFunction ScalaUDF Shuffle SparkPartitionID SparkVersion StaticInvoke
+TryReflect Uniform UserDefinedExpression Uuid VariableReference
+"""
+
+
+@pytest.mark.parametrize("name", BEYOND_ROWS.split())
+def test_what_hangs_on_more_than_rows_is_not_known(name):
+    assert reuse.forbidden([f"{EXPRESSIONS}.{name}"]) == f"it uses {name}"
