@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -14,7 +14,7 @@ from alluvium import marks
 from alluvium.plan.commands import operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
-from alluvium.plan.status.feed import MOST, Feed
+from alluvium.plan.status.feed import MOST, Feed, waits
 from alluvium.plan.status.fragments import fragments
 from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions.batches import deletes_of
@@ -67,12 +67,33 @@ def of_table(
             )
 
 
-def of_feed(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
-    """What is due where readers do not see the newest version.
+def of_feed(
+    feed: Feed, tables: Sequence[SeenTable], candidate: str, has_progress: bool
+) -> Iterator[Due]:
+    """What is due where a feed is not as it should be.
 
-    candidate: the name of its model.
+    tables: of the feed, in the order in which they are built.
+    candidate: the name of the model that merges, or that is published.
     has_progress: whether it is a merged model, whose restore takes progress back.
     """
+    for one in tables:
+        if one.problem is not None and one.is_built:
+            yield Due(
+                one.name, "what is wrong with its files:", operation("fsck", models=[one.name])
+            )
+        elif one.note is not None and one.note.outcome == "error":
+            yield Due(one.name, "its last run failed:", f"dbt build -s {one.name}+")
+    missing = [one.name for one in tables if not one.is_built]
+    if missing:
+        yield Due(missing[0], "it was not built:", f"dbt build -s +{missing[-1]}")
+    if feed.is_late and feed.waiting is not None:
+        many = waits(feed.waiting)
+        yield Due(candidate, f"{many} to be merged:", f"dbt build -s +{candidate}+")
+    yield from _of_readers(feed, candidate, has_progress)
+
+
+def _of_readers(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
+    """What is due where readers do not see the newest version."""
     held, readers = feed.held_back, feed.readers
     if readers is None:
         return
