@@ -213,16 +213,17 @@ def _is_kept(node: Mapping[str, Any]) -> bool:
 def _table(project: Project, node: Node) -> SeenTable:
     note = notes.of_node(_text(project.home / notes.FOLDER / notes.file_name(node.table)))
     named = _place(project, node, note)
+    shown = re.sub("://[^/@]*@", "://…@", named)  # without a key that stands in it
     about: dict[str, Any] = {
         "name": project.name_of(node),
         "unique_id": node.unique_id,
-        "place": named,
+        "place": shown,
         "note": note,
     }
     place = _local(named)
     if place is None:
         return SeenTable(
-            **about, problem=f"{named} is not read: only local paths and mounted disks are"
+            **about, problem=f"{shown} is not read: only local paths and mounted disks are"
         )
     if not (place / LOG).is_dir():
         # A node that failed before its first table has left a note without an id.
