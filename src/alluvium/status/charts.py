@@ -22,7 +22,7 @@ class Chart:
         said: what it shows, for those who do not see it.
         first, second: paths of its two series; `bar` is the width of their strokes.
         newest: the last batch, in two parts.
-        caption: what of the others is told.
+        caption: what is told of the others, in two parts.
     """
 
     said: str
@@ -30,7 +30,7 @@ class Chart:
     first: str
     second: str
     newest: tuple[str, str]
-    caption: str
+    caption: tuple[str, str]
 
 
 def events(batches: Sequence[Batch]) -> Chart | None:
@@ -41,12 +41,10 @@ def events(batches: Sequence[Batch]) -> Chart | None:
     took = "" if seconds[-1] is None else f"in {seconds[-1]:,.1f} s"
     newest = (counted(counts[-1], "event"), took)
     known = [one for one in seconds if one is not None]
-    longest = f" and {max(known):,.1f} s" if known else ""
-    caption = _many(batches)
-    if len(batches) > 1:
-        caption += f", at most {max(counts):,} events{longest}"
+    most = f"most {max(counts):,}" + (f", {max(known):,.1f} s" if known else "")
+    caption = (_many(batches), most if len(batches) > 1 else "")
     return Chart(
-        said=f"The last batch: {' '.join(newest).strip()}. {caption}",
+        said=_said("batch", newest, caption),
         bar=_step(len(batches)) - GAP,
         first=_bars(counts, max(counts), UP, upwards=True),
         second=_bars(seconds, max(known, default=0.0), DOWN, upwards=False),
@@ -63,9 +61,9 @@ def files(batches: Sequence[Batch]) -> Chart | None:
     kept = [one.files_kept or 0 for one in merges]
     total = [one.files_total or 0 for one in merges]
     newest = (f"{kept[-1]:,} of {total[-1]:,}", "files read")
-    caption = f"{counted(len(merges), 'merge')} read {sum(kept) / sum(total):.0%} of the files"
+    caption = (counted(len(merges), "merge"), f"{sum(kept) / sum(total):.0%} read")
     return Chart(
-        said=f"The last merge: {' '.join(newest)}. {caption}",
+        said=_said("merge", newest, caption),
         bar=_step(len(merges)) - GAP,
         first=_bars(total, max(total), UP + DOWN, upwards=True),
         second=_bars(kept, max(total), UP + DOWN, upwards=True),
@@ -74,15 +72,16 @@ def files(batches: Sequence[Batch]) -> Chart | None:
     )
 
 
+def _said(what: str, newest: tuple[str, str], caption: tuple[str, str]) -> str:
+    return f"The last {what}: {' '.join(filter(None, newest))}; {', '.join(filter(None, caption))}"
+
+
 def _many(batches: Sequence[Batch]) -> str:
     """How many batches, and in which time they came."""
-    said = counted(len(batches), "batch")
     first, last = batches[0].at, batches[-1].at
-    if len(batches) == 1:
-        return f"{said} in the log"
-    if first is None or last is None:
-        return said
-    return f"{said} in {span((last - first).total_seconds())}"
+    if len(batches) == 1 or first is None or last is None:
+        return f"{len(batches)} in the log"
+    return f"{len(batches)} in {span((last - first).total_seconds())}"
 
 
 def _step(bars: int) -> float:

@@ -12,8 +12,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from alluvium.plan.status import stages
-from alluvium.plan.status.feed import FINE, NOTICE, UNKNOWN, WRONG, Feed
+from alluvium.plan.status import model, stages
+from alluvium.plan.status.feed import FINE, NOTICE, UNKNOWN, WRONG, Feed, waits
 from alluvium.plan.status.model import Whole
 from alluvium.plan.status.stages import Stage
 from alluvium.status import charts
@@ -27,6 +27,8 @@ _SIGNS = {UNKNOWN: "?", WRONG: "✕", NOTICE: "!", FINE: "✓", stages.IDLE: "·
 _WORDS = {UNKNOWN: "unknown", WRONG: "wrong", NOTICE: "notice", FINE: "fine"}
 # Characters of a text that somebody wrote, and names in a list, that are shown.
 _LONGEST, _NAMED = 300, 6
+# What is due that is shown at once.
+_FIRST = 5
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class _Row:
 
     Attributes:
         shown: the table whose files and commits are shown.
+        tables: of the feed, in the order in which they are built.
         waited: the part of its slo that the oldest event has waited; None where that is unknown.
     """
 
@@ -91,6 +94,7 @@ def render(project: Project, found: Look) -> str:
     states = [one.feed.state for one in rows]
     return environment.get_template("report.html").render(
         project=project,
+        home=_home(project),
         found=found,
         rows=rows,
         lanes=list(_lanes(project, found)),
@@ -98,6 +102,8 @@ def render(project: Project, found: Look) -> str:
         signs=_SIGNS,
         words=_WORDS,
         charts=charts,
+        waits=waits,
+        FIRST=_FIRST,
         named=lambda names: listed([_short(one, 60) for one in names], _NAMED),
     )
 
@@ -109,14 +115,17 @@ def _row(project: Project, one: SeenFeed, found: Look) -> _Row:
     if feed.slo and feed.newest is not None:
         since = feed.waiting.since if feed.waiting is not None else found.at
         waited = None if since is None else (found.at - since).total_seconds() / feed.slo
-    wholes = {node.unique_id: whole(project, node, found.at) for node in one.parts.nodes}
+    shown = whole(project, main, found.at)
+    tables = [
+        shown if node is main else model.whole(project.table(node)) for node in one.parts.nodes
+    ]
     named = one.parts.published or main
     return _Row(
         one,
-        wholes[main.unique_id],
+        shown,
         _first_sentence(named.description or main.description),
         waited,
-        list(wholes.values()),
+        tables,
     )
 
 
@@ -156,6 +165,13 @@ def _sources(node: Node) -> list[str]:
     """Names of the sources that a node reads, without what their options say."""
     ids = (one.split(".", 2) for one in node.depends_on.nodes)
     return [one[2] for one in ids if one[0] == "source" and len(one) == 3]
+
+
+def _home(project: Project) -> str:
+    """Where the tables lie; from the project's folder if it is within."""
+    folder = project.folder.resolve()
+    is_within = project.home.is_relative_to(folder)
+    return str(project.home.relative_to(folder) if is_within else project.home)
 
 
 def _short(text: Any, most: int = _LONGEST) -> str:

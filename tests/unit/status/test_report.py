@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.delta_log import ID, add, commit, info, metadata, protocol, remove, txn
-from support.shop import HELD, MERGED, NOW, Shop, ago, millis
+from support.shop import HELD, NOW, Shop, ago, millis
 
 from alluvium.plan.status import figures, stages
 from alluvium.plan.status.figures import Batch, Writes
@@ -212,8 +212,8 @@ def test_charts(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     page = report(capsys)
     charts = [one for name, one in page.elements if name == "svg" and one.get("role") == "img"]
     assert [one["aria-label"] for one in charts] == [
-        "The last batch: 200 events. 3 batches in 50 minutes, at most 400 events",
-        "The last merge: 3 of 8 files read. 2 merges read 31% of the files",
+        "The last batch: 200 events; 3 in 50 minutes, most 400",
+        "The last merge: 3 of 8 files read; 2 merges, 31% read",
     ]
     lines = [one["d"] for name, one in page.elements if name == "path"]
     assert lines[0] is not None

@@ -14,7 +14,7 @@ from alluvium import marks
 from alluvium.plan.commands import operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
-from alluvium.plan.status.feed import MOST, Feed, waits
+from alluvium.plan.status.feed import MOST, Feed
 from alluvium.plan.status.fragments import fragments
 from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions.batches import deletes_of
@@ -87,8 +87,7 @@ def of_feed(
     if missing:
         yield Due(missing[0], "it was not built:", f"dbt build -s +{missing[-1]}")
     if feed.is_late and feed.waiting is not None:
-        many = waits(feed.waiting)
-        yield Due(candidate, f"{many} to be merged:", f"dbt build -s +{candidate}+")
+        yield Due(candidate, "to merge what waits:", f"dbt build -s +{candidate}+")
     yield from _of_readers(feed, candidate, has_progress)
 
 

@@ -163,12 +163,12 @@ def buckets_of(
 
 def whole(
     table: SeenTable,
-    buckets: Buckets | None,
-    pointed: Mapping[int, Sequence[str]],
-    past: Past,
-    problems: Sequence[str],
+    buckets: Buckets | None = None,
+    pointed: Mapping[int, Sequence[str]] | None = None,
+    past: Past | None = None,
+    problems: Sequence[str] = (),
 ) -> Whole:
-    """A table with what was found of it."""
+    """A table with what else was found of it."""
     if table.snapshot is None:
         problem = table.problem or "not built from this home"
         return Whole(table.name, table.place, (*problems, problem))
@@ -186,8 +186,8 @@ def whole(
         sizes=sizes(found.files),
         buckets=buckets,
         indexed=len(indexed) - indexed.null_count,
-        pointers=pointed,
-        past=past,
+        pointers=pointed or {},
+        past=past or Past(),
     )
 
 
