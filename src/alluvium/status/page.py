@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +18,7 @@ from alluvium.plan.status.model import Whole
 from alluvium.plan.status.stages import Stage
 from alluvium.status import charts
 from alluvium.status.look import Look, SeenFeed, whole
-from alluvium.status.project import Node, Project
+from alluvium.status.project import Node, Project, ProjectError
 from alluvium.wording import counted, in_bytes, listed, moment, span
 
 NAME = "alluvium.html"
@@ -61,17 +61,24 @@ class _Lane:
 
 
 def write(project: Project, found: Look) -> Path:
-    """Write the page beside the manifest; its path."""
+    """Write the page beside the manifest; its path.
+
+    Raises:
+        ProjectError: it cannot be written there.
+    """
     path = project.target_folder / NAME
     text = render(project, found)
     # Whole or not at all: somebody may have it open.
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{NAME}.", delete=False
-    ) as file:
-        file.write(text)
-    written = Path(file.name)
-    written.chmod(0o644)
-    return written.replace(path)
+    written = path.with_name(f".{NAME}.{os.getpid()}")
+    try:
+        written.write_text(text, encoding="utf-8")
+        return written.replace(path)
+    except OSError as error:
+        written.unlink(missing_ok=True)
+        raise ProjectError(
+            f"{path} cannot be written ({error}); accepted: a target path that may be written"
+            " (--target)"
+        ) from error
 
 
 def render(project: Project, found: Look) -> str:

@@ -262,6 +262,13 @@ def test_no_feeds_and_no_look(shop: Shop, capsys: pytest.CaptureFixture[str]) ->
     assert "There are no feeds." in report(capsys).text
     assert cli.main(["report", "--home", "none"]) == 2
     assert "there is no home none; accepted: " in capsys.readouterr().err
+    Path("target/alluvium.html").unlink()
+    Path("target/alluvium.html").mkdir()
+    assert cli.main(["report"]) == 2
+    assert "target/alluvium.html cannot be written (" in capsys.readouterr().err
+    assert sorted(one.name for one in Path("target").iterdir()) == [
+        *("alluvium.html", "alluvium.json", "manifest.json"),
+    ]
 
 
 def _written(*actions: dict[str, object]) -> list[WrittenCommit]:

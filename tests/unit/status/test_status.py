@@ -226,6 +226,35 @@ def test_as_json(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     assert feed["readers"]["since"] == "2025-01-31T16:00:00+00:00"
     assert feed["held_back"]["failed"]["not_null"] == "2 rows"
     assert [one["model"] for one in found["due"]] == ["orders_wap", "orders_wap"]
+    assert found["model"] is None
+
+
+def test_one_model_as_json(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.nodes[MERGED]["config"]["meta"]["alluvium_layout"] = {"sort_by": "id"}
+    shop.save()
+    shop.merge(2, 1, ago(hours=1), events=7, files_kept=1, files_total=2)
+    message = info("WRITE", millis(ago(minutes=9)), userMetadata="by hand")
+    commit(shop.place("orders_wap"), 3, message, remove("merge-1"), add("moved", dataChange=False))
+    lines = run(capsys, "orders_wap")[1].splitlines()
+    found = json.loads(run(capsys, "orders_wap", "--json")[1])
+    jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+    model = found["model"]
+    assert [(one["version"], one["files_kept"]) for one in model["batches"]] == [(1, None), (2, 1)]
+    assert model["batches"][1]["events"] == 7
+    assert model["writes"] == {"commits": 4, "written": 20, "rewritten": 10, "amplification": 1.5}
+    assert model["sizes"] == [{"name": "below 1 MiB", "files": 2, "bytes": 20}]
+    assert model["buckets"]["states"] == {"dirty": 1}
+    assert (model["buckets"]["unsorted"], model["rows"], model["older_versions"]) == (2, 6, 0)
+    assert model["pointers"] == [{"version": 1, "names": ["HEAD of orders"]}]
+    told = [one["line"] for one in model["commits"]]
+    assert told == [
+        line[4:] for line in lines if line.startswith(tuple(f"    {n}" for n in "0123"))
+    ]
+    assert "".join(model["commits"][0]["message"]).strip() == "by hand"
+    shop.place("orders_wap").rename(shop.home / "away")
+    found = json.loads(run(capsys, "orders_wap", "--json")[1])
+    jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+    assert found["model"]["problems"] == ["not built from this home"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from itertools import islice
 import pyarrow.compute as pc
 
 from alluvium import marks
-from alluvium.plan.commands import operation
+from alluvium.plan.commands import build, operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
 from alluvium.plan.status.feed import MOST, Feed
@@ -78,16 +78,14 @@ def of_feed(
     """
     for one in tables:
         if one.problem is not None and one.is_built:
-            yield Due(
-                one.name, "what is wrong with its files:", operation("fsck", models=[one.name])
-            )
+            yield Due(one.name, "to look at its files:", operation("fsck", models=[one.name]))
         elif one.note is not None and one.note.outcome == "error":
-            yield Due(one.name, "its last run failed:", f"dbt build -s {one.name}+")
+            yield Due(one.name, "its last run failed:", build(f"{one.name}+"))
     missing = [one.name for one in tables if not one.is_built]
     if missing:
-        yield Due(missing[0], "it was not built:", f"dbt build -s +{missing[-1]}")
+        yield Due(missing[0], "it was not built:", build(f"+{missing[-1]}"))
     if feed.is_late and feed.waiting is not None:
-        yield Due(candidate, "to merge what waits:", f"dbt build -s +{candidate}+")
+        yield Due(candidate, "to merge what waits:", build(f"+{candidate}+"))
     yield from _of_readers(feed, candidate, has_progress)
 
 
@@ -102,7 +100,7 @@ def _of_readers(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]
             candidate,
             f"{len(held.failed)} of {counted(held.tests, 'test')} of version {held.version:,}"
             f" failed: {failed}; what changed:",
-            f"dbt build -s {candidate}+"
+            build(f"{candidate}+")
             if readers.version is None or readers.newest is None
             else operation("diff", model=candidate, **{"from": readers.version}),
         )

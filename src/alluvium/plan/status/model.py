@@ -154,7 +154,7 @@ def buckets_of(
     resolved, files = fragments(table.snapshot, layout)
     found = rows_of(files, resolved, now.timestamp())
     return Buckets(
-        states=Counter(found["state"].to_pylist()),
+        states=dict(Counter(found["state"].to_pylist())),
         overlap_depth=pc.max(found["overlap_depth"]).as_py() or 0,
         small=pc.sum(found["small_fragments"]).as_py() or 0,
         unsorted=pc.sum(found["unsorted_fragments"]).as_py() or 0,
