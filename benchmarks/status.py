@@ -118,9 +118,13 @@ def _merged(place: Path, unique_id: str, files: int, now: int) -> None:
     delta_log.checkpoint(place, 0, [*heads, *kept[: files - COMMITS]])
     for version, file in enumerate(kept[files - COMMITS :], 1):
         at = now - (COMMITS - version) * _HOUR
-        note = json.dumps({"alluvium_merge": {"rejected": 1, "deletes": 2, "key_count": 9}})
+        figures = {"rejected": 1, "deletes": 2, "key_count": 9, "events": 900 + version * 7}
+        figures |= {"files_kept": version, "files_total": files}
+        note = json.dumps({"alluvium_merge": figures})
+        metrics = {"executionTimeMs": str(1_000 + version * 37)}
+        said = info("MERGE", at, userMetadata=note, operationMetrics=metrics)
         done = txn(f"alluvium/{unique_id}/{ID}", version - 2)
-        commit(place, version, info("MERGE", at, userMetadata=note), done, file)
+        commit(place, version, said, done, file)
 
 
 def _file(number: int, name: str, at: int, tagged: bool = False) -> dict[str, object]:

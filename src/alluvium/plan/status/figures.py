@@ -85,7 +85,9 @@ def _batches(newest_first: Iterable[WrittenCommit]) -> Iterator[Batch]:
         note = one.note(marks.MERGE_FIGURES) or {}
         events = _number(note, "events")
         if events is None:
-            events = (_number(metrics, "numOutputRows") or 0) - one.commit.copied
+            rows = _number(metrics, "numOutputRows")
+            changed = one.commit.changed + one.commit.removed
+            events = changed if rows is None else rows - one.commit.copied
         if events <= 0 and not note and stream_note(one.info) is None:
             continue
         millis = _number(metrics, "executionTimeMs")
