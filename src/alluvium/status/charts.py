@@ -61,7 +61,7 @@ def files(batches: Sequence[Batch]) -> Chart | None:
     kept = [one.files_kept or 0 for one in merges]
     total = [one.files_total or 0 for one in merges]
     newest = (f"{kept[-1]:,} of {total[-1]:,}", "files read")
-    caption = (counted(len(merges), "merge"), f"{sum(kept) / sum(total):.0%} read")
+    caption = (counted(len(merges), "merge"), f"{100 * sum(kept) / sum(total):.1f} % read")
     return Chart(
         said=_said("merge", newest, caption),
         bar=_step(len(merges)) - GAP,

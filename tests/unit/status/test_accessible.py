@@ -58,7 +58,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "target" / "alluvium.html"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 820, 390])
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_no_rule_is_broken(
     axe: str, shown: browser.Browser, page: Path, width: int, is_dark: bool

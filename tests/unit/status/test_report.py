@@ -213,7 +213,7 @@ def test_charts(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     charts = [one for name, one in page.elements if name == "svg" and one.get("role") == "img"]
     assert [one["aria-label"] for one in charts] == [
         "The last batch: 200 events; 3 in 50 minutes, most 400",
-        "The last merge: 3 of 8 files read; 2 merges, 31% read",
+        "The last merge: 3 of 8 files read; 2 merges, 31.2 % read",
     ]
     lines = [one["d"] for name, one in page.elements if name == "path"]
     assert lines[0] is not None
