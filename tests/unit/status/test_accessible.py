@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (log / f"{1:020}.json").write_text("{}")
     assert cli.main(["report", "--project-dir", str(folder)]) == 0
     return folder / "target" / "alluvium.html"
+
+
+def test_what_draws_says_what_is_missing() -> None:
+    script = Path(__file__).parents[3] / "scripts" / "screenshots"
+    done = subprocess.run(
+        [sys.executable, script], env={"PATH": ""}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "is missing: apt-get install chromium pngquant" in done.stderr
 
 
 @pytest.mark.parametrize("width", [1280, 820, 390])
