@@ -25,11 +25,12 @@ run: machine $(VENV)/.run jars ## land DAYS (7) more days of flights, HOURS (6) 
 	$(BIN)/alluvium-replay flights --days $(DAYS) --landing $(ENGINE)/landing
 	$(BIN)/alluvium-replay edits --hours $(HOURS) --landing $(ENGINE)/landing
 	$(BIN)/alluvium-replay runways --from 2025-01-30 --landing $(ENGINE)/landing
-	$(BIN)/dbt build
+	$(BIN)/dbt build; built=$$?; $(BIN)/alluvium report && exit $$built
 
 .PHONY: run-runways
 run-runways: machine $(VENV)/.run jars ## land the days of runways one by one; a bad publish is held back
 	$(BIN)/python scripts/replay-runways $(ENGINE)/landing
+	$(BIN)/alluvium report
 
 .PHONY: test
 test: machine $(VENV)/.dev jars databricks ## the tests that guard behaviour: unit and functional; ARGS='tests/functional/merge -k tombstone'
@@ -123,7 +124,7 @@ bench-snapshots: machine $(VENV)/.bench jars ## tables about snapshots over 10,0
 	PYTHONPATH=tests $(BIN)/python benchmarks/snapshots.py $(ARGS)
 
 .PHONY: bench-status
-bench-status: machine $(VENV)/.bench ## seconds and memory of alluvium status: the reference project as it lies here, and 200 models
+bench-status: machine $(VENV)/.bench ## seconds and memory of alluvium status and report: the reference project as it lies here, and 200 models
 	PYTHONPATH=tests $(BIN)/python benchmarks/status.py $(ARGS)
 
 .PHONY: bench-pruning

@@ -1,10 +1,10 @@
-"""What `alluvium status` costs: the reference project as it lies here, and 200 models.
+"""What `alluvium status` and `alluvium report` cost: the reference project here, and 200 models.
 
 Run with `make bench-status`. Each look is a process of its own, Python's start included: seconds of
-the clock, CPU seconds and peak memory, medians of ROUNDS. The reference project is looked at where
-it was built (`make run`); `--beside` says in the results that a build ran meanwhile. The 200 models
-are 100 streams and 100 merged tables, with layouts. Their logs are written by hand: 100,000 files
-in all, most of them in a checkpoint, 60 commits behind each.
+the clock, CPU seconds and peak memory, medians of ROUNDS; of a report its bytes too. The reference
+project is looked at where it was built (`make run`); `--beside` says in the results that a build
+ran meanwhile. The 200 models are 100 streams and 100 merged tables, with layouts. Their logs are
+written by hand: 100,000 files in all, most of them in a checkpoint, 60 commits behind each.
 
 Writes benchmarks/results/status.json.
 """
@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from merging.home import REPOSITORY, keep, provenance
@@ -29,19 +28,26 @@ from support.delta_log import ID, add, column, commit, info, metadata, protocol,
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "status.json"
 ROUNDS, COMMITS, PAIRS = 5, 60, 100
-# Clock and CPU seconds, MiB.
-BARS = {"reference project": (2.0, 2.0, 1024.0), "200 models": (20.0, float("inf"), 1024.0)}
+REFERENCE, MANY = "reference project", "200 models"
+_NONE = float("inf")
+# Clock and CPU seconds, MiB, and bytes of the page.
+BARS = {
+    ("status", REFERENCE): (2.0, 2.0, 1024.0, _NONE),
+    ("status", MANY): (20.0, _NONE, 1024.0, _NONE),
+    ("report", REFERENCE): (_NONE, _NONE, _NONE, 500_000),
+    ("report", MANY): (30.0, _NONE, _NONE, 3_000_000),
+}
 _HOUR = 3_600_000
 _LOOK = "import sys; from alluvium.status.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
-def looks(arguments: Sequence[str]) -> list[tuple[float, float, float]]:
+def looks(command: str, project: Path) -> list[tuple[float, float, float]]:
     """Clock and CPU seconds and MiB of each look; the first one, which compiles, is left out."""
     found = []
     for _ in range(ROUNDS + 1):
         started = time.perf_counter()
-        command = [sys.executable, "-c", _LOOK, "status", *arguments]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        words = [sys.executable, "-c", _LOOK, command, "--project-dir", str(project)]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         if os.waitstatus_to_exitcode(status) not in (0, 1):
@@ -112,9 +118,13 @@ def _merged(place: Path, unique_id: str, files: int, now: int) -> None:
     delta_log.checkpoint(place, 0, [*heads, *kept[: files - COMMITS]])
     for version, file in enumerate(kept[files - COMMITS :], 1):
         at = now - (COMMITS - version) * _HOUR
-        note = json.dumps({"alluvium_merge": {"rejected": 1, "deletes": 2, "key_count": 9}})
+        figures = {"rejected": 1, "deletes": 2, "key_count": 9, "events": 900 + version * 7}
+        figures |= {"files_kept": version, "files_total": files}
+        note = json.dumps({"alluvium_merge": figures})
+        metrics = {"executionTimeMs": str(1_000 + version * 37)}
+        said = info("MERGE", at, userMetadata=note, operationMetrics=metrics)
         done = txn(f"alluvium/{unique_id}/{ID}", version - 2)
-        commit(place, version, info("MERGE", at, userMetadata=note), done, file)
+        commit(place, version, said, done, file)
 
 
 def _file(number: int, name: str, at: int, tagged: bool = False) -> dict[str, object]:
@@ -137,21 +147,27 @@ def _file(number: int, name: str, at: int, tagged: bool = False) -> dict[str, ob
     )
 
 
-def measure(case: str, arguments: Sequence[str], beside: str | None) -> bool:
-    found = looks(arguments)
+def measure(command: str, case: str, project: Path, beside: str | None) -> bool:
+    found = looks(command, project)
     clock, cpu, memory = (statistics.median(one) for one in zip(*found, strict=True))
-    bars = BARS[case]
-    met = all(one <= bar for one, bar in zip((clock, cpu, memory), bars, strict=True))
+    page = (project / "target" / "alluvium.html").stat().st_size if command == "report" else 0
+    bars = BARS[command, case]
+    met = all(one <= bar for one, bar in zip((clock, cpu, memory, page), bars, strict=True))
     shown = case if beside is None else f"{case}, beside {beside}"
-    print(f"{shown}: {clock:.2f} s, {cpu:.2f} CPU s, {memory:.0f} MiB", flush=True)
+    print(
+        f"{command}, {shown}: {clock:.2f} s, {cpu:.2f} CPU s, {memory:.0f} MiB"
+        + (f", {page:,} bytes" if page else ""),
+        flush=True,
+    )
     result = {
         "case": shown,
-        "contender": "alluvium status",
+        "contender": f"alluvium {command}",
         "seconds": round(clock, 3),
         "seconds_all": [round(one, 3) for one, _, _ in found],
         "cpu_seconds": round(cpu, 3),
         "peak_mib": round(memory),
-        "bar_seconds": bars[0],
+        **({"page_bytes": page, "bar_page_bytes": bars[3]} if page else {}),
+        **({"bar_seconds": bars[0]} if bars[0] < _NONE else {}),
         "met": met,
         **provenance(),
     }
@@ -163,16 +179,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--beside", help="what runs meanwhile, for the results")
-    parser.add_argument("--only", choices=BARS)
+    parser.add_argument("--only", choices=(REFERENCE, MANY))
+    parser.add_argument("--command", choices=("status", "report"))
     options = parser.parse_args()
-    met = []
-    if options.only != "200 models":
-        arguments = ["--project-dir", str(REPOSITORY)]
-        met.append(measure("reference project", arguments, options.beside))
-    if options.only != "reference project":
-        with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="alluvium-bench-") as name:
+        places = {REFERENCE: REPOSITORY, MANY: Path(name)}
+        cases = [
+            (command, case)
+            for command, case in BARS
+            if options.only in (None, case) and options.command in (None, command)
+        ]
+        if any(case == MANY for _, case in cases):
             write(Path(name), options.files)
-            met.append(measure("200 models", ["--project-dir", name], options.beside))
+        met = [measure(*one, places[one[1]], options.beside) for one in cases]
     if not all(met):
         raise SystemExit("a bar is missed")
 

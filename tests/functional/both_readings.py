@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from alluvium.compact import history
 from alluvium.compact.state import look
 from alluvium.compact.storage import bucket_rows
 from alluvium.delta import log
 from alluvium.delta.commit_files import TableLog
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.snapshot import Snapshot
+from alluvium.plan.status import figures
 from alluvium.plan.status.fragments import fragments
 from alluvium.plan.status.model import told
+from alluvium.plan.versions.written import WrittenCommit
 from alluvium.report.log_lines import log_lines
 from alluvium.status import log_reader
 
@@ -54,7 +58,7 @@ def agree(
     assert [one.commit for one in reversed(newest_first)] == read
     some = list(islice(newest_first, 20))
     keeps = "_deleted" in schema.names
-    assert list(told("t", some, {}, keeps)) == [
+    assert [line for one in told("t", some, {}, keeps) for line in one.lines()] == [
         line for line in log_lines(spark_log, "t") if "older version" not in line
     ]
     if by_delta_rs:
@@ -64,6 +68,7 @@ def agree(
         assert sorted(added["size_bytes"].to_pylist()) == sorted(files["bytes"].to_pylist())
     if layout is not None:
         _agree_on_fragments(session, table, found, parse_layout("t", layout))
+        _agree_on_writes(session, table, newest_first)
     return found
 
 
@@ -74,6 +79,17 @@ def _agree_on_fragments(session: SparkSession, table: str, found: Snapshot, layo
     assert own.schema == wanted.schema
     assert _in_order(own) == _in_order(wanted)
     assert _states(own, wanted_layout) == _states(wanted, wanted_layout)
+
+
+def _agree_on_writes(
+    session: SparkSession, table: str, newest_first: Sequence[WrittenCommit]
+) -> None:
+    [wanted] = history.writes(session, table).to_pylist()
+    own = figures.writes(newest_first)
+    assert (own.commits, own.written, own.rewritten, own.amplification) == tuple(
+        wanted[name]
+        for name in ("commits", "written_bytes", "rewritten_bytes", "write_amplification")
+    )
 
 
 def _states(files: pa.Table, layout: Layout) -> list[Any]:

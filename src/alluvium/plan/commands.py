@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. ]*")
@@ -15,6 +16,11 @@ def operation(verb: str, /, **arguments: Any) -> str:
     """The command that runs one of our operations."""
     given = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
     return f"dbt run-operation alluvium.{verb} --args '{{{given}}}'"
+
+
+def build(selection: str) -> str:
+    """The command that builds some models; selection: as `dbt build -s` takes it."""
+    return f"dbt build -s {shlex.quote(selection)}"
 
 
 def _yaml(value: Any) -> str:

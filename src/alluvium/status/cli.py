@@ -1,4 +1,4 @@
-"""The command `alluvium`: what it knows needs no Spark, and changes nothing."""
+"""The command `alluvium`: what it knows needs no Spark, and changes no table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from alluvium.plan.status import model
+from alluvium.plan.status.model import Whole
 from alluvium.status import look as looks
 from alluvium.status import project as projects
 from alluvium.status.as_json import as_json
@@ -21,30 +23,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         project = projects.read(given.project_dir, given.target, given.home)
-        only = None if given.model is None else looks.model_named(project, given.model)
-        now = projects.now()
-        found = looks.look(project, now, only)
-        if given.json:
-            print(json.dumps(as_json(found, project), indent=1))
-        else:
-            if found.stale is not None:
-                print(f"{found.stale} is newer than the last parse: this may be out of date")
-            if only is not None:
-                print("\n".join(looks.whole(project, only, now)))
-            for one in found.feeds:
-                print(one.line(now))
-            if only is None and not found.feeds:
-                print("there are no feeds")
-            if found.due:
-                print("\ndue:")
-                for todo in found.due:
-                    print(f"  {todo.line()}")
+        status: int = given.run(project, given)
+        return status
     except projects.ProjectError as error:
         print(f"alluvium: {error}", file=sys.stderr)
         return NO_LOOK
+
+
+def _status(project: projects.Project, given: argparse.Namespace) -> int:
+    only = None if given.model is None else looks.model_named(project, given.model)
+    now = projects.now()
+    found = looks.look(project, now, only)
+    whole = None if only is None else looks.whole(project, only, now)
+    try:
+        if given.json:
+            print(json.dumps(as_json(found, project, whole), indent=1))
+        else:
+            print("\n".join(_lines(found, whole)))
     except BrokenPipeError:  # of `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return NOT_WELL if found.is_wrong else WELL
+
+
+def _lines(found: looks.Look, whole: Whole | None) -> Iterator[str]:
+    if found.stale is not None:
+        yield f"{found.stale} is newer than the last parse: this may be out of date"
+    if whole is not None:
+        yield from model.lines(whole)
+    for one in found.feeds:
+        yield one.line(found.at)
+    if whole is None and not found.feeds:
+        yield "there are no feeds"
+    if found.due:
+        yield "\ndue:"
+        yield from (f"  {todo.line()}" for todo in found.due)
+
+
+def _report(project: projects.Project, given: argparse.Namespace) -> int:
+    from alluvium.status import page  # its templates cost status nothing
+
+    print(page.write(project, looks.look(project, projects.now())))
+    return WELL
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,20 +77,33 @@ def _parser() -> argparse.ArgumentParser:
         " be looked at.",
     )
     status.add_argument("model", nargs="?", help="one model whole, as operations name it")
-    status.add_argument(
+    status.add_argument("--json", action="store_true", help="as JSON, by docs/status.schema.json")
+    status.set_defaults(run=_status)
+    report = commands.add_parser(
+        "report",
+        help="the same as an HTML page",
+        description="How the feeds of a project stand, as the HTML page alluvium.html beside"
+        " manifest.json; prints its path. Exit status 2: nothing could be looked at.",
+    )
+    report.set_defaults(run=_report)
+    for command in (status, report):
+        _add_places(command)
+    return parser
+
+
+def _add_places(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--project-dir",
         type=Path,
         default=Path(os.environ.get("DBT_PROJECT_DIR", ".")),
         help="folder of the dbt project (default: this one)",
     )
-    status.add_argument(
+    command.add_argument(
         "--target",
         type=Path,
         default=os.environ.get("DBT_TARGET_PATH"),
         help="folder that dbt writes manifest.json to (default: target)",
     )
-    status.add_argument(
+    command.add_argument(
         "--home", type=Path, help="folder of the tables (default: that of the last build)"
     )
-    status.add_argument("--json", action="store_true", help="as JSON, by docs/status.schema.json")
-    return parser

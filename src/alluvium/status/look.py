@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from alluvium.compact.storage import bucket_rows
-from alluvium.plan import published_models
 from alluvium.plan.commands import operation
 from alluvium.plan.graph import MERGE_META, bronze_of, keeps_tombstones
 from alluvium.plan.layout.errors import LayoutError
@@ -15,34 +14,16 @@ from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.status import due, model
 from alluvium.plan.status.due import Due
 from alluvium.plan.status.feed import UNKNOWN, WRONG, Feed, feed, worst_first
+from alluvium.plan.status.model import Buckets, Past, Whole
 from alluvium.plan.versions.heads import head_of
 from alluvium.status.log_reader import DAMAGES, in_short
 from alluvium.status.project import Node, Project, ProjectError
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a look found.
+class Parts:
+    """The nodes that a feed is made of, as far as it has them."""
 
-    Attributes:
-        feeds: worst first.
-        due: in the order of the feeds.
-        stale: a file of the project that is newer than its last parse.
-    """
-
-    at: datetime
-    feeds: tuple[Feed, ...]
-    due: tuple[Due, ...]
-    stale: str | None
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether a feed is late or held back, or cannot be looked at."""
-        return any(one.state in (WRONG, UNKNOWN) for one in self.feeds)
-
-
-@dataclass(frozen=True)
-class _Feed:
     name: str
     bronze: Node | None
     merged: Node | None
@@ -53,12 +34,54 @@ class _Feed:
         return [one for one in (self.bronze, self.merged, self.published) if one is not None]
 
 
+@dataclass(frozen=True)
+class SeenFeed:
+    """A feed as a look found it.
+
+    Attributes:
+        due: what mends it.
+    """
+
+    parts: Parts
+    stands: Feed
+    due: tuple[Due, ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look found.
+
+    Attributes:
+        seen: worst first.
+        of_tables: what is due at tables.
+        stale: a file of the project that is newer than its last parse.
+    """
+
+    at: datetime
+    seen: tuple[SeenFeed, ...]
+    of_tables: tuple[Due, ...]
+    stale: str | None
+
+    @property
+    def feeds(self) -> tuple[Feed, ...]:
+        return tuple(one.stands for one in self.seen)
+
+    @property
+    def due(self) -> tuple[Due, ...]:
+        return (*(todo for one in self.seen for todo in one.due), *self.of_tables)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a feed is late or held back, or cannot be looked at."""
+        return any(one.state in (WRONG, UNKNOWN) for one in self.feeds)
+
+
 def look(project: Project, now: datetime, only: Node | None = None) -> Look:
     """How the feeds of a project stand.
 
     only: a model; then the feeds that it is a part of.
     """
-    found: list[tuple[_Feed, Feed]] = []
+    found: list[SeenFeed] = []
     for one in _feeds(project):
         if only is not None and only not in one.nodes:
             continue
@@ -73,24 +96,15 @@ def look(project: Project, now: datetime, only: Node | None = None) -> Look:
         except DAMAGES as error:
             problem = f"a log of it cannot be read: {in_short(error)}"
             stands = Feed(one.name, (problem,), is_damaged=True)
-        found.append((one, stands))
-    found.sort(key=lambda pair: worst_first(pair[1]))
-    of_feeds = [
-        todo
-        for one, stands in found
-        if one.merged is not None
-        for todo in due.of_feed(
-            stands, project.name_of(one.merged), MERGE_META in one.merged.config.meta
-        )
-    ]
+        found.append(SeenFeed(one, stands, tuple(_of_feed(project, one, stands))))
+    found.sort(key=lambda seen: worst_first(seen.stands))
     of_tables = [
         todo
         for node in project.in_files.values()
         if only is None or node is only
         for todo in _of_table(project, node, now)
     ]
-    feeds = tuple(stands for _, stands in found)
-    return Look(now, feeds, tuple(of_feeds + of_tables), project.newer())
+    return Look(now, tuple(found), tuple(of_tables), project.newer())
 
 
 def model_named(project: Project, name: str) -> Node:
@@ -105,24 +119,34 @@ def model_named(project: Project, name: str) -> Node:
     raise ProjectError(f"{name!r} names several models; accepted: {named}")
 
 
-def whole(project: Project, node: Node, now: datetime) -> Iterator[str]:
-    """One model in lines."""
-    table, layout = project.table(node), _layout(node)
+def whole(project: Project, node: Node, now: datetime) -> Whole:
+    """One model's table."""
+    table, layout, problems = project.table(node), _layout(node), list[str]()
     shown = dict[str, int]()
-    for one, candidate in published_models.candidates(project.nodes):
+    for one in project.shown_by.get(node.unique_id, ()):
         seen = project.table(one).snapshot
         head = None if seen is None else head_of(seen.transactions)
-        if candidate is node and head is not None and table.snapshot is not None:
-            shown |= {project.name_of(one): head[1]} if head[0] == table.snapshot.id else {}
+        if head is not None and table.snapshot is not None and head[0] == table.snapshot.id:
+            shown[project.name_of(one)] = head[1]
+    buckets: Buckets | None = None
     try:
-        states = model.bucket_states(table, layout, now, bucket_rows)
+        buckets = model.buckets_of(table, layout, now, bucket_rows)
     except ValueError as error:
-        states = model.bucket_states(table, None, now, bucket_rows)
-        yield f"{table.name}: meta.alluvium_layout: {error}"
+        problems.append(f"meta.alluvium_layout: {error}")
+    pointed, past = model.pointers(table, shown), Past()
     try:
-        yield from model.lines(table, states, model.pointers(table, shown), keeps_tombstones(node))
+        past = model.past(table, pointed, keeps_tombstones(node))
     except DAMAGES as error:
-        yield f"  a commit of it cannot be read: {in_short(error)}"
+        problems.append(f"a commit of it cannot be read: {in_short(error)}")
+    return model.whole(table, buckets, pointed, past, problems)
+
+
+def _of_feed(project: Project, one: Parts, stands: Feed) -> Iterator[Due]:
+    node = one.merged or one.bronze
+    assert node is not None
+    has_progress = MERGE_META in node.config.meta
+    tables = [project.table(part) for part in one.nodes]
+    return due.of_feed(stands, tables, project.name_of(node), has_progress)
 
 
 def _of_table(project: Project, node: Node, now: datetime) -> list[Due]:
@@ -134,12 +158,9 @@ def _of_table(project: Project, node: Node, now: datetime) -> list[Due]:
         return [Due(table.name, what, operation("fsck", models=[table.name]))]
 
 
-def _feeds(project: Project) -> Iterator[_Feed]:
+def _feeds(project: Project) -> Iterator[Parts]:
     """What is merged from a stream, what is published, and streams that nothing is merged from."""
-    published = {
-        candidate.unique_id: node
-        for node, candidate in published_models.candidates(project.in_files)
-    }
+    published = {one: nodes[-1] for one, nodes in project.shown_by.items()}
     merged_from = set[str]()
     for node in project.in_files.values():
         is_merged = MERGE_META in node.config.meta
@@ -149,10 +170,10 @@ def _feeds(project: Project) -> Iterator[_Feed]:
         if bronze is not None:
             merged_from.add(bronze.unique_id)
         shows = published.get(node.unique_id)
-        yield _Feed(project.name_of(shows or node), bronze, node, shows)
+        yield Parts(project.name_of(shows or node), bronze, node, shows)
     for node in project.in_files.values():
         if node.config.materialized == "streaming_table" and node.unique_id not in merged_from:
-            yield _Feed(project.name_of(node), node, None, None)
+            yield Parts(project.name_of(node), node, None, None)
 
 
 def _layout(node: Node) -> Layout | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from typing import Any
 from alluvium import marks
 from alluvium.names import in_catalog
 from alluvium.paths import LOCAL, Place
+from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files
 from alluvium.plan.status import notes
 from alluvium.plan.status.table import NodeNote, SeenTable
@@ -65,6 +67,7 @@ class Node:
     config: Config
     depends_on: DependsOn
     raw_code: str
+    description: str = ""
     version: str | int | None = None
 
     @property
@@ -83,6 +86,7 @@ class Node:
             config=Config(given.get("config") or {}),
             depends_on=DependsOn(tuple((given.get("depends_on") or {}).get("nodes") or ())),
             raw_code=given.get("raw_code") or "",
+            description=given.get("description") or "",
             version=given.get("version"),
         )
 
@@ -92,7 +96,9 @@ class Project:
     """A project, as its last parse left it.
 
     Attributes:
+        name: of the project.
         folder: of the project.
+        target_folder: that dbt writes to.
         home: of its tables.
         nodes: models and snapshots, by unique id.
         target: the name of the target that built last; None where no build noted it.
@@ -100,7 +106,9 @@ class Project:
         parsed: when the manifest was written, in seconds since 1970.
     """
 
+    name: str
     folder: Path
+    target_folder: Path
     home: Path
     nodes: Mapping[str, Node]
     target: str | None
@@ -113,6 +121,14 @@ class Project:
     def in_files(self) -> Mapping[str, Node]:
         """The nodes that keep a Delta table."""
         return {one.unique_id: one for one in self.nodes.values() if is_in_files(one)}
+
+    @cached_property
+    def shown_by(self) -> Mapping[str, list[Node]]:
+        """The published models that show a node's table, by its unique id."""
+        found: dict[str, list[Node]] = {}
+        for node, candidate in published_models.candidates(self.nodes):
+            found.setdefault(candidate.unique_id, []).append(node)
+        return found
 
     def name_of(self, node: Node) -> str:
         """The shortest text that means a model and no other, as operations take one."""
@@ -175,7 +191,9 @@ def read(folder: Path, target: Path | None, home: Path | None) -> Project:
         )
     own = (manifest.get("metadata") or {}).get("project_name")
     return Project(
+        name=str(own or folder.resolve().name),
         folder=folder,
+        target_folder=target,
         home=home.resolve(),
         nodes={one.unique_id: one for one in nodes},
         target=of_build.target,
@@ -196,15 +214,16 @@ def _is_kept(node: Mapping[str, Any]) -> bool:
 def _table(project: Project, node: Node) -> SeenTable:
     note = notes.of_node(_text(project.home / notes.FOLDER / notes.file_name(node.table)))
     at = _place(project, node, note)
+    shown = re.sub("://[^/@]*@", "://…@", at.shown)  # without a key that stands in it
     about: dict[str, Any] = {
         "name": project.name_of(node),
         "unique_id": node.unique_id,
-        "place": at.shown,
+        "place": shown,
         "note": note,
     }
     if at.system != LOCAL:
         return SeenTable(
-            **about, problem=f"{at} is not read: only local paths and mounted disks are"
+            **about, problem=f"{shown} is not read: only local paths and mounted disks are"
         )
     place = Path(at.path)
     if not (place / LOG).is_dir():

@@ -106,6 +106,10 @@ def test_a_column_that_readers_do_not_have_yet(
         seen = capsys.readouterr().out
         assert status == int(result == "fail"), seen
         assert ("failed: kept (8 rows, readers see 10); what changed:" in seen) is bool(status)
+        assert cli.main(["report", "--project-dir", str(project.root)]) == 0
+        page = Path(capsys.readouterr().out.strip()).read_text()
+        assert ("failed: kept (8 rows, readers see 10); what changed:" in page) is bool(status)
+        assert ("Nothing is wrong" in page) is not bool(status)
     assert sum(project.read("select closed from {s}.items")["closed"]) == 2
     assert kept(project, "test") == "pass"
     assert not project.said(said)

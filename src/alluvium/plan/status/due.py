@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from alluvium import marks
 from alluvium.paths import is_absolute
-from alluvium.plan.commands import operation
+from alluvium.plan.commands import build, operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
 from alluvium.plan.status.feed import MOST, Feed
@@ -68,12 +68,30 @@ def of_table(
             )
 
 
-def of_feed(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
-    """What is due where readers do not see the newest version.
+def of_feed(
+    feed: Feed, tables: Sequence[SeenTable], candidate: str, has_progress: bool
+) -> Iterator[Due]:
+    """What is due where a feed is not as it should be.
 
-    candidate: the name of its model.
+    tables: of the feed, in the order in which they are built.
+    candidate: the name of the model that merges, or that is published.
     has_progress: whether it is a merged model, whose restore takes progress back.
     """
+    for one in tables:
+        if one.problem is not None and one.is_built:
+            yield Due(one.name, "to look at its files:", operation("fsck", models=[one.name]))
+        elif one.note is not None and one.note.outcome == "error":
+            yield Due(one.name, "its last run failed:", build(f"{one.name}+"))
+    missing = [one.name for one in tables if not one.is_built]
+    if missing:
+        yield Due(missing[0], "it was not built:", build(f"+{missing[-1]}"))
+    if feed.is_late and feed.waiting is not None:
+        yield Due(candidate, "to merge what waits:", build(f"+{candidate}+"))
+    yield from _of_readers(feed, candidate, has_progress)
+
+
+def _of_readers(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
+    """What is due where readers do not see the newest version."""
     held, readers = feed.held_back, feed.readers
     if readers is None:
         return
@@ -83,7 +101,7 @@ def of_feed(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
             candidate,
             f"{len(held.failed)} of {counted(held.tests, 'test')} of version {held.version:,}"
             f" failed: {failed}; what changed:",
-            f"dbt build -s {candidate}+"
+            build(f"{candidate}+")
             if readers.version is None or readers.newest is None
             else operation("diff", model=candidate, **{"from": readers.version}),
         )

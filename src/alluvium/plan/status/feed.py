@@ -98,22 +98,26 @@ class Feed:
 
     def line(self, now: datetime) -> str:
         """The feed in one line."""
+        return f"{self.name}: {self.said(now)}"
+
+    def said(self, now: datetime) -> str:
+        """What its line says of it."""
         parts = [*self.problems]
         if self.newest is not None:
             slo = f" (slo {span(self.slo)})" if self.slo is not None else ""
             late = ", late" if self.is_late else ""
-            parts.append(f"newest arrival {_ago(self.newest, now)}{slo}{late}")
+            parts.append(f"newest arrival {ago(self.newest, now)}{slo}{late}")
         if self.waiting is not None:
-            parts.append(_waits(self.waiting))
+            parts.append(waits(self.waiting))
         if self.looked is not None:
-            parts.append(f"the stream looked {_ago(self.looked, now)}")
+            parts.append(f"the stream looked {ago(self.looked, now)}")
         if self.rejected:
             parts.append(f"{self.rejected:,} rejected in the last day")
         if self.readers is not None:
             parts.append(_seen(self.readers, self.held_back, now))
         if self.failed is not None:
-            parts.append(f"the last run failed {_ago(self.failed, now)}")
-        return f"{self.name}: {', '.join(parts) or 'nothing is known of arrivals'}"
+            parts.append(f"the last run failed {ago(self.failed, now)}")
+        return ", ".join(parts) or "nothing is known of arrivals"
 
 
 def feed(
@@ -283,10 +287,12 @@ def _held_back(candidate: SeenTable | None, readers: Readers | None) -> FailedAu
     return None if moved_on else note
 
 
-def _waits(waiting: Waiting) -> str:
+def waits(waiting: Waiting, named: bool = True) -> str:
+    """What waits; named: with the name of the streaming table."""
     least = "" if waiting.is_all else "at least "
     wait = "waits" if waiting.events == 1 else "wait"
-    return f"{least}{counted(waiting.events, 'event')} of {waiting.of} {wait}"
+    of = f" of {waiting.of}" if named else ""
+    return f"{least}{counted(waiting.events, 'event')}{of} {wait}"
 
 
 def _seen(readers: Readers, held_back: FailedAudit | None, now: datetime) -> str:
@@ -295,7 +301,7 @@ def _seen(readers: Readers, held_back: FailedAudit | None, now: datetime) -> str
     else:
         said = f"readers see version {readers.version:,}"
         if readers.since is not None:
-            said += f" of {_ago(readers.since, now)}"
+            said += f" of {ago(readers.since, now)}"
     if held_back is not None:
         many = counted(len(held_back.failed), "test")
         return f"{said}: {many} of version {held_back.version:,} failed since"
@@ -306,5 +312,6 @@ def _seen(readers: Readers, held_back: FailedAudit | None, now: datetime) -> str
     return said
 
 
-def _ago(time: datetime, now: datetime) -> str:
+def ago(time: datetime, now: datetime) -> str:
+    """How long it is since, such as `4 minutes ago`."""
     return f"{span((now - time).total_seconds())} ago"

@@ -1,10 +1,11 @@
-"""One model's table whole, in lines."""
+"""One model's table whole: as values, and in lines."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -14,6 +15,8 @@ import pyarrow.compute as pc
 
 from alluvium import marks
 from alluvium.plan.layout.settings import Layout
+from alluvium.plan.status import figures
+from alluvium.plan.status.figures import Batch, Writes
 from alluvium.plan.status.fragments import fragments
 from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions import history
@@ -30,6 +33,82 @@ _SIZES = (
     ("16 to 128 MiB", 16 * _MIB),
     ("128 MiB and more", 128 * _MIB),
 )
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """The buckets of a table with a layout.
+
+    Attributes:
+        states: how many are in each state.
+        overlap_depth: the most fragments of a bucket of which each overlaps each other.
+        small, unsorted: fragments of all buckets that are not full, and that are not sorted.
+    """
+
+    states: Mapping[str, int]
+    overlap_depth: int
+    small: int
+    unsorted: int
+
+
+@dataclass(frozen=True)
+class ToldCommit:
+    """A commit as `alluvium.commits` tells it.
+
+    Attributes:
+        parts: of its line: version with what points to it, time, operation, what it did.
+        message: lines of a person's text.
+    """
+
+    version: int
+    parts: tuple[str, ...]
+    message: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        yield "  ".join(self.parts)
+        yield from self.message
+
+
+@dataclass(frozen=True)
+class Past:
+    """What commits of a table tell.
+
+    Attributes:
+        commits: the newest ones, newest first.
+        older: versions before them.
+        batches: the last ones, in order.
+    """
+
+    commits: tuple[ToldCommit, ...] = ()
+    older: int = 0
+    batches: tuple[Batch, ...] = ()
+    writes: Writes = field(default_factory=lambda: Writes(0, 0, 0))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A model's table; None for what is not known.
+
+    Attributes:
+        problems: why a part of it could not be looked at.
+        rows: that readers of the table see.
+        sizes: files and bytes by size class.
+        indexed: files with an index.
+        pointers: by version, what points to it.
+    """
+
+    name: str
+    place: str
+    problems: tuple[str, ...] = ()
+    version: int | None = None
+    rows: int | None = None
+    files: int | None = None
+    bytes: int | None = None
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    buckets: Buckets | None = None
+    indexed: int = 0
+    pointers: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    past: Past = field(default_factory=Past)
 
 
 def sizes(files: pa.Table) -> dict[str, tuple[int, int]]:
@@ -60,49 +139,91 @@ def pointers(table: SeenTable, shown: Mapping[str, int]) -> dict[int, list[str]]
     return found
 
 
-def bucket_states(
-    table: SeenTable, layout: Layout | None, now: datetime, states: Any
-) -> Counter[str]:
-    """Buckets by their state; empty for a table without a layout.
+def buckets_of(
+    table: SeenTable, layout: Layout | None, now: datetime, rows_of: Callable[..., pa.Table]
+) -> Buckets | None:
+    """The buckets of a table; None for one without a layout.
 
-    states: gives the rows of buckets, columns as `compact.storage.BUCKET_ROWS`.
+    rows_of: gives the rows of buckets, columns as `compact.storage.BUCKET_ROWS`.
+
+    Raises:
+        ValueError: the table does not have a column of the layout.
     """
     if table.snapshot is None or layout is None:
-        return Counter()
+        return None
     resolved, files = fragments(table.snapshot, layout)
-    return Counter(states(files, resolved, now.timestamp())["state"].to_pylist())
+    found = rows_of(files, resolved, now.timestamp())
+    return Buckets(
+        states=dict(Counter(found["state"].to_pylist())),
+        overlap_depth=pc.max(found["overlap_depth"]).as_py() or 0,
+        small=pc.sum(found["small_fragments"]).as_py() or 0,
+        unsorted=pc.sum(found["unsorted_fragments"]).as_py() or 0,
+    )
 
 
-def lines(
+def whole(
     table: SeenTable,
-    buckets: Mapping[str, int],
-    pointed: Mapping[int, Sequence[str]],
-    keeps_tombstones: bool,
-) -> Iterator[str]:
-    """A model's table: where it lies, its files, buckets, index and commits."""
-    yield f"{table.name}: {table.place}"
+    buckets: Buckets | None = None,
+    pointed: Mapping[int, Sequence[str]] | None = None,
+    past: Past | None = None,
+    problems: Sequence[str] = (),
+) -> Whole:
+    """A table with what else was found of it."""
     if table.snapshot is None:
-        yield f"  {table.problem or 'not built from this home'}"
-        return
+        problem = table.problem or "not built from this home"
+        return Whole(table.name, table.place, (*problems, problem))
     found = table.snapshot
     rows = pc.sum(pc.subtract(found.rows, found.files["deleted"]), skip_nulls=False).as_py()
-    count = "rows unknown" if found.files.num_rows and rows is None else counted(rows or 0, "row")
-    files = counted(found.files.num_rows, "file")
-    yield f"  version {found.version:,}, {count} in {files}, {in_bytes(found.bytes)}"
-    for name, (number, size) in sizes(found.files).items():
-        yield f"  files of {name}: {number:,}, {in_bytes(size)}"
-    for state, number in sorted(buckets.items()):
-        yield f"  buckets that are {state}: {number:,}"
     indexed = pc.map_lookup(found.files["tags"], marks.AUTOMATA_TAG, "first")
-    if indexed.null_count < len(indexed):
-        yield f"  files with an index: {len(indexed) - indexed.null_count:,} of {len(indexed):,}"
-    for version in sorted(pointed, reverse=True):
-        yield f"  {', '.join(pointed[version])}: version {version:,}"
-    yield "  commits:"
+    return Whole(
+        name=table.name,
+        place=table.place,
+        problems=tuple(problems),
+        version=found.version,
+        rows=rows if found.files.num_rows else 0,
+        files=found.files.num_rows,
+        bytes=found.bytes,
+        sizes=sizes(found.files),
+        buckets=buckets,
+        indexed=len(indexed) - indexed.null_count,
+        pointers=pointed or {},
+        past=past or Past(),
+    )
+
+
+def past(table: SeenTable, pointed: Mapping[int, Sequence[str]], keeps_tombstones: bool) -> Past:
+    """What the commits of a table tell."""
     some = list(islice(table.commits(), LIMIT))
-    yield from (f"    {line}" for line in told(table.name, some, pointed, keeps_tombstones))
-    if some and some[-1].version > 0:
-        yield f"    … {counted(some[-1].version, 'older version')}"
+    return Past(
+        commits=tuple(told(table.name, some, pointed, keeps_tombstones)),
+        older=some[-1].version if some else 0,
+        batches=figures.batches(table.commits()),
+        writes=figures.writes(table.commits()),
+    )
+
+
+def lines(found: Whole) -> Iterator[str]:
+    """A model's table: where it lies, its files, buckets, index and commits."""
+    yield f"{found.name}: {found.place}"
+    yield from (f"  {problem}" for problem in found.problems)
+    if found.version is None or found.files is None or found.bytes is None:
+        return
+    count = "rows unknown" if found.rows is None else counted(found.rows, "row")
+    files = counted(found.files, "file")
+    yield f"  version {found.version:,}, {count} in {files}, {in_bytes(found.bytes)}"
+    for name, (number, size) in found.sizes.items():
+        yield f"  files of {name}: {number:,}, {in_bytes(size)}"
+    if found.buckets is not None:
+        for state, number in sorted(found.buckets.states.items()):
+            yield f"  buckets that are {state}: {number:,}"
+    if found.indexed:
+        yield f"  files with an index: {found.indexed:,} of {found.files:,}"
+    for version in sorted(found.pointers, reverse=True):
+        yield f"  {', '.join(found.pointers[version])}: version {version:,}"
+    yield "  commits:"
+    yield from (f"    {line}" for one in found.past.commits for line in one.lines())
+    if found.past.older:
+        yield f"    … {counted(found.past.older, 'older version')}"
 
 
 def told(
@@ -110,11 +231,14 @@ def told(
     newest_first: Sequence[WrittenCommit],
     pointed: Mapping[int, Sequence[str]],
     keeps_tombstones: bool,
-) -> Iterator[str]:
-    """Commits in lines, as `alluvium.commits` has them; model: the name of the table's."""
+) -> Iterator[ToldCommit]:
+    """Commits as `alluvium.commits` tells them; model: the name of the table's."""
     for one in reversed(history.told(*_commits(newest_first), keeps_tombstones)):
-        yield history.line(model, one, pointed)
-        yield from history.message(one.commit)
+        yield ToldCommit(
+            one.commit.version,
+            tuple(history.parts(model, one, pointed)),
+            tuple(history.message(one.commit)),
+        )
 
 
 def _commits(newest_first: Sequence[WrittenCommit]) -> tuple[list[Any], pa.Table]:

@@ -69,35 +69,40 @@ def told(commits: Sequence[Commit], actions: pa.Table, keeps_tombstones: bool) -
 
 
 def line(model: str, one: Told, pointers: Mapping[int, Sequence[str]]) -> str:
-    """A commit in one line.
+    """A commit in one line: its `parts`."""
+    return "  ".join(parts(model, one, pointers))
+
+
+def parts(model: str, one: Told, pointers: Mapping[int, Sequence[str]]) -> list[str]:
+    """What a line says of a commit: version with what points to it, time, operation, what it did.
 
     model: the name of the table's.
     pointers: by version, what points to it.
     """
     commit = one.commit
     pointed = ", ".join(pointers.get(commit.version, ()))
-    parts = [
+    said = [
         f"{commit.version}" + (f" ({pointed})" if pointed else ""),
         moment(commit.at) if commit.at else "time unknown",
         commit.operation or "operation unknown",
     ]
     feed, batch = batch_of(model, commit)
     if commit.restored is not None:
-        parts.append(f"back to version {commit.restored}")
+        said.append(f"back to version {commit.restored}")
     elif feed is not None:
-        parts.append(f"batch {batch} of {feed}")
-    parts += skips_of(commit)
+        said.append(f"batch {batch} of {feed}")
+    said += skips_of(commit)
     if (shown := published_of(commit)) is not None:
         # A checkout or a restore does not say whose.
         candidate = shown.get("candidate", "its candidate").split(".", 2)[-1]
-        parts.append(f"shows version {shown['version']} of {candidate}")
+        said.append(f"shows version {shown['version']} of {candidate}")
         if (merged := shown.get("batch")) is not None:
-            parts.append(f"batch {merged}")
+            said.append(f"batch {merged}")
     if one.rows:
-        parts.append(one.rows)
+        said.append(one.rows)
     if commit.author:
-        parts.append(f"by {commit.author}")
-    return "  ".join(parts)
+        said.append(f"by {commit.author}")
+    return said
 
 
 def message(commit: Commit, in_full: bool = False) -> Iterator[str]:
