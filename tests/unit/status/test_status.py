@@ -94,6 +94,17 @@ class Shop:
         done = txn(f"alluvium/{MERGED}/{ID}", through)
         commit(self.place("orders_wap"), version, said, done, add(f"merge-{version}"))
 
+    def pin(self, kind: str, name: str, *files: str) -> Path:
+        """A table that shows files of the merged one; its folder."""
+        place, of = self.place(name), self.place("orders_wap")
+        entry = {"kind": kind, "name": name, "location": f"file:{place}", "noted_at": "then"}
+        register = of / "_alluvium/dependents"
+        register.mkdir(parents=True, exist_ok=True)
+        (register / f"{name}.json").write_text(json.dumps(entry))
+        shown = (add(f"file:{of}/{one}") for one in files)
+        commit(place, 0, info("CLONE", millis(NOW)), protocol(), metadata(), *shown)
+        return place
+
     def publish(self, version: int, of: int, when: datetime, hold: int = 0) -> None:
         note = json.dumps({"alluvium_published": {"version": of, "candidate": "orders_wap"}})
         said = info("Manual Update", millis(when), userMetadata=note)
@@ -195,6 +206,15 @@ def test_what_is_due(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
         "    dbt run-operation alluvium.vacuum --args '{model: orders_wap, dry_run: false}'\n"
     ) in said
     assert "deletes" not in said
+    # What another table needs no vacuum takes: of its newest version, and within its retention.
+    copy = shop.pin("clone", "orders_copy", "merge-1")
+    assert "VACUUM" not in run(capsys)[1]
+    went = millis(ago(hours=1))
+    other = remove(f"file:{shop.place('orders_wap')}/merge-1", deletionTimestamp=went)
+    commit(copy, 1, info("DELETE", millis(NOW)), other)
+    assert "VACUUM" not in run(capsys)[1]
+    commit(copy, 2, metadata(properties={"delta.deletedFileRetentionDuration": "0 hours"}))
+    assert "2.0 MiB of 1 file" in run(capsys)[1]
     commit(shop.place("orders_wap"), 5, info("VACUUM END", millis(ago(minutes=1))))
     assert "VACUUM" not in run(capsys)[1]
     assert "due" not in run(capsys)[1]
