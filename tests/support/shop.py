@@ -86,6 +86,17 @@ class Shop:
         done = txn(f"alluvium/{MERGED}/{ID}", through)
         commit(self.place("orders_wap"), version, said, done, add(f"merge-{version}"))
 
+    def pin(self, kind: str, name: str, *files: str) -> Path:
+        """A table that shows files of the merged one; its folder."""
+        place, of = self.place(name), self.place("orders_wap")
+        entry = {"kind": kind, "name": name, "location": f"file:{place}", "noted_at": "then"}
+        register = of / "_alluvium/dependents"
+        register.mkdir(parents=True, exist_ok=True)
+        (register / f"{name}.json").write_text(json.dumps(entry))
+        shown = (add(f"file:{of}/{one}") for one in files)
+        commit(place, 0, info("CLONE", millis(NOW)), protocol(), metadata(), *shown)
+        return place
+
     def publish(self, version: int, of: int, when: datetime, hold: int = 0) -> None:
         note = json.dumps({"alluvium_published": {"version": of, "candidate": "orders_wap"}})
         said = info("Manual Update", millis(when), userMetadata=note)

@@ -58,7 +58,18 @@ def vacuum(
             # Delta goes on where a file cannot be deleted.
             left = pc.is_in(old["path"], _listed(session, folder)["path"])
             old = old.filter(pc.invert(left))
+            _sweep(session, folder, old["path"].to_pylist())
     return list(map(str, old["path"].to_pylist()))
+
+
+def _sweep(session: SparkSession, folder: str, deleted: Iterable[str]) -> None:
+    """Delete folders of partitions that nothing is in any more; Delta looks at the listed files."""
+    files, left = Files(session), set[str]()
+    for path in deleted:
+        while len(path := path.rpartition("/")[0]) > len(folder):
+            left.add(path)
+    for one in sorted(left, key=len, reverse=True):
+        files.delete_empty(one)
 
 
 def _old(session: SparkSession, table: str, folder: str, others: Iterable[Dependent]) -> pa.Table:

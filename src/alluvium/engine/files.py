@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -136,6 +137,13 @@ class Files:
             qualified.toUri(), self._conf
         )
         context.rename(fs.makeQualified(where), qualified, flags)
+
+    def delete_empty(self, folder: str) -> None:
+        """Delete a folder that nothing is in; one may be absent."""
+        fs, where = self._open(folder)
+        with suppress(Py4JJavaError):  # something came into it meanwhile
+            if not self.names(folder):
+                fs.delete(where, False)
 
     def delete(self, path: str) -> None:
         """Delete a file, or a folder and all in it; one may be absent."""

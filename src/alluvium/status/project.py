@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import pyarrow.compute as pc
 
 from alluvium import marks
 from alluvium.names import in_catalog
 from alluvium.paths import LOCAL, Place
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files
-from alluvium.plan.status import notes
+from alluvium.plan.snapshot import Snapshot
+from alluvium.plan.status import due, notes
+from alluvium.plan.status.feed import MOST
 from alluvium.plan.status.table import NodeNote, SeenTable
 from alluvium.status import log_reader
-from alluvium.status.log_reader import LOG, LogError
+from alluvium.status.log_reader import DAMAGES, LOG, LogError, LogFiles
 
 _KINDS = ("model", "seed", "snapshot")
 _WRITTEN = (".sql", ".py", ".yml", ".yaml", ".csv")
@@ -240,6 +246,7 @@ def _table(project: Project, node: Node) -> SeenTable:
         snapshot=snapshot,
         unfinished=log.unfinished,
         commits=log.newest_first,
+        pinned=lambda now: _pinned(place, now),
         tags=_tags(place),
         branches=_branches(project, place, snapshot.id),
     )
@@ -264,17 +271,39 @@ def _tags(place: Path) -> dict[str, int]:
 def _branches(project: Project, place: Path, table_id: str) -> dict[str, int]:
     """Where the branches of a table are of it: where they began, or what was merged last."""
     found = {}
+    for name, _, snapshot in _dependents(place, "branch"):
+        number = snapshot.transactions.get(f"{marks.BRANCH}{table_id}")
+        if number is not None:  # else another table's by now
+            found[name] = number
+    return found
+
+
+def _pinned(place: Path, now: datetime) -> set[str]:
+    """As `SeenTable.pinned`; of a log that cannot be read none, and `alluvium.vacuum` says so."""
+    found = set[str]()
+    for _, log, snapshot in _dependents(place, "branch", "clone", "published", "tag"):
+        found |= set(map(due.file_name, pc.unique(snapshot.files["path"]).to_pylist()))
+        since = due.millis(now - due.retention(snapshot.properties))
+        with suppress(*DAMAGES):
+            for one in islice(log.newest_first(), MOST):
+                found |= {
+                    due.file_name(file["path"])
+                    for file in one.files("remove")
+                    if (file.get("deletionTimestamp") or 0) >= since
+                }
+    return found
+
+
+def _dependents(place: Path, *kinds: str) -> Iterator[tuple[str, LogFiles, Snapshot]]:
+    """What the register of a table names, as far as its log can be read: name and log."""
     for path in _children(place / _REGISTER):
         try:
             entry = json.loads(path.read_bytes())
             at = Place.of(entry["location"])
-            if entry.get("kind") != "branch" or at.system != LOCAL:
-                continue
-            numbers = log_reader.read(Path(at.path))[1].transactions
-            found[str(entry["name"])] = numbers[f"{marks.BRANCH}{table_id}"]
+            if entry.get("kind") in kinds and at.system == LOCAL:
+                yield str(entry["name"]), *log_reader.read(Path(at.path))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            continue  # discarded, or another table's by now
-    return found
+            continue  # discarded, or never made
 
 
 def _children(folder: Path) -> list[Path]:

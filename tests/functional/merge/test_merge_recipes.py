@@ -100,17 +100,17 @@ def test_recipe(request: pytest.FixtureRequest, name: str) -> None:
     assert sorted(rows.itertuples(index=False, name=None)) == EXPECTED[name]
 
 
-def test_tombstones_of_the_recipe_can_be_purged(project: Any) -> None:
+def test_tombstones_of_the_recipe_can_be_purged(accounts: Any) -> None:
     """Nothing in the events is a time: the merge notes its own."""
-    rows = project.read("select id, _deleted, _tombstone_time is not null as t from {s}.accounts")
+    rows = accounts.read("select id, _deleted, _tombstone_time is not null as t from {s}.accounts")
     found = sorted(rows.itertuples(index=False, name=None))
     assert found == [(1, False, False), (2, True, True), (3, False, False), (4, False, False)]
     ask = ("run-operation", "alluvium.purge_tombstones", "--args")
-    project.dbt(*ask, "{model: accounts}")
-    assert project.said("accounts: would delete 0 of 1 tombstone older than 30 days (dry run; ")
-    project.session.sql(
+    accounts.dbt(*ask, "{model: accounts}")
+    assert accounts.said("accounts: would delete 0 of 1 tombstone older than 30 days (dry run; ")
+    accounts.session.sql(
         "update recipes.accounts set _tombstone_time = _tombstone_time - interval 31 days"
     )
-    project.dbt(*ask, "{model: accounts, dry_run: false}")
-    assert project.said("accounts: deleted 1 of 1 tombstone older than 30 days")
-    assert sorted(project.read("select id from {s}.accounts")["id"]) == [1, 3, 4]
+    accounts.dbt(*ask, "{model: accounts, dry_run: false}")
+    assert accounts.said("accounts: deleted 1 of 1 tombstone older than 30 days")
+    assert sorted(accounts.read("select id from {s}.accounts")["id"]) == [1, 3, 4]

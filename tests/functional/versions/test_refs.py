@@ -263,8 +263,13 @@ def test_files_that_are_gone_or_about_to_go(spark: SparkSession, kept: Kept) -> 
         path for path in pinned.vacuum(spark, made.name, dry_run=True) if ".parquet" in path
     )
     assert Path(spare.removeprefix("file:")).exists()
-    pinned.vacuum(spark, made.name)
+    # A folder that is left empty goes too; one with a file of somebody's stays.
+    for name in ("day=1/hour=2/old.parquet", "day=1/hour=3/old.parquet", "day=1/.mine"):
+        (made.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (made.folder / name).write_text("x")
+    assert len(pinned.vacuum(spark, made.name)) >= 3
     assert not Path(spare.removeprefix("file:")).exists()
+    assert [one.name for one in (made.folder / "day=1").iterdir()] == [".mine"]
     # What cannot be read may need anything.
     log_of = Path(refs.tag(spark, Point(made.name), "torn").ref.location.removeprefix("file:"))
     for file in (log_of / "_delta_log").glob("0*"):

@@ -96,6 +96,15 @@ def test_what_is_due(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
         "    dbt run-operation alluvium.vacuum --args '{model: orders_wap, dry_run: false}'\n"
     ) in said
     assert "deletes" not in said
+    # What another table needs no vacuum takes: of its newest version, and within its retention.
+    copy = shop.pin("clone", "orders_copy", "merge-1")
+    assert "VACUUM" not in run(capsys)[1]
+    went = millis(ago(hours=1))
+    other = remove(f"file:{shop.place('orders_wap')}/merge-1", deletionTimestamp=went)
+    commit(copy, 1, info("DELETE", millis(NOW)), other)
+    assert "VACUUM" not in run(capsys)[1]
+    commit(copy, 2, metadata(properties={"delta.deletedFileRetentionDuration": "0 hours"}))
+    assert "2.0 MiB of 1 file" in run(capsys)[1]
     commit(shop.place("orders_wap"), 5, info("VACUUM END", millis(ago(minutes=1))))
     assert "VACUUM" not in run(capsys)[1]
     assert "due" not in run(capsys)[1]

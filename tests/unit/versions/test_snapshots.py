@@ -9,6 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alluvium.plan.versions.commit import commit_of
+from alluvium.plan.versions.history import told
 from alluvium.plan.versions.snapshots import (
     ACTIONS,
     BLOCKS,
@@ -165,6 +167,20 @@ def test_commits_tell_what_was_there_before_them() -> None:
         "marked": (10, 1),
         "labelled": (10, 0),
     }
+
+
+def test_vectors_that_went_are_no_blocks() -> None:
+    """A commit of vectors names what went before; a block may go in another one beside it."""
+    of_vectors = {"info": {"operation": "Deletion Vector Tombstones"}}
+    commits = [commit_of(4, of_vectors), commit_of(5, {"info": {"operation": "DELETE"}})]
+    actions = [
+        action(4, "went before", False, deleted=3, is_change=False),
+        action(4, "deletion_vector_1.bin", False, rows=None, is_change=False),
+        action(5, "goes", False),
+    ]
+    vectors, deleted = told(commits, pa.Table.from_pylist(actions, ACTIONS), False)
+    assert (vectors.rows, vectors.blocks) == ("", [])
+    assert (deleted.rows, [one["path"] for one in deleted.blocks]) == ("+0 -10 rows", ["goes"])
 
 
 Drawn = list[list[tuple[str, str]]]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
+from urllib.parse import unquote
 
 import pyarrow.compute as pc
 
@@ -141,16 +142,16 @@ def _compaction(table: SeenTable, layout: Layout, now: datetime) -> Iterator[Due
 def _vacuum(table: SeenTable, now: datetime) -> Iterator[Due]:
     """Files that went so long ago that no version within the retention needs them."""
     assert table.snapshot is not None
-    keep = _retention(table.snapshot.properties)
-    over = _millis(now - keep)
+    keep = retention(table.snapshot.properties)
+    over = millis(now - keep)
     # When each file went last, and its bytes: what moves its deletion vector names it again.
     removed: dict[str, tuple[float, int]] = {}
     since, is_all = float("-inf"), False
     for one in islice(table.commits(), MOST):
         if one.info.get("operation") == "VACUUM END" and one.commit.at is not None:
             # What went within the retention before it, it left.
-            since, is_all = _millis(one.commit.at - keep), True
-        if one.commit.at is not None and _millis(one.commit.at) < since:
+            since, is_all = millis(one.commit.at - keep), True
+        if one.commit.at is not None and millis(one.commit.at) < since:
             break
         is_all = is_all or one.version == 0
         for file in one.files("remove"):
@@ -161,6 +162,9 @@ def _vacuum(table: SeenTable, now: datetime) -> Iterator[Due]:
     # A file whose deletion vector changed is there still.
     there = set(pc.unique(table.snapshot.files["path"]).to_pylist()) if old else set()
     gone = {path: size for path, size in old.items() if path not in there}
+    if gone:
+        pinned = table.pinned(now)
+        gone = {path: size for path, size in gone.items() if file_name(path) not in pinned}
     if gone:
         reach = "" if is_all else ", as far as the log goes back"
         yield Due(
@@ -197,7 +201,8 @@ def _purge(table: SeenTable, now: datetime) -> Iterator[Due]:
     )
 
 
-def _retention(properties: Mapping[str, str]) -> timedelta:
+def retention(properties: Mapping[str, str]) -> timedelta:
+    """For how long a table keeps files that went."""
     found = _INTERVAL.fullmatch(str(properties.get(_RETENTION, "")).strip())
     return timedelta(**{f"{found[2].lower()}s": int(found[1])}) if found else _WEEK
 
@@ -207,5 +212,11 @@ def _is_own(path: str) -> bool:
     return not (is_absolute(path) or path.startswith("../"))
 
 
-def _millis(time: datetime) -> float:
+def file_name(path: str) -> str:
+    """Of a data file, by a path as a log has it: no two have the same."""
+    return unquote(path).rpartition("/")[2]
+
+
+def millis(time: datetime) -> float:
+    """Since 1970, as a log has times."""
     return time.timestamp() * 1000

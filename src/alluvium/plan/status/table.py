@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -49,6 +49,10 @@ def _no_commits() -> Iterator[WrittenCommit]:
     return iter(())
 
 
+def _nothing(_: datetime) -> frozenset[str]:
+    return frozenset()
+
+
 @dataclass(frozen=True)
 class SeenTable:
     """A model's table.
@@ -62,6 +66,8 @@ class SeenTable:
         is_built: whether there is a table, or was one.
         unfinished: version of a commit that is being written.
         commits: gives the commits, newest first, as far back as the log has them.
+        pinned: gives the names of files that other tables need at a time: of their newest versions,
+            and within their own retention.
         tags, branches: by name, versions of this table; of branches where they began.
     """
 
@@ -74,5 +80,6 @@ class SeenTable:
     unfinished: int | None = None
     commits: Callable[[], Iterator[WrittenCommit]] = _no_commits
     note: NodeNote | None = None
+    pinned: Callable[[datetime], Set[str]] = _nothing
     tags: Mapping[str, int] = field(default_factory=dict)
     branches: Mapping[str, int] = field(default_factory=dict)

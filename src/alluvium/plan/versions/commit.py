@@ -14,6 +14,9 @@ _COPIED = ("numTargetRowsCopied", "numCopiedRows")
 # Of a MERGE.
 _CHANGED = ("numTargetRowsInserted", "numTargetRowsUpdated")
 _REMOVED = "numTargetRowsDeleted"
+# Of a commit that names vectors of files that went earlier: when Delta drops the feature, and when
+# we put vectors that stand in the log into files.
+_OF_VECTORS = "Deletion Vector Tombstones"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class Commit:
     restored: int | None = None
     changed: int = 0
     removed: int = 0
+
+    @property
+    def takes_no_block(self) -> bool:
+        """Whether what it removes went before: no block goes with it."""
+        return self.operation == _OF_VECTORS
 
     def without_copies(self, rows: int | None) -> int | None:
         """Of the rows of the files that it brought, or took, those that it did not copy."""

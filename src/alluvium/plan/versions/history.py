@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from alluvium.plan.versions.batches import batch_of, deletes_of, published_of, skips_of
 from alluvium.plan.versions.commit import Commit
@@ -52,6 +53,9 @@ def told(commits: Sequence[Commit], actions: pa.Table, keeps_tombstones: bool) -
         keeps_tombstones: whether the table keeps deleted rows as tombstones.
     """
     versions = [one.version for one in commits]
+    before = [one.version for one in commits if one.takes_no_block]
+    is_before = pc.is_in(actions["version"], pa.array(before, pa.int64()))
+    actions = actions.filter(pc.invert(is_before))
     changes, totals = follow(live_before(actions), versions, actions, SIZES.empty_table())
     blocks: dict[int, list[dict[str, Any]]] = {}
     for block in changes.to_pylist():
