@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import log
 from alluvium.engine import jvm
+from alluvium.paths import Place
 from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
 from alluvium.plan.versions.snapshots import ACTIONS
 
@@ -124,7 +124,6 @@ class TableLog:
         name: the table's, as SQL writes it.
         snapshot: Delta's, of the newest version.
         version: the newest.
-        root: the table's folder, a URI.
 
     Raises:
         ValueError: there is not a Delta table of this name.
@@ -137,12 +136,9 @@ class TableLog:
         self.version = int(self.snapshot.version())
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
-        self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
-
-    @property
-    def folder(self) -> str:
-        """`root` as `log.qualified` writes it."""
-        return log.qualified(self._log)
+        # The table's, as `log.qualified`.
+        self.folder = log.qualified(self._log)
+        self._place = Place.of(self.folder)
 
     def table_id(self, version: int) -> str:
         """The id of the table's metadata in a version."""
@@ -215,13 +211,8 @@ class TableLog:
         return files.toArrow().cast(ACTIONS)
 
     def location(self, path: str) -> str:
-        """The URI of a data file, by its path in the log, which is one that may begin here."""
-        if path.startswith("/") or ":" in path.split("/", 1)[0]:
-            return path
-        scheme, colon, rest = f"{self.root}/{path}".partition(":")
-        if "/../" in rest or "/./" in rest:
-            rest = posixpath.normpath(rest)
-        return scheme + colon + rest
+        """The URI of a data file, by its path in the log."""
+        return Place.of_uri(path, self._place).uri
 
     def _at(self, version: int) -> Any:
         if version == self.version:

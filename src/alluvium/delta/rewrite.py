@@ -28,6 +28,7 @@ from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine import jvm
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
+from alluvium.paths import name_of
 from alluvium.plan.compaction import row_groups
 from alluvium.plan.layout import zorder
 from alluvium.plan.layout.settings import Layout
@@ -359,7 +360,7 @@ def _partition(action: Any) -> Any:
 
 def _name(action: Any) -> str:
     """Of a new file. Folders before it have the names of partitions, which may be anything."""
-    return str(action.path()).rsplit("/", 1)[-1]
+    return name_of(str(action.path()))
 
 
 def _task(action: Any) -> int:

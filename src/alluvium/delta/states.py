@@ -20,9 +20,11 @@ from pyspark.sql.types import StructType
 from alluvium import marks
 from alluvium.delta import committing, log
 from alluvium.delta.commit_files import commit_lines
+from alluvium.delta.files import paths
 from alluvium.delta.heads import head_of
 from alluvium.engine import jvm
 from alluvium.names import among, quoted
+from alluvium.paths import Place
 from alluvium.plan.versions.properties import LARGEST_ID
 from alluvium.plan.versions.steps import Entry, Move
 
@@ -112,7 +114,7 @@ class State:
         return others.union(
             tagged.select(
                 "*",
-                plain(F.col("path")).alias("name"),
+                paths.plain(F.col("path")).alias("name"),
                 F.when(is_ours, _without_folder(source)).otherwise(vector).alias("vector"),
             )
         )
@@ -120,7 +122,7 @@ class State:
     def _named(self, actions: Any) -> DataFrame:
         return absolute_files(self.session, self.root, actions).select(
             "*",
-            plain(F.col("path")).alias("name"),
+            paths.plain(F.col("path")).alias("name"),
             _vector_name(F.col("deletionVector")).alias("vector"),
         )
 
@@ -180,7 +182,7 @@ class State:
 
     def _vectors(self, files: Sequence[Any]) -> dict[str, str]:
         """By the name of each file, that of its vector."""
-        found = {}
+        found, root = {}, Place.of(self.root)
         for file in files:
             written = None
             if file.deletionVector is not None:
@@ -189,7 +191,7 @@ class State:
                     self._log,
                     {k: v for k, v in file.deletionVector.asDict().items() if v is not None},
                 )
-            path = plain_text(absolute_path(self.session, self.root, file.path))
+            path = str(Place.of_uri(file.path, root))
             found[path] = "" if written is None else re.sub("^p.*/", "p", id_of(written))
         return found
 
@@ -234,12 +236,6 @@ def only(files: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
     return files.join(chosen, column, "left_semi")
 
 
-def absolute_path(session: SparkSession, root: str, path: str) -> str:
-    """A data file's path as the log writes it of a table elsewhere; root: `log.qualified`."""
-    helper = jvm.scala_object(session, _DELTA + "util.DeltaFileOperations$")
-    return str(helper.absolutePath(root, path).toUri().toString())
-
-
 def absolute_vector(session: SparkSession, table_log: Any, written: Mapping[str, Any]) -> Any:
     """Delta's descriptor of a deletion vector as a table elsewhere would have it.
 
@@ -264,16 +260,6 @@ def id_of(vector: Any) -> str:
     if not vector.isInline():
         return str(vector.uniqueId())
     return "i" + hashlib.sha256(vector.pathOrInlineDv().encode()).hexdigest()
-
-
-def plain(path: Column) -> Column:
-    """One spelling of `file:/a` and `file:///a`."""
-    return F.regexp_replace(path, "^file:/+", "file:/")
-
-
-def plain_text(path: str) -> str:
-    """`plain` of a text."""
-    return re.sub("^file:/+", "file:/", path)
 
 
 def _vector_name(vector: Column) -> Column:
