@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         "report",
         help="the same as an HTML page",
         description="How the feeds of a project stand, as the HTML page alluvium.html beside"
-        " manifest.json; prints its path. Exit status 2: nothing could be looked at.",
+        " manifest.json; prints its path. Exit status 2: nothing could be looked at or written.",
     )
     report.set_defaults(run=_report)
     for command in (status, report):

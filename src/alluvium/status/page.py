@@ -38,7 +38,7 @@ class _Row:
     Attributes:
         shown: the table whose files and commits are shown.
         tables: of the feed, in the order in which they are built.
-        waited: the part of its slo that the oldest event has waited; None where that is unknown.
+        waited: the part of its slo that the oldest event has waited; None for none.
     """
 
     seen: SeenFeed
@@ -119,9 +119,8 @@ def _row(project: Project, one: SeenFeed, found: Look) -> _Row:
     main = one.parts.merged or one.parts.bronze
     assert main is not None
     feed, waited = one.stands, None
-    if feed.slo and feed.newest is not None:
-        since = feed.waiting.since if feed.waiting is not None else found.at
-        waited = None if since is None else (found.at - since).total_seconds() / feed.slo
+    if feed.slo and feed.waiting is not None and feed.waiting.since is not None:
+        waited = (found.at - feed.waiting.since).total_seconds() / feed.slo
     shown = whole(project, main, found.at)
     tables = [
         shown if node is main else model.whole(project.table(node)) for node in one.parts.nodes

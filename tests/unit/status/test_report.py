@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from support.delta_log import ID, add, commit, info, metadata, protocol, remove, txn
-from support.shop import HELD, NOW, Shop, ago, millis
+from support.delta_log import ID, add, checkpoint, commit, info, metadata, protocol, remove, txn
+from support.shop import HELD, MERGED, NOW, Shop, ago, millis
 
 from alluvium.plan.status import figures, stages
 from alluvium.plan.status.figures import Batch, Writes
@@ -251,8 +251,16 @@ def test_a_stop_is_seen_where_it_is(shop: Shop, capsys: pytest.CaptureFixture[st
     shop.merge(3, 2, ago(minutes=1))
     shop.note("orders_wap", held=HELD)
     assert check() == "wrong"
-    shop.place("orders").joinpath("_delta_log", f"{0:020}.json").write_text("{")
     shop.place("orders").joinpath("_delta_log", f"{1:020}.json").unlink()
+    assert check() == "unknown"
+    text = report(capsys).text
+    commands = ("fsck --args '{models: [orders]}'", "dbt build -s orders_events+", "Layout and")
+    places = [text.index(command) for command in commands]
+    assert places == sorted(places)
+    shop.publish(1, 1, ago(hours=2))
+    place = shop.place("orders_wap")
+    (place / "_delta_log" / f"{1:020}.json").write_text('{"commitInfo":\n{}')
+    checkpoint(place, 3, [protocol(), metadata(), txn(f"alluvium/{MERGED}/{ID}", 1)])
     assert check() == "unknown"
 
 

@@ -78,10 +78,13 @@ def of_feed(
     candidate: the name of the model that merges, or that is published.
     has_progress: whether it is a merged model, whose restore takes progress back.
     """
+    unread = [one.name for one in tables if one.problem is not None and one.is_built]
+    if unread or feed.is_damaged:
+        # Where an old commit is damaged each table has its newest version.
+        names = unread or [one.name for one in tables]
+        yield Due(feed.name, "to look at the files:", operation("fsck", models=names))
     for one in tables:
-        if one.problem is not None and one.is_built:
-            yield Due(one.name, "to look at its files:", operation("fsck", models=[one.name]))
-        elif one.note is not None and one.note.outcome == "error":
+        if one.problem is None and one.note is not None and one.note.outcome == "error":
             yield Due(one.name, "its last run failed:", build(f"{one.name}+"))
     missing = [one.name for one in tables if not one.is_built]
     if missing:

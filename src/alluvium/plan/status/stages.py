@@ -40,8 +40,10 @@ def source(name: str, feed: Feed, now: datetime) -> Stage:
 
 
 def bronze(table: SeenTable, feed: Feed, now: datetime) -> Stage:
-    arrived = f"newest {ago(feed.newest, now)}" if feed.newest else "no arrival known"
-    return _of_table(BRONZE, table, now) or Stage(BRONZE, table.name, FINE, arrived)
+    problem = _of_table(BRONZE, feed, table, now)
+    if problem is not None or feed.newest is None:
+        return problem or Stage(BRONZE, table.name, IDLE, "no arrival known")
+    return Stage(BRONZE, table.name, FINE, f"newest {ago(feed.newest, now)}")
 
 
 def after_bronze(
@@ -56,11 +58,12 @@ def after_bronze(
 
 def _merged(kind: str, feed: Feed, table: SeenTable, now: datetime) -> Stage:
     waiting = waits(feed.waiting, named=False) if feed.waiting else "nothing waits"
-    if feed.newest is None:
-        waiting = ""
     if feed.is_late:
         return Stage(kind, table.name, WRONG, f"late: {waiting}")
-    return _of_table(kind, table, now) or Stage(kind, table.name, FINE, waiting)
+    problem = _of_table(kind, feed, table, now)
+    if problem is not None or feed.newest is None:
+        return problem or Stage(kind, table.name, IDLE, "")
+    return Stage(kind, table.name, FINE, waiting)
 
 
 def _audit(feed: Feed) -> Stage:
@@ -69,14 +72,14 @@ def _audit(feed: Feed) -> Stage:
         failed = f"{len(held.failed):,} of {counted(held.tests, 'test')} failed"
         return Stage(AUDIT, "", WRONG, f"version {held.version:,}: {failed}")
     if readers is None or readers.version is None:
-        return Stage(AUDIT, "", IDLE, "nothing passed yet")
+        return Stage(AUDIT, "", IDLE, "" if feed.is_damaged else "nothing passed yet")
     if readers.newest is not None and readers.newest > readers.version:
         return Stage(AUDIT, "", IDLE, f"version {readers.newest:,} is not published")
     return Stage(AUDIT, "", FINE, f"version {readers.version:,} passed")
 
 
 def _published(feed: Feed, table: SeenTable, now: datetime) -> Stage:
-    problem, readers = _of_table(PUBLISHED, table, now), feed.readers
+    problem, readers = _of_table(PUBLISHED, feed, table, now), feed.readers
     if problem is not None or readers is None:
         return problem or Stage(PUBLISHED, table.name, IDLE, "")
     if readers.version is None:
@@ -90,12 +93,16 @@ def _published(feed: Feed, table: SeenTable, now: datetime) -> Stage:
     return Stage(PUBLISHED, table.name, FINE, seen)
 
 
-def _of_table(kind: str, table: SeenTable, now: datetime) -> Stage | None:
+def _of_table(kind: str, feed: Feed, table: SeenTable, now: datetime) -> Stage | None:
     """A table that was not read, or whose last run failed; else None."""
+    is_told = (feed.newest, feed.rejected, feed.readers) != (None, None, None)
     if not table.is_built:
         return Stage(kind, table.name, NOTICE, "not built")
     if table.problem is not None:
         return Stage(kind, table.name, UNKNOWN, "cannot be read")
+    if feed.is_damaged and not is_told:
+        # An old commit of one of the tables: of which is not known.
+        return Stage(kind, table.name, UNKNOWN, "its past cannot be read")
     note = table.note
     if note is not None and note.outcome == "error":
         return Stage(kind, table.name, NOTICE, f"the last run failed {ago(note.at, now)}")
