@@ -41,7 +41,7 @@ META: dict[str, Any] = {
 }
 BODY = "select * except (again) from kept.feed"
 MODELS = {
-    "soft": (META, BODY, {}),
+    "soft": (META, BODY, {"file_format": "delta"}),
     # A row that was deleted took its order with it: nothing comes again.
     "hard": (META | {"delete": "hard", "engine": "merge_into"}, BODY + " where not again", {}),
     "only": (META | {"ranges": False}, BODY, {"merge_update_columns": ["a"]}),
