@@ -60,6 +60,7 @@ class Publisher(PublishedFiles):
         own: properties that the published table has by its config.
         hides: whether rows that are marked `_deleted` are left out.
         again: published files that are to be written once more; then whole states are compared.
+        description: of the published table; None leaves the one that it has.
     """
 
     def __init__(
@@ -71,8 +72,10 @@ class Publisher(PublishedFiles):
         own: Mapping[str, str] | None = None,
         hides: bool = True,
         again: Collection[str] | None = None,
+        description: str | None = None,
     ) -> None:
         super().__init__(session, source, target, version, hides, again)
+        self._description = description
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._hold: bool | None = None
         self._target = target
@@ -289,6 +292,8 @@ class Publisher(PublishedFiles):
             "partitionColumns": source["partitionColumns"],
             "configuration": properties.published(source["configuration"], {**own, **self._own}),
         }
+        if self._description is not None:
+            wanted["description"] = self._description
         if wanted == target:
             return None
         return committing.action(self.session, "metaData", wanted)

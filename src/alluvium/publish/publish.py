@@ -72,6 +72,7 @@ def publish(
     hides: bool = True,
     *,
     table_id: str | None = None,
+    description: str | None = None,
     ends_hold: bool = False,
     dry_run: bool = False,
 ) -> Published:
@@ -89,6 +90,7 @@ def publish(
         hides: whether rows that are marked `_deleted` are left out.
         table_id: of the candidate at that version, where it is known. A table that was dropped and
             made again has other rows in a version of the same number.
+        description: of `target`, which readers see with that version; None leaves the one it has.
         ends_hold: whether a version that a checkout holds is moved on; else it stays.
         dry_run: tells what would be done, and does nothing.
 
@@ -112,7 +114,7 @@ def publish(
         return Published(shows, 0, files, 0, time.monotonic() - started, shows, is_dry_run=True)
     if not is_there:
         make_empty(session, source, target)
-    publisher = _publisher(session, source, target, version, own, hides)
+    publisher = _publisher(session, source, target, version, own, hides, description)
     if publisher.is_foreign:
         raise ValueError(
             f"{target} is there with rows that no publish brought. Nothing was changed."
@@ -173,10 +175,11 @@ def _publisher(
     version: int | None,
     own: Mapping[str, str] | None,
     hides: bool,
+    description: str | None = None,
 ) -> Publisher:
     """Raises ValueError where the candidate has no such version."""
     try:
-        return Publisher(session, source, target, version, own, hides)
+        return Publisher(session, source, target, version, own, hides, description=description)
     except (Py4JJavaError, PySparkException) as error:
         newest = log.version(session, source)
         if version is None or version == newest:

@@ -102,6 +102,22 @@ def change(project: Project, id: int, name: str, deletes: int) -> None:
     )
 
 
+DESCRIBED = """
+models:
+  - name: animals
+    description: It's what readers see
+    config: {persist_docs: {relation: true, columns: true}}
+    columns: [{name: name, description: a \\ name}]
+"""
+
+
+def docs(project: Project) -> tuple[str | None, str | None]:
+    """What the published table says of itself, and of a column."""
+    table = DeltaTable(delta_rs.folder_of(project.home, SCHEMA, "animals"))
+    (name,) = (field for field in table.schema().fields if field.name == "name")
+    return table.metadata().description, name.metadata.get("comment")
+
+
 def seen(project: Project) -> dict[int, str]:
     """What readers see."""
     rows = project.read("select id, name from {s}.animals order by id")
@@ -176,7 +192,9 @@ def test_what_passes_its_audit_is_seen(project: Project) -> None:
     assert project.said("1 of 2 tests did not run (unique_animals_wap_id)")
     assert seen(project) == shown
 
-    # Nor is what was not tested, however it is asked for.
+    # Nor is what was not tested, however it is asked for; nor what is said of it.
+    said = docs(project)
+    project.write({"models/described.yml": DESCRIBED})
     project.dbt("build", "-s", "animals")
     (line,) = project.said("animals: still shows version")
     not_run = f"version {head:,} of animals_wap: 2 of 2 tests did not run (no_wolves, "
@@ -185,7 +203,7 @@ def test_what_passes_its_audit_is_seen(project: Project) -> None:
     assert project.said("`dbt run` publishes nothing, `dbt build` does")
     project.dbt(*SHOW, "--exclude", "no_wolves")
     assert project.said("1 of 2 tests did not run (no_wolves)")
-    assert seen(project) == shown
+    assert (seen(project), docs(project)) == (shown, said)
 
     # The next good version publishes all of it: here that of a retry, whose other test passed
     # before for this very version.
@@ -200,6 +218,7 @@ def test_what_passes_its_audit_is_seen(project: Project) -> None:
     project.dbt("retry")
     assert project.said("animals: 2 tests passed → version")
     assert seen_by_each(project) == {1: "ape", 3: "cat", 5: "eel", 22: "wolf"}
+    assert docs(project) == ("It's what readers see", "a \\ name")
 
 
 def test_what_is_no_other_version_for_readers(project: Project) -> None:

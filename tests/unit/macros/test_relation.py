@@ -42,6 +42,19 @@ def test_statements_about_the_table_name_it() -> None:
     assert str(relation(limit=0).stored) == "s.items"
 
 
+def test_a_name_of_several_words_is_one() -> None:
+    for given, name in {
+        "bad rows": "`bad rows`",
+        "a-b": "`a-b`",
+        "a`b": "`a``b`",
+        "`bad rows`": "`bad rows`",
+        "items__dbt_tmp": "items__dbt_tmp",
+    }.items():
+        assert AlluviumRelation.create(schema="s", identifier=given).render() == f"s.{name}"
+    quoted = AlluviumRelation.create(schema="s", identifier="a b").quote(identifier=True)
+    assert quoted.render() == "s.`a b`"
+
+
 def test_inputs_are_filtered_by_typed_instants() -> None:
     start, end = dt.datetime(2024, 1, 3, tzinfo=dt.UTC), dt.datetime(2024, 1, 4, tzinfo=dt.UTC)
     bounds = "timestamp'2024-01-03 00:00:00+00:00'", "timestamp'2024-01-04 00:00:00+00:00'"

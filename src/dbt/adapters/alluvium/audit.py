@@ -51,6 +51,12 @@ def own_properties(node: Any) -> dict[str, str]:
     return own | {str(k): str(v) for k, v in (node.config.get("tblproperties") or {}).items()}
 
 
+def description(node: Any) -> str | None:
+    """What the table of a published model says of itself; None where its config asks for none."""
+    persists = (node.config.persist_docs or {}).get("relation")
+    return node.description if persists and node.description else None
+
+
 def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
     """Every mistake in the published models of a project, before its first statement.
 

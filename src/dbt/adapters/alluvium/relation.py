@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,10 @@ from dbt.adapters.alluvium import live, streams
 
 # A column that SQL finds as it is written: a name, a field of a struct, or one in backticks.
 _PLAIN = re.compile(r"\w+(\.\w+)*|.*`.*", re.ASCII | re.DOTALL)
+
+
+# A name that SQL would take for several words; one in backticks is quoted already.
+_WORDS = re.compile(r"(?!`).*[^\w.]", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +39,11 @@ class AlluviumRelation(SparkRelation):
         names = self.database, self.schema
         if not all(names) or in_catalog(str(names[0])) != in_catalog(str(names[1])):
             super().__post_init__()
+
+    def _render_iterator(self) -> Iterator[tuple[ComponentName | None, str | None]]:
+        # dbt quotes no name on Spark unless it is told to, and never that of a test's failures.
+        for key, part in super()._render_iterator():
+            yield key, quoted(part) if part is not None and _WORDS.match(part) else part
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
         # dbt would take names in two cases for two tables; quoted or not, Spark has one.

@@ -60,8 +60,14 @@ class PublishResponse(AdapterResponse):
 
 @dataclass(frozen=True)
 class PublishDone:
+    """What a published model's run did.
+
+    is_published: whether it shows the version that was to be published.
+    """
+
     response: PublishResponse
     line: str
+    is_published: bool = False
 
 
 def _refuse_others(existing: AlluviumRelation | None, target: str) -> None:
@@ -182,7 +188,8 @@ class Publishing(HoldingBack):
                 return self._not_published(node, candidate, source, target, held)
             done = self._publish(node, candidate, source, target, version, {"tests": len(tests)})
         response = replace(PublishResponse.of(done), tests=len(tests), not_run=0)
-        return PublishDone(response, done.line(node.name, candidate.name, len(tests)))
+        line = done.line(node.name, candidate.name, len(tests))
+        return PublishDone(response, line, is_published=not done.stays)
 
     @available.parse(lambda *a, **k: "")
     def publish_untested(
@@ -269,7 +276,7 @@ class Publishing(HoldingBack):
             done = self._publish(node, candidate, deferred, target, shown, {})
         shows = f"version {done.source_version:,} of {deferred}, as {theirs} does"
         line = f"{node.name}: shows {shows}; {why}"
-        return PublishDone(PublishResponse.of(done), line)
+        return PublishDone(PublishResponse.of(done), line, is_published=not done.stays)
 
     def _publish(
         self,
@@ -291,6 +298,7 @@ class Publishing(HoldingBack):
             audit.own_properties(node),
             hides=keeps_tombstones(candidate),
             table_id=None if version is None else version.table_id,
+            description=audit.description(node),
             **how,
         )
 

@@ -10,7 +10,10 @@
   {%- do log(done.line, info=true) -%}
 
   {%- do apply_grants(this, config.get('grants'), should_revoke(existing_relation, full_refresh_mode=false)) -%}
-  {%- do persist_docs(this, model) -%}
+  {#- What is said of columns, as of the table, is for readers of the version that it was written for. -#}
+  {%- if done.is_published -%}
+    {%- do persist_docs(this, model) -%}
+  {%- endif -%}
 
   {{ run_hooks(post_hooks) }}
 
