@@ -45,7 +45,7 @@ QUERIES = {
     "in_subquery": ("1 in (select id + 50 from {s}.untouched)", None),
     "by_view": ("exists (select 1 from {s}.seen where id < 0)", None),
     "by_changed_view": ("exists (select 1 from {s}.seen_too where id < 0)", "the view"),
-    "by_clock": ("now() < timestamp '2020-01-01'", "it uses CurrentTimestamp"),
+    "by_clock": ("now() < timestamp '2020-01-01'", "it uses Now"),
     "by_word": ("date 'tomorrow' < date '2020-01-01'", "a date or time in words"),
     "by_version": ("exists (select 1 from {s}.untouched version as of 0 where id < 0)", "version"),
     "touches": (
@@ -193,7 +193,7 @@ READS = {
     "select /* ' */ date /* x */ -- y\n 'today'": "a date or time in words",
     "select * from {s}.t where ts > 'yesterday'": "a date or time in words",
     "select * from {s}.now": "a date or time in words",
-    "select now(), localtimestamp": "CurrentTimestamp, LocalTimestamp",
+    "select now(), localtimestamp()": "LocalTimestamp, Now",
     "select unix_timestamp()": "CurrentTimestamp",
     "select current_user()": "CurrentUser",
     "select a_variable": "VariableReference",
@@ -207,7 +207,7 @@ READS = {
     "select * from {s}.t tablesample (10 percent)": "Sample",
     # Of these the plan has values alone.
     "select '${spark.app.name}'": "a variable in its text",
-    "select * from values ({s}.f(1))": "LocalRelation",
+    "select * from values (1)": "LocalRelation",
     "select * from range(unix_timestamp() % 10)": "Range",
     "select * from identifier('{s}.t')": "a name that is computed",
     "select * from temporary": "a temporary view",
