@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from dbt.tests.util import read_file, run_dbt_and_capture, write_file
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from functional import delta_rs
 from pyspark.sql import SparkSession
 
@@ -114,6 +114,8 @@ class TestReuse:
             project.run_sql(f"create view {{schema}}.{name} as select * from {{schema}}.untouched")
         shutil.copytree(folder, folder.with_name("aside"))
         append(folder, 5)
+        compacted = delta_rs.folder_of(home, schema, "compacted")
+        append(compacted, 5)
         first, out = self.dbt("build")
         number = len(CHANGES) + len(QUERIES) + 3
         assert f"kept 0 of {number} tests" in out
@@ -127,6 +129,7 @@ class TestReuse:
         )
         claim = spark.range(5, 6).write.format("delta").option("dataChange", "false")
         claim.mode("append").saveAsTable(f"{schema}.claims")
+        assert DeltaTable(compacted).version() == 2  # so a commit is to be looked at
         # The same table id and version, as in a copied home or out of a backup.
         shutil.rmtree(folder)
         folder.with_name("aside").rename(folder)
