@@ -608,7 +608,9 @@ def run(project: Project, operation: str, args: str) -> None:
 def test_an_audit_counts_tests_that_are_kept(project: Project) -> None:
     """For the version that they were checked against: a compaction holds no publish back."""
     config = (project.root / "dbt_project.yml").read_text()
-    project.write({"dbt_project.yml": f"{config}data_tests: {{+meta: {{alluvium_reuse: true}}}}"})
+    wolves = "tests/no_wolves.sql"
+    asks = f"{config}data_tests: {{+meta: {{alluvium_reuse: true}}}}"
+    project.write({"dbt_project.yml": asks, wolves: MODELS[wolves]})
     arrive(project, (70, "yak"))
     project.dbt(*SHOW)
     assert seen(project)[70] == "yak"
