@@ -144,8 +144,8 @@ def draws(make_project: Callable[..., Any]) -> list[Draw]:
 
 def line_of(project: Any, name: str) -> str:
     said = (one for one in project.lines if one.startswith(f"{name}: "))
-    # A slow machine has lines of what takes long, too.
-    (line,) = (one for one in said if ": running for " not in one)
+    # Beside it may stand what takes long, and that a batch holds nothing to be merged.
+    (line,) = (one for one in said if " → " in one)
     return str(line)
 
 

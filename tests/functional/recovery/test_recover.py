@@ -96,6 +96,12 @@ DAMAGES: dict[str, tuple[Damage, str, str, int]] = {
         "goes back to version 4: versions 5 to 6 are lost, with what came in them",
         4,
     ),
+    "a commit is full of NULs": (
+        lambda copy: (copy.log / commit(5)).write_bytes(b"\0" * 4096),
+        f"1 commit unreadable ({commit(5)}): versions 5 to 6 (2 versions) cannot be read",
+        "goes back to version 4: versions 5 to 6 are lost, with what came in them",
+        4,
+    ),
     "an old commit is gone": (
         lambda copy: (copy.log / commit(2)).unlink(),
         f"1 commit missing ({commit(2)}): the table is whole, for the checkpoint of version 4 is",
