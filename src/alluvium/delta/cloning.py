@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from alluvium.delta import committing, log
+from alluvium.delta.internals import CLONE, DELTA_LOG, DOMAIN_METADATA
 from alluvium.delta.needed_files import forget
 from alluvium.delta.states import absolute_files, add_files, elsewhere, metadata_action
 from alluvium.engine import jvm
 from alluvium.plan.versions.properties import MAPPING
 
-_DELTA = "org.apache.spark.sql.delta."
 # Features that a clone takes over as they are. Of others Delta's command knows what a clone has.
 _PLAIN = {
     "appendOnly",
@@ -84,7 +84,7 @@ def clone(
         # What lay there before may be kept.
         forget(session, location)
         path = jvm.java_class(java, "org.apache.hadoop.fs.Path")(location)
-        table_log = jvm.java_class(java, _DELTA + "DeltaLog").forTable(copy.spark, path)
+        table_log = jvm.internal(session, DELTA_LOG).forTable(copy.spark, path)
         none = java.scala.Option.empty()
         transaction = table_log.startTransaction(none, none)
         if int(transaction.readVersion()) >= 0:
@@ -98,7 +98,7 @@ def clone(
         transaction.updateProtocol(snapshot.protocol())
         actions = jvm.java_class(java, "java.util.ArrayList")(_files(copy, snapshot))
         number = int(actions.size())
-        domains = jvm.scala_object(session, _DELTA + "DomainMetadataUtils$")
+        domains = jvm.internal(session, DOMAIN_METADATA)
         for one in jvm.items(
             domains.handleDomainMetadataForCloneTable(snapshot, transaction.snapshot())
         ):
@@ -106,9 +106,7 @@ def clone(
         for app, one in numbers.items():
             actions.add(committing.set_transaction(session, app, one))
         converters = jvm.java_class(java, "scala.jdk.javaapi.CollectionConverters")
-        operation = java.org.apache.spark.sql.delta.DeltaOperations.Clone(
-            source, snapshot.version()
-        )
+        operation = jvm.internal(session, CLONE)(source, snapshot.version())
         transaction.commit(converters.asScala(actions).toSeq(), operation)
         return number
 

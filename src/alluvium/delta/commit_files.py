@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
+from alluvium.delta.internals import HISTORY
 from alluvium.engine import jvm
 from alluvium.plan.versions.snapshots import ACTIONS
 
@@ -196,7 +197,7 @@ class TableLog:
 
     def first(self) -> int:
         """The earliest version of whose commit the log has the file."""
-        manager = jvm.scala_object(self._session, "org.apache.spark.sql.delta.DeltaHistoryManager$")
+        manager = jvm.internal(self._session, HISTORY)
         return int(manager.getEarliestDeltaFile(self._log))
 
     def has(self, version: int) -> bool:

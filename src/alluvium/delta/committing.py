@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium.delta.internals import ACTION, OPTIMIZE, SET_TRANSACTION
 from alluvium.engine import jvm
 
 # What Delta puts into the next commit of a session: the user's metadata, and a `txn` action.
@@ -27,18 +28,14 @@ def set_transaction(
     session: SparkSession, app_id: str, version: int, until: int = NEVER_FORGOTTEN
 ) -> Any:
     """A `txn` action; `until` in ms since 1970: when it is said to be last updated."""
-    java = jvm.of(session)
-    made = jvm.java_class(java, "org.apache.spark.sql.delta.actions.SetTransaction")
-    return made(app_id, version, java.scala.Option.apply(until))
+    at = jvm.of(session).scala.Option.apply(until)
+    return jvm.internal(session, SET_TRANSACTION)(app_id, version, at)
 
 
 def optimize(session: SparkSession) -> Any:
     """The operation of a commit that changes no row."""
-    java = jvm.of(session)
-    operations = jvm.java_class(java, "org.apache.spark.sql.delta.DeltaOperations")
-    none = java.scala.Option.empty()
-    empty = jvm.scala_seq(session, [])
-    return operations.Optimize(empty, empty, False, none, False)
+    none, empty = jvm.of(session).scala.Option.empty(), jvm.scala_seq(session, [])
+    return jvm.internal(session, OPTIMIZE)(empty, empty, False, none, False)
 
 
 def transaction(session: SparkSession, snapshot: Any) -> Any:
@@ -72,8 +69,7 @@ def commit_next(
 
 def action(session: SparkSession, kind: str, content: Mapping[str, Any]) -> Any:
     """An action of Delta's, as a line of the log has it: `kind` is the line's one key."""
-    actions = jvm.scala_object(session, "org.apache.spark.sql.delta.actions.Action$")
-    return actions.fromJson(json.dumps({kind: content}))
+    return jvm.internal(session, ACTION).fromJson(json.dumps({kind: content}))
 
 
 def fields(file: Any) -> dict[str, Any]:

@@ -14,16 +14,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from alluvium.delta import internals as delta
+from alluvium.engine import internals as spark
 from alluvium.engine import jvm
 from alluvium.plan.layout.suggestion import EQUALITY, JOINED, OTHER, RANGE, SUBQUERY
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 # The first looks for the files of each Delta table; the others add filters on what a join finds.
-_RULES = (
-    "org.apache.spark.sql.delta.stats.PrepareDeltaScan",
-    "org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter",
-    "org.apache.spark.sql.execution.dynamicpruning.PartitionPruning",
-)
+_RULES = (delta.PREPARE_SCAN.name, spark.INJECT_RUNTIME_FILTER.name, spark.PARTITION_PRUNING.name)
 # What compares a column with constants: EQUALITY or RANGE, by the name of the expression.
 _EITHER_SIDE = {
     "EqualTo": EQUALITY,
@@ -63,7 +61,7 @@ class Optimizer(jvm.SessionCopy):
         super().__init__(session)
         given = self.spark.conf().get(_EXCLUDED, "")
         self.set(_EXCLUDED, ",".join([*filter(None, [given]), *_RULES]))
-        self._physical = self._object("org.apache.spark.sql.catalyst.planning.PhysicalOperation$")
+        self._physical = self._internal(spark.PHYSICAL_OPERATION)
 
     def readings(self, sql: str) -> list[Reading]:
         """What a query does with the tables that the metastore knows, a reading for each.
@@ -76,7 +74,7 @@ class Optimizer(jvm.SessionCopy):
         with self.active():
             state = self.spark.sessionState()
             # A command is resolved and not run.
-            mode = self._object("org.apache.spark.sql.execution.CommandExecutionMode$").SKIP()
+            mode = self._internal(spark.COMMAND_EXECUTION_MODE).SKIP()
             analyzed = state.executePlan(state.sqlParser().parsePlan(sql), mode).analyzed()
             # Not the execution's own optimized plan: that reads a cached table from the cache.
             plan = state.optimizer().execute(analyzed.clone())

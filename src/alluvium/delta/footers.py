@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from alluvium.engine import jvm, many_files
+from alluvium.engine.internals import DATA_TYPE
 
 # Bytes of a file's end that are read at first; a footer that is longer takes a second look.
 _TAIL = 2**16
@@ -113,7 +114,7 @@ def of_many(session: SparkSession, files: pa.Table) -> pa.Table:
     gateway: Any = session.sparkContext._gateway
     arguments = gateway.new_array(java.java.lang.Object, 1)
     arguments[0] = conf
-    kind = java.org.apache.spark.sql.types.DataType.fromJson(from_arrow_type(FOOTER).json())
+    kind = jvm.internal(session, DATA_TYPE).fromJson(from_arrow_type(FOOTER).json())
     session._jsparkSession.udf().register(
         "__alluvium_footer", reader.getConstructors()[0].newInstance(arguments), kind
     )

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import committing, log, marks
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import relation
+from alluvium.delta.internals import VECTOR_TOMBSTONES
 from alluvium.delta.needed_files import forget
 from alluvium.delta.states import id_of
 from alluvium.delta.vector_writer import VectorWriter
@@ -100,10 +101,9 @@ class InlineVectors(jvm.SessionCopy):
                 old = json.loads(file.json())["remove"] | {"dataChange": False}
                 kept = old | {"deletionVector": _written(vector)}
                 actions += [old | {"deletionTimestamp": 0}, kept]
-            operation = "org.apache.spark.sql.delta.DeltaOperations$AddDeletionVectorsTombstones$"
             removed = [committing.action(self.session, "remove", one) for one in actions]
             # Under this operation Delta does not count them among the files that go.
-            yield removed, self._object(operation)
+            yield removed, self._internal(VECTOR_TOMBSTONES)
 
 
 def in_files(copy: jvm.SessionCopy, snapshot: Any, files: Sequence[Any]) -> list[Any]:

@@ -12,7 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import automata, committing
 from alluvium.delta.committing import fields
+from alluvium.delta.internals import COMPUTE_STATS
 from alluvium.delta.table_files import TableFiles
+from alluvium.engine.internals import PYTHON_UTILS, SQL_METRICS
 
 # Commits behind a version by which it is so old that the newest one is worth a look.
 _LONG_AGO = 32
@@ -103,8 +105,8 @@ class LayoutCommits(TableFiles):
         # A commit of only the same files again. In this operation alone Delta counts them once; a
         # checksum that counts them twice would stop every later checkpoint.
         actions = [self._tagged(file, tags[file.path()]) for file in files]
-        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        return self._commit(files, actions, operation.ComputeStats(self._seq([])), metadata, {})
+        operation = self._internal(COMPUTE_STATS)(self._seq([]))
+        return self._commit(files, actions, operation, metadata, {})
 
     def _transaction(self, snapshot: Any = None) -> Any:
         return committing.transaction(self.session, snapshot or self._snapshot)
@@ -154,18 +156,12 @@ class LayoutCommits(TableFiles):
 
     def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
         context = self.session.sparkContext._jsc.sc()
-        metrics = self._jvm.org.apache.spark.sql.execution.metric.SQLMetrics
-        made = self._jvm.java.util.HashMap()
-        for name, value in figures.items():
-            metric = metrics.createMetric(context, name)
-            metric.set(value)
-            made.put(name, metric)
-        scala = self._jvm.scala
-        converters = scala.jdk.javaapi.CollectionConverters
-        immutable = self._object("scala.collection.immutable.Map$")
-        transaction.registerSQLMetrics(
-            self.spark, getattr(immutable, "from")(converters.asScala(made))
-        )
+        create = self._internal(SQL_METRICS).createMetric
+        metrics = {name: create(context, name) for name in figures}
+        for name, metric in metrics.items():
+            metric.set(figures[name])
+        made = self._internal(PYTHON_UTILS).toScalaMap(metrics)
+        transaction.registerSQLMetrics(self.spark, made)
 
     def _files(self, paths: Iterable[str]) -> list[Any]:
         """AddFile actions of the version that was read.

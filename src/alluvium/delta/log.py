@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
 from alluvium.delta import committing
+from alluvium.delta.internals import DELTA_LOG, FILE_NAMES, MANUAL_UPDATE
 from alluvium.engine import jvm
 from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.locate import Kept
@@ -64,9 +65,7 @@ def delta_log(session: SparkSession, table: str) -> Any:
         session._jsparkSession
     )
     name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
-    return jvm.of(session).org.apache.spark.sql.delta.DeltaLog.forTable(
-        session._jsparkSession, name
-    )
+    return jvm.internal(session, DELTA_LOG).forTable(session._jsparkSession, name)
 
 
 def snapshot_of(session: SparkSession, table: str, version: int | None = None) -> Any:
@@ -223,8 +222,7 @@ def commit_if_there(session: SparkSession, table_log: Any, version: int) -> Any:
 
 def commit_path(session: SparkSession, table_log: Any, version: int) -> Any:
     """The Hadoop path of a commit's file."""
-    names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
-    return names.unsafeDeltaFile(table_log.logPath(), version)
+    return jvm.internal(session, FILE_NAMES).unsafeDeltaFile(table_log.logPath(), version)
 
 
 def commit_info(first: str) -> dict[str, Any]:
@@ -276,7 +274,7 @@ def commit_transactions(
     now = int((time.time() if until is None else until) * 1000)
     none = jvm.of(session).scala.Option.empty()
     transaction = delta_log(session, table).startTransaction(none, none)
-    manual = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    manual = jvm.internal(session, MANUAL_UPDATE)
     made = (committing.set_transaction(session, *one, now) for one in versions.items())
     transaction.commit(jvm.scala_seq(session, made), manual)
 

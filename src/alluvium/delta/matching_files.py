@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alluvium.engine import jvm
+from alluvium.engine.internals import EXPRESSION_UTILS
 from alluvium.plan.ranges.cost import COST
 
 # Of more distinct values few files have none, and a tag takes milliseconds for each 1,000.
@@ -37,7 +38,7 @@ def left(
     saves = float(COST.reading(found.files(), found.bytes(), 0))
     if saves <= COST.planning * len(sources):
         return candidates
-    columns = jvm.scala_object(session, "org.apache.spark.sql.classic.ExpressionUtils$")
+    columns = jvm.internal(session, EXPRESSION_UTILS)
     frame = rows.coalesce(1) if small else rows
     for place, source in enumerate(sources):
         column = frame.select(jvm.scala_seq(session, [columns.column(source)]))

@@ -14,15 +14,16 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from alluvium.delta import internals as delta
 from alluvium.delta import matching_files
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.delta.refusal import Facts
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
+from alluvium.engine import internals as spark
 from alluvium.engine import jvm
 from alluvium.names import quoted
 from alluvium.plan.ranges.locate import Kept
 
-_DELTA = "org.apache.spark.sql.delta."
 # Delta's own names: its output expressions ask for both.
 _SOURCE_ROW = "_source_row_present_"
 _TARGET_ROW = "_target_row_present_"
@@ -54,14 +55,14 @@ class MergeCommand(jvm.SessionCopy):
     ) -> None:
         super().__init__(session)
         self._sort_by = sort_by
-        self._expressions = self._object("org.apache.spark.sql.classic.ExpressionUtils$")
+        self._expressions = self._internal(spark.EXPRESSION_UTILS)
         for key, value in settings.items():
             self.set(key, value)
         with self.active():
             parsed = self.spark.sessionState().sqlParser().parsePlan(sql)
             # Not executed, but optimised as a command is before it runs: Delta skips no file by
             # a BETWEEN, which the optimiser turns into two comparisons.
-            mode = self._object("org.apache.spark.sql.execution.CommandExecutionMode$").SKIP()
+            mode = self._internal(spark.COMMAND_EXECUTION_MODE).SKIP()
             self._command = self.spark.sessionState().executePlan(parsed, mode).optimizedPlan()
             self.is_merge = self._command.getClass().getSimpleName() == "MergeIntoCommand"
             if self.is_merge:
@@ -77,7 +78,7 @@ class MergeCommand(jvm.SessionCopy):
     @contextmanager
     def in_transaction(self) -> Iterator[None]:
         """Reads of the target by the source go through this thread's transaction, as in MERGE."""
-        transactions = self._object(_DELTA + "OptimisticTransaction$")
+        transactions = self._internal(delta.OPTIMISTIC_TRANSACTION)
         transactions.setActive(self._transaction)
         try:
             yield
@@ -91,7 +92,7 @@ class MergeCommand(jvm.SessionCopy):
         command, transaction = self._command, self._transaction
         metadata, protocol = transaction.metadata(), transaction.protocol()
         index = command.targetFileIndex()
-        patterns = self._object("org.apache.spark.sql.catalyst.trees.TreePattern$")
+        patterns = self._internal(spark.TREE_PATTERN)
         parts = [command.condition(), *self._matched, *self._unmatched]
         collects = self.spark.conf().get("spark.databricks.delta.stats.collect", "true")
         return Facts(
@@ -100,8 +101,8 @@ class MergeCommand(jvm.SessionCopy):
             no_vectors=not self.inserts_only
             and not command.shouldWritePersistentDeletionVectors(self.spark, transaction),
             change_feed=command.isCdcEnabled(transaction),
-            row_tracking=self._object(_DELTA + "RowTracking$").isSupported(protocol),
-            identity=not self._object(_DELTA + "IdentityColumn$")
+            row_tracking=self._internal(delta.ROW_TRACKING).isSupported(protocol),
+            identity=not self._internal(delta.IDENTITY_COLUMN)
             .getIdentityColumns(metadata.schema())
             .isEmpty(),
             uniform=metadata.configuration().contains("delta.universalFormat.enabledFormats"),
@@ -149,10 +150,9 @@ class MergeCommand(jvm.SessionCopy):
         parts = self._seq([command.condition(), *self._matched, *self._unmatched])
         used = self._attributes(parts)
         columns = command.source().outputSet().intersect(used).toSeq()
-        plans = self._jvm.org.apache.spark.sql.catalyst.plans.logical
         counted = command.incrementMetricAndReturnBool("numSourceRows", True)
         frame = (
-            self._frame(plans.Project(columns, command.source()))
+            self._frame(self._internal(spark.PROJECT)(columns, command.source()))
             .filter(self._column(counted))
             .withColumn(_SOURCE_ROW, self._functions.monotonically_increasing_id())
         )
@@ -326,15 +326,14 @@ class MergeCommand(jvm.SessionCopy):
         progress = command.createSetTransaction(self.spark, transaction.deltaLog(), self._none)
         first = [progress.get()] if progress.isDefined() else []
         final = self._seq([*first, *actions])
-        operations = _DELTA + "DeltaOperations$"
-        predicate = self._object(operations + "MergePredicate$")
-        operation = self._object(operations + "Merge$").apply(
+        predicate = self._internal(delta.MERGE_PREDICATE)
+        operation = self._internal(delta.MERGE).apply(
             self._jvm.scala.Option.apply(command.condition()),
             self._seq(predicate.apply(clause) for clause in self._matched),
             self._seq(predicate.apply(clause) for clause in self._unmatched),
             self._seq([]),
         )
-        records = self._object(_DELTA + "NumRecordsStats$").fromActions(final)
+        records = self._internal(delta.RECORD_COUNTS).fromActions(final)
         command.validateNumRecords(final, records, operation, transaction.deltaLog())
         no_tags = getattr(transaction, "commitIfNeeded$default$3")()
         version = transaction.commitIfNeeded(final, operation, no_tags)
@@ -349,17 +348,16 @@ class MergeCommand(jvm.SessionCopy):
         self._kept.clear()
 
     def _frame(self, plan: Any) -> Any:
-        return self._object(_DELTA + "DataFrameUtils$").ofRows(self.spark, plan)
+        return self._internal(delta.DATA_FRAMES).ofRows(self.spark, plan)
 
     def _attributes(self, expressions: Any) -> Any:
-        sets = self._object("org.apache.spark.sql.catalyst.expressions.AttributeSet$")
-        return sets.apply(expressions)
+        return self._internal(spark.ATTRIBUTE_SET).apply(expressions)
 
     def _column(self, expression: Any) -> Any:
         return self._expressions.column(expression)
 
     def _checkpoint(self, frame: Any) -> tuple[Any, int]:
-        level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
+        level = self._internal(spark.STORAGE_LEVEL).MEMORY_AND_DISK()
         rows = frame.localCheckpoint(True, level)
         kept = rows.queryExecution().analyzed().rdd()
         self._kept.append(kept)

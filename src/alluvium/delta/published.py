@@ -21,12 +21,12 @@ from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_undone
 from alluvium.delta.inline_vectors import IN_FILES, InlineVectors
+from alluvium.delta.internals import COMPUTE_STATS, MANUAL_UPDATE
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.delta.states import FEW, metadata_action
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
 
-_DELTA = "org.apache.spark.sql.delta."
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
 # looked at for so long. Delta asks the log's to be at least as long as the files'.
 RETENTION = {
@@ -210,7 +210,7 @@ class Publisher(PublishedFiles):
             transaction.updateMetadata(metadata, True)
         now = int(time.time() * 1000)
         removed = [file.removeWithTimestamp(now, True) for file in gone]
-        manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
+        manual = self._internal(MANUAL_UPDATE)
         self._commit(transaction, [*removed, *added], manual, note, True)
 
     def _begin(self) -> Any:
@@ -274,8 +274,8 @@ class Publisher(PublishedFiles):
                 stats = json.dumps({**json.loads(stats or "{}"), "tightBounds": False})
             tags = {**new["tags"], marks.PUBLISHED_TAG: json.dumps(tag)}
             actions.append(edited(self.session, file, tags=tags, stats=stats, dataChange=False))
-        operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        self._commit(transaction, actions, operations.ComputeStats(self._seq([])), note, is_last)
+        operation = self._internal(COMPUTE_STATS)(self._seq([]))
+        self._commit(transaction, actions, operation, note, is_last)
 
     def _metadata(self) -> Any:
         """What this version of the source asks for; None where it is as it should be."""

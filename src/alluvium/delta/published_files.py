@@ -19,6 +19,7 @@ from alluvium.delta.commit_files import commit_id
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.heads import head_of, is_held, written
 from alluvium.delta.inline_vectors import IN_FILES, in_files
+from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import TableVersion
 from alluvium.delta.states import (
     FEW,
@@ -35,8 +36,6 @@ from alluvium.delta.states import (
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
-
-_DELTA = "org.apache.spark.sql.delta."
 
 
 def _other_tags() -> Column:
@@ -96,7 +95,7 @@ class PublishedFiles(jvm.SessionCopy):
             self._snapshot = log.snapshot_of(session, target)
             self._log = self._snapshot.deltaLog()
         # Row numbers come from Parquet; a table without vectors shows none of them.
-        feature = self._object(_DELTA + "DeletionVectorsTableFeature$")
+        feature = self._internal(VECTORS_FEATURE)
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)

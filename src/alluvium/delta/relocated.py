@@ -13,8 +13,6 @@ from alluvium.delta import committing, log
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 
-_DELTA = "org.apache.spark.sql.delta."
-
 
 class Relocation(jvm.SessionCopy):
     """The way of a table's files and vectors from old folders to new ones, in one commit.

@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import committing, footers, key_ranges, marks, zcurve
 from alluvium.delta.committing import edited, fields
+from alluvium.delta.internals import AUTO_COMPACT, MANUAL_UPDATE
 from alluvium.delta.layout_commits import LayoutCommits, WrittenFile
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine import jvm
@@ -31,7 +32,6 @@ from alluvium.plan.compaction import row_groups
 from alluvium.plan.layout import zorder
 from alluvium.plan.layout.settings import Layout
 
-_DELTA = "org.apache.spark.sql.delta."
 # A task's place among those of its job, as Spark writes it into the names of its files.
 _TASK = re.compile(r"part-(\d+)-")
 # Column of the place on the Z-curve, while rows are sorted.
@@ -103,7 +103,7 @@ class Rewriter(LayoutCommits):
     def is_compacted_by_writers(self) -> bool:
         """Whether Delta's auto compaction follows the commits of this session to the table."""
         settings = self.session._jsparkSession.sessionState().conf()
-        auto = self._object(_DELTA + "hooks.AutoCompact$")
+        auto = self._internal(AUTO_COMPACT)
         return bool(auto.getAutoCompactType(settings, self._snapshot.metadata()).isDefined())
 
     def make_cuts(self, columns: Sequence[str], paths: Sequence[str]) -> int:
@@ -119,7 +119,7 @@ class Rewriter(LayoutCommits):
             transaction = self._transaction()
             # Having read the number, two that make cuts at a time cannot both commit.
             number = transaction.txnVersion(marks.ZORDER_CUTS) + 1
-            manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
+            manual = self._internal(MANUAL_UPDATE)
             made = [
                 committing.set_transaction(self.session, app, number)
                 for app in (marks.ZORDER_CUTS, f"{marks.ZORDER_CUTS}:{cuts.text()}")

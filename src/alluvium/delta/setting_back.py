@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import committing, log, marks, pinned
 from alluvium.delta.committing import edited
+from alluvium.delta.internals import RESTORE
 from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
 from alluvium.plan.versions.properties import MAPPING, restored
@@ -87,8 +88,7 @@ class SettingBack(jvm.SessionCopy):
                 *(edited(self.session, file, dataChange=True) for file in comes),
             ]
             version = self._jvm.scala.Option.apply(int(self._then.version()))
-            operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-            restore = operations.Restore(version, self._none)
+            restore = self._internal(RESTORE)(version, self._none)
             return committing.commit_next(self, transaction, actions, restore)
 
     def _metadata(self) -> Any:

@@ -20,12 +20,12 @@ from pyspark.sql.types import StructType
 from alluvium.delta import committing, log, marks
 from alluvium.delta.commit_files import commit_lines
 from alluvium.delta.heads import head_of
+from alluvium.delta.internals import FILE_OPERATIONS, IMPLICITS
 from alluvium.engine import jvm
 from alluvium.names import among, quoted
 from alluvium.plan.versions.properties import LARGEST_ID
 from alluvium.plan.versions.steps import Entry, Move
 
-_DELTA = "org.apache.spark.sql.delta."
 TOMBSTONE = "_deleted"
 # When a merge made it, where nothing else of the row says so.
 TOMBSTONE_TIME = "_tombstone_time"
@@ -204,14 +204,14 @@ def add_files(session: SparkSession, files: DataFrame, snapshot: Any) -> Any:
 
     snapshot: of any table, whose files have the columns that an action has.
     """
-    encoder = jvm.scala_object(session, _DELTA + "implicits.package$")
+    encoder = jvm.internal(session, IMPLICITS)
     whole = files.select(*snapshot.allFiles().toDF().columns())
     return getattr(whole._jdf, "as")(encoder.addFileEncoder())
 
 
 def absolute_files(session: SparkSession, root: str, actions: Any) -> DataFrame:
     """A Dataset of AddFile actions, paths and vectors absolute; root: `log.qualified`."""
-    helper = jvm.scala_object(session, _DELTA + "util.DeltaFileOperations$")
+    helper = jvm.internal(session, FILE_OPERATIONS)
     return DataFrame(helper.makePathsAbsolute(root, actions).toDF(), session)
 
 
@@ -235,7 +235,7 @@ def only(files: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
 
 def absolute_path(session: SparkSession, root: str, path: str) -> str:
     """A data file's path as the log writes it of a table elsewhere; root: `log.qualified`."""
-    helper = jvm.scala_object(session, _DELTA + "util.DeltaFileOperations$")
+    helper = jvm.internal(session, FILE_OPERATIONS)
     return str(helper.absolutePath(root, path).toUri().toString())
 
 

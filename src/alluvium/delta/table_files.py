@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, TimestampType
 
 from alluvium.delta import automata, log, marks
+from alluvium.delta.internals import CLUSTERED_TABLES, ROW_TRACKING
 from alluvium.engine import jvm
 from alluvium.names import among, did_you_mean
 from alluvium.plan.compaction import tags
@@ -21,7 +22,6 @@ from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import sort_key, zorder
 from alluvium.plan.layout.generated import bucket_partition
 
-_DELTA = "org.apache.spark.sql.delta."
 # What was read last, the oldest first: the hook, the data tests and the tables about tables of
 # one run look at the same versions.
 _read: dict[Hashable, pa.Table] = {}
@@ -201,12 +201,12 @@ class TableFiles(jvm.SessionCopy):
                 " would put them back; accepted: the candidate"
             )
         protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
-        if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
+        if self._internal(ROW_TRACKING).isEnabled(protocol, metadata):
             raise ValueError(
                 "the table tracks rows (delta.enableRowTracking), and merging files would give them"
                 " new ids; accepted: tables without row tracking"
             )
-        clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
+        clustered = self._internal(CLUSTERED_TABLES)
         clustering = clustered.getClusteringColumnsOptional(self._snapshot)
         if clustering.isDefined() and clustering.get().nonEmpty():
             raise ValueError(

@@ -13,9 +13,9 @@ from alluvium.delta import log
 from alluvium.delta.dependents import LOG, relation
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
+from alluvium.engine.internals import CATALOG_TABLE_TYPE
 from alluvium.names import in_catalog, literal
 
-_TYPES = "org.apache.spark.sql.catalyst.catalog.CatalogTableType"
 _PLACE_OF_TYPE = 1  # in Spark's case class CatalogTable
 
 
@@ -115,7 +115,7 @@ def manage(session: SparkSession, name: str) -> None:
     values = entry.productIterator()
     while values.hasNext():
         fields.append(values.next())
-    fields[_PLACE_OF_TYPE] = jvm.scala_object(session, f"{_TYPES}$").MANAGED()
+    fields[_PLACE_OF_TYPE] = jvm.internal(session, CATALOG_TABLE_TYPE).MANAGED()
     gateway: Any = session.sparkContext._gateway
     array = gateway.new_array(jvm.of(session).java.lang.Object, len(fields))
     for place, value in enumerate(fields):

@@ -12,8 +12,9 @@ from py4j.java_gateway import is_instance_of
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
+from alluvium.engine.internals import FUNCTIONS, HADOOP_FS_RELATION, Internal
+
 T = TypeVar("T")
-_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 def of(session: SparkSession) -> Any:
@@ -23,7 +24,7 @@ def of(session: SparkSession) -> Any:
 
 def functions(session: SparkSession) -> Any:
     """Spark's functions of columns, as Scala has them."""
-    return java_class(of(session), "org.apache.spark.sql.functions")
+    return internal(session, FUNCTIONS)
 
 
 @lru_cache(maxsize=64)
@@ -57,13 +58,15 @@ def call_own(session: SparkSession, name: str, method: str, *arguments: Any) -> 
     return found.invoke(None, array)
 
 
-def scala_object(session: SparkSession, name: str) -> Any:
-    """A Scala `object`; py4j's own class loader does not know jars that were added later."""
-    return _scala_object(of(session), name)
+def internal(session: SparkSession, its: Internal) -> Any:
+    """A class for its constructors and static members, or a Scala `object`."""
+    get = _scala_object if its.name.endswith("$") else java_class
+    return get(of(session), its.name)
 
 
 @lru_cache(maxsize=64)
 def _scala_object(jvm: Any, name: str) -> Any:
+    # Py4j's own class loader does not know jars that were added later.
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     cls = jvm.java.lang.Class.forName(name, True, loader)
     return cls.getField("MODULE$").get(None)
@@ -104,7 +107,7 @@ def reads_files(session: SparkSession, relation: Any) -> bool:
     """Whether a `LogicalRelation`'s relation is one over files, as Delta's are."""
     gateway: Any = session.sparkContext._gateway
     # Delta's are of a subclass without a name.
-    return bool(is_instance_of(gateway, relation, _FILES))
+    return bool(is_instance_of(gateway, relation, HADOOP_FS_RELATION.name))
 
 
 class SessionCopy:
@@ -116,7 +119,7 @@ class SessionCopy:
         self._jvm = of(session)
         self._functions = functions(session)
         self._conf = self.spark.conf()
-        self._object = partial(scala_object, session)
+        self._internal = partial(internal, session)
         self._seq = partial(scala_seq, session)
         self._none = java_class(self._jvm, "scala.Option").empty()
 

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import jvm
+from alluvium.engine.internals import CSV_OPTIONS, CSV_PARSER, PYTHON_UTILS
 from alluvium.ingest.options import MULTI_LINE
 
 _RECORDS = "alluvium.CsvRecords"
@@ -39,12 +40,10 @@ def names(session: SparkSession, header: str, options: Mapping[str, str]) -> lis
     """The names in a header, as Spark's own parser splits it, without the blanks around them."""
     trim = {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"}
     given = _options(session, {**{k: v for k, v in options.items() if k not in trim}, **trim})
-    java: Any = jvm.of(session)
-    parser = java.com.univocity.parsers.csv.CsvParser(given.asParserSettings())
+    parser = jvm.internal(session, CSV_PARSER)(given.asParserSettings())
     return list(parser.parseLine(header) or [])
 
 
 def _options(session: SparkSession, options: Mapping[str, str]) -> Any:
-    java: Any = jvm.of(session)
-    given = java.PythonUtils.toScalaMap(parser_options(options))
-    return java.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
+    given = jvm.internal(session, PYTHON_UTILS).toScalaMap(parser_options(options))
+    return jvm.internal(session, CSV_OPTIONS)(given, False, "UTC")

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, NoReturn
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.engine import jvm
 from alluvium.engine.files import Files
+from alluvium.engine.internals import DATASET
 from alluvium.engine.row_json import IN_FULL
 from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
 from alluvium.ingest.csv_records import records
@@ -124,8 +126,7 @@ class FileSource:
         """
         if re.match(_SCHEME, self.path) and not self.path.startswith("file:"):
             return
-        jvm: Any = session._jvm
-        encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
+        encoding = jvm.of(session).java.lang.System.getProperty("sun.jnu.encoding")
         files = Files(session)
         root, pattern = Path(self.folder(files)), files.uri_path(self.path)
 
@@ -323,8 +324,7 @@ def _first_of_each_partition(frame: DataFrame) -> DataFrame:
     session = frame.sparkSession
     # A limit is one of each partition, and then one of all: the first of the two is what is asked.
     plan: Any = frame.limit(1)._jdf.queryExecution().analyzed().child()
-    jvm: Any = session._jvm
-    dataset = jvm.org.apache.spark.sql.classic.Dataset
+    dataset = jvm.internal(session, DATASET)
     return DataFrame(dataset.ofRows(session._jsparkSession, plan), session)
 
 

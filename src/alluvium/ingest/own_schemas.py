@@ -34,6 +34,7 @@ from pyspark.sql.types import (
 )
 
 from alluvium.engine import jvm
+from alluvium.engine.internals import DATA_TYPE
 from alluvium.ingest.parsing import columns_of
 from alluvium.ingest.spec import Feed, SpecError
 from alluvium.names import quoted
@@ -99,7 +100,7 @@ def own_schemas(
     session._jsparkSession.udf().register(
         "__alluvium_schema",
         constructor.newInstance(arguments),
-        java.org.apache.spark.sql.types.DataType.fromJson(columns_of(_FOUND).json()),
+        jvm.internal(session, DATA_TYPE).fromJson(columns_of(_FOUND).json()),
     )
     cores = session.sparkContext.defaultParallelism
     tasks = max(1, min(4 * cores, len(paths) // _TASK_FILES))

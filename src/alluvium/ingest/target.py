@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
@@ -13,7 +12,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, NullType, StructType
 
 from alluvium.delta import arrivals, bucket_column, log
+from alluvium.engine import jvm
 from alluvium.engine.causes import first_line
+from alluvium.engine.internals import OUTPUT_MODE, UNSUPPORTED_OPERATIONS
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.names import among, quoted
@@ -64,12 +65,9 @@ def query_columns(
     result = probe.sql(sql)
     if not result.isStreaming:
         raise StreamError(f"{target.name}: the query does not read its stream {view}")
-    jvm: Any = session._jvm
-    sql_pkg = jvm.org.apache.spark.sql
     try:
-        sql_pkg.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
-            result._jdf.queryExecution().analyzed(),
-            sql_pkg.streaming.OutputMode.Append(),
+        jvm.internal(session, UNSUPPORTED_OPERATIONS).checkForStreaming(
+            result._jdf.queryExecution().analyzed(), jvm.internal(session, OUTPUT_MODE).Append()
         )
     except PySparkException as error:
         raise StreamError(

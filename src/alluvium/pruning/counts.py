@@ -20,7 +20,9 @@ from pyspark.sql.types import (
 )
 
 from alluvium.delta import log, marks, states
+from alluvium.delta.internals import IMPLICITS
 from alluvium.engine import jvm
+from alluvium.engine.internals import TREE_PATTERN
 from alluvium.names import quoted
 from alluvium.plan.automata import Index
 
@@ -262,7 +264,7 @@ def _columns_of(session: SparkSession, rows: DataFrame) -> set[str] | None:
     if plan.nodeName() != "Filter" or not plan.subqueriesAll().isEmpty():
         return None
     condition = plan.condition()
-    patterns = jvm.of(session).org.apache.spark.sql.catalyst.trees.TreePattern
+    patterns = jvm.internal(session, TREE_PATTERN)
     if not condition.deterministic() or condition.containsPattern(patterns.CURRENT_LIKE()):
         return None
     return {one.name().lower() for one in jvm.items(condition.references().toSeq())}
@@ -277,7 +279,7 @@ def _picked(session: SparkSession, rows: DataFrame) -> set[str] | None:
     if str(location.getClass().getSimpleName()) not in _PREPARED:
         return None
     files = location.preparedScan().files()
-    encoder = jvm.scala_object(session, "org.apache.spark.sql.delta.implicits.package$")
+    encoder = jvm.internal(session, IMPLICITS)
     actions = session._jsparkSession.createDataset(files, encoder.addFileEncoder())
     return set(DataFrame(actions.toDF(), session).select("path").toArrow()["path"].to_pylist())
 

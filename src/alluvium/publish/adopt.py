@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import dependents, log, marks, unregistered
-from alluvium.engine import jvm
+from alluvium.delta.needed_files import forget
 from alluvium.engine.files import Files
 from alluvium.names import quoted
 
@@ -145,8 +145,7 @@ def _check(session: SparkSession, schema: str, old: str, new: str) -> None:
 
 
 def _rename(session: SparkSession, schema: str, old: str, new: str) -> None:
-    java_log = jvm.of(session).org.apache.spark.sql.delta.DeltaLog
-    before = log.delta_log(session, _name(schema, old))
+    before = log.qualified(log.delta_log(session, _name(schema, old)))
     session.sql(f"alter table {_name(schema, old)} rename to {_name(schema, new)}")
     # Delta keeps what it read of a folder, in which the published table is going to lie.
-    java_log.invalidateCache(session._jsparkSession, before.dataPath())
+    forget(session, before)

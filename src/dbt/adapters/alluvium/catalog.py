@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
+from alluvium.engine.internals import TABLE_IDENTIFIER
 from alluvium.names import in_catalog
 from dbt.adapters.alluvium.column import AlluviumColumn
 
@@ -43,10 +44,9 @@ def tables(session: SparkSession, schema: str) -> list[Table]:
 
 def table(session: SparkSession, schema: str, name: str) -> Table | None:
     """What the metastore says of one table or view, with the folder of a table; None without."""
-    java = jvm.of(session)
     catalog = session._jsparkSession.sessionState().catalog()
-    option = java.scala.Option.apply(schema)
-    identifier = java.org.apache.spark.sql.catalyst.TableIdentifier(name, option)
+    option = jvm.of(session).scala.Option.apply(schema)
+    identifier = jvm.internal(session, TABLE_IDENTIFIER)(name, option)
     if not catalog.tableExists(identifier):
         return None
     found = catalog.getTableMetadata(identifier)

@@ -10,11 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from alluvium.engine import jvm
+from alluvium.engine.internals import CAST, DATA_TYPE
 from alluvium.merge.fields import Change, changes, fitted, untyped
 from alluvium.plan.versions.properties import MAPPING
 
-_TYPES = "org.apache.spark.sql.types.DataType"
-_CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
 _WIDENING = "delta.enableTypeWidening"
 
 
@@ -114,7 +113,7 @@ def _refused(table: str, found: Sequence[Change], why: str) -> DbtRuntimeError:
 
 
 def _assignable(session: SparkSession, change: Change) -> bool:
-    cast = jvm.java_class(jvm.of(session), _CAST)
+    cast = jvm.internal(session, CAST)
     return bool(
         cast.canANSIStoreAssign(_java(session, change.given), _java(session, change.stored))
     )
@@ -143,4 +142,4 @@ def _ddl(session: SparkSession, kind: DataType | None) -> str:
 
 def _java(session: SparkSession, kind: DataType | None) -> Any:
     assert kind is not None
-    return jvm.java_class(jvm.of(session), _TYPES).fromJson(kind.json())
+    return jvm.internal(session, DATA_TYPE).fromJson(kind.json())
