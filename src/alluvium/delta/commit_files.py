@@ -205,6 +205,14 @@ class TableLog:
         path = log.commit_path(self._session, self._log, version)
         return bool(path.getFileSystem(self._log.newDeltaHadoopConf()).exists(path))
 
+    def version_at(self, moment: datetime) -> int:
+        """The version at a moment; Delta's errors say that there was none, or is none any more."""
+        at = jvm.of(self._session).java.sql.Timestamp(int(moment.timestamp() * 1000))
+        none = jvm.of(self._session).scala.Option.empty()
+        jvm.activate(self._session)
+        found = self._log.history().getActiveCommitAtTime(at, none, True, True, False)
+        return int(found.version())
+
     def spans(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """First and last of versions to read at a time, newest first, with growing steps.
 

@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from alluvium.engine import jvm, many_files
-from alluvium.engine.internals import DATA_TYPE
 
 # Bytes of a file's end that are read at first; a footer that is longer takes a second look.
 _TAIL = 2**16
@@ -108,16 +107,7 @@ def of_many(session: SparkSession, files: pa.Table) -> pa.Table:
         `location` and `footer`, a struct as FOOTER: NULL for a file that is gone, or that is not a
         whole Parquet file.
     """
-    java = jvm.of(session)
-    reader = jvm.own_class(session, _READER)
-    conf = session._jsparkSession.sessionState().newHadoopConf()
-    gateway: Any = session.sparkContext._gateway
-    arguments = gateway.new_array(java.java.lang.Object, 1)
-    arguments[0] = conf
-    kind = jvm.internal(session, DATA_TYPE).fromJson(from_arrow_type(FOOTER).json())
-    session._jsparkSession.udf().register(
-        "__alluvium_footer", reader.getConstructors()[0].newInstance(arguments), kind
-    )
+    jvm.register_own(session, "__alluvium_footer", _READER, from_arrow_type(FOOTER))
     cores = session.sparkContext.defaultParallelism
     tasks = max(1, min(4 * cores, files.num_rows // _TASK_FILES))
     frame: DataFrame = session.createDataFrame(files).repartition(tasks)

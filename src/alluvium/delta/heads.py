@@ -30,6 +30,11 @@ def head_of(snapshot: Any) -> TableVersion | None:
     return None
 
 
+def shown_by(session: SparkSession, table: str) -> TableVersion | None:
+    """`head_of` the newest version."""
+    return head_of(log.snapshot_of(session, table))
+
+
 def shown_since(session: SparkSession, snapshot: Any) -> datetime | None:
     """When the newest publish of a table was; None where its log does not tell it."""
     for lines in log.commits_of(session, snapshot):

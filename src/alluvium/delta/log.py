@@ -60,10 +60,7 @@ class Metadata:
 
 def delta_log(session: SparkSession, table: str) -> Any:
     """Delta's `DeltaLog` of a table, with this session as the thread's."""
-    # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
-    SparkSession._get_j_spark_session_class(jvm.of(session)).setActiveSession(
-        session._jsparkSession
-    )
+    jvm.activate(session)
     name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
     return jvm.internal(session, DELTA_LOG).forTable(session._jsparkSession, name)
 

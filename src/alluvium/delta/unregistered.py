@@ -116,14 +116,11 @@ def manage(session: SparkSession, name: str) -> None:
     while values.hasNext():
         fields.append(values.next())
     fields[_PLACE_OF_TYPE] = jvm.internal(session, CATALOG_TABLE_TYPE).MANAGED()
-    gateway: Any = session.sparkContext._gateway
-    array = gateway.new_array(jvm.of(session).java.lang.Object, len(fields))
-    for place, value in enumerate(fields):
-        array[place] = value
     [constructor] = entry.getClass().getConstructors()
     catalog = session._jsparkSession.sessionState().catalog()
     unregister(session, name)
-    catalog.externalCatalog().createTable(constructor.newInstance(array), False)
+    made = constructor.newInstance(jvm.array(session, fields))
+    catalog.externalCatalog().createTable(made, False)
     session.catalog.refreshTable(name)
 
 

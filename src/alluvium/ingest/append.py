@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import arrivals, log
+from alluvium.engine import jvm
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
@@ -147,7 +148,7 @@ def _size(session: SparkSession, target: Target) -> tuple[int, int]:
 def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:
     """Read the files of a landing folder that the table does not have."""
     # A copy of the session, for the caller's view of the source has all of its events.
-    own = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    own = jvm.copied(session)
 
     def write(trigger: Trigger, epoch: int) -> int:
         version = run.write(own, trigger, epoch)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log, marks, pinned
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.heads import head_of
+from alluvium.delta.heads import shown_by
 from alluvium.delta.published import Moved, Publisher, mistakes_of
 from alluvium.plan.versions import properties
 from alluvium.wording import counted
@@ -286,4 +286,4 @@ def head(session: SparkSession, target: str) -> log.TableVersion | None:
     """What a published table shows; None where there is none, or nothing was published yet."""
     if not session.catalog.tableExists(target):
         return None
-    return head_of(log.snapshot_of(session, target))
+    return shown_by(session, target)

@@ -15,13 +15,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log, own_commit, staged
+from alluvium.delta import batch, log, own_commit, staged
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
-from alluvium.merge import batch
+from alluvium.engine.statements import statements
 from dbt.adapters.alluvium import heartbeat, live, streams, told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
-from dbt.adapters.alluvium.statements import statements
 
 
 @contextmanager

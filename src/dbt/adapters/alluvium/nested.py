@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from alluvium.engine import jvm
-from alluvium.engine.internals import CAST, DATA_TYPE
+from alluvium.engine import data_types
 from alluvium.merge.fields import Change, changes, fitted, untyped
 from alluvium.plan.versions.properties import MAPPING
 
@@ -87,8 +85,13 @@ def fit(
     """
     schema = session.table(table).schema
     found = changes(schema, batch.schema)
-    unfit = [change for change in found if change.stored and change.given]
-    unfit = [change for change in unfit if not _assignable(session, change)]
+    unfit = [
+        change
+        for change in found
+        if change.stored
+        and change.given
+        and not data_types.is_assignable(session, change.given, change.stored)
+    ]
     if unfit:
         takes = " (void takes a plain one, with `on_schema_change: append_new_columns`)"
         raise _refused(
@@ -112,13 +115,6 @@ def _refused(table: str, found: Sequence[Change], why: str) -> DbtRuntimeError:
     return DbtRuntimeError(f"{table}: {'; '.join(map(str, found))}. {why[0].upper()}{why[1:]}.")
 
 
-def _assignable(session: SparkSession, change: Change) -> bool:
-    cast = jvm.internal(session, CAST)
-    return bool(
-        cast.canANSIStoreAssign(_java(session, change.given), _java(session, change.stored))
-    )
-
-
 def _types(session: SparkSession, found: Sequence[Change], table: str) -> list[str]:
     # Spark's ALTER TABLE refuses them.
     if nested := [one for one in found if isinstance(one.given, (ArrayType, MapType, StructType))]:
@@ -136,10 +132,6 @@ def _typed(session: SparkSession, change: Change) -> str:
 
 
 def _ddl(session: SparkSession, kind: DataType | None) -> str:
-    # An added field is NULL in the rows that are there, whatever the batch's own may be.
-    return str(_java(session, kind).asNullable().sql())
-
-
-def _java(session: SparkSession, kind: DataType | None) -> Any:
     assert kind is not None
-    return jvm.internal(session, DATA_TYPE).fromJson(kind.json())
+    # An added field is NULL in the rows that are there, whatever the batch's own may be.
+    return data_types.nullable_ddl(session, kind)

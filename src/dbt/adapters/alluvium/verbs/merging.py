@@ -17,8 +17,8 @@ from dbt_common.events.functions import fire_event
 from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import committing, log, marks, own_commit
-from alluvium.merge import batch, execute, one_commit, progress
+from alluvium.delta import batch, committing, log, marks, own_commit
+from alluvium.merge import execute, one_commit, progress
 from alluvium.merge.conflicts import retry
 from alluvium.plan.merge.batch import verify_mistake
 from alluvium.plan.merge.figures import MergeFigures, merge_line
