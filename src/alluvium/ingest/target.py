@@ -12,9 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, NullType, StructType
 
 from alluvium.delta import arrivals, bucket_column, log
-from alluvium.engine import jvm
 from alluvium.engine.causes import first_line
-from alluvium.engine.internals import OUTPUT_MODE, UNSUPPORTED_OPERATIONS
+from alluvium.engine.frames import check_appends
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.names import among, quoted
@@ -66,9 +65,7 @@ def query_columns(
     if not result.isStreaming:
         raise StreamError(f"{target.name}: the query does not read its stream {view}")
     try:
-        jvm.internal(session, UNSUPPORTED_OPERATIONS).checkForStreaming(
-            result._jdf.queryExecution().analyzed(), jvm.internal(session, OUTPUT_MODE).Append()
-        )
+        check_appends(result)
     except PySparkException as error:
         raise StreamError(
             f"{target.name}: the query cannot run on a stream, where each event is seen once and "
@@ -145,10 +142,10 @@ def check_columns(session: SparkSession, target: Target, columns: StructType) ->
 
 
 def id_of(session: SparkSession, target: Target) -> str:
-    snapshot = log.snapshot_of(session, target.name)
-    if snapshot.version() < 0:
+    found = log.table_version(session, target.name)
+    if found.version < 0:
         raise StreamError(f"{target.name} exists and is not a Delta table")
-    return str(snapshot.metadata().id())
+    return found.table_id
 
 
 def highest_batch(session: SparkSession, table: str) -> int:

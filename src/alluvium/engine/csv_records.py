@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import jvm
 from alluvium.engine.internals import CSV_OPTIONS, CSV_PARSER, PYTHON_UTILS
-from alluvium.ingest.options import MULTI_LINE
 
 _RECORDS = "alluvium.CsvRecords"
 
@@ -19,18 +18,16 @@ def parser_options(options: Mapping[str, str]) -> dict[str, str]:
     return {**options, "lineSep": "\n"}
 
 
-def records(lines: DataFrame, options: Mapping[str, str]) -> DataFrame:
+def records(lines: DataFrame, options: Mapping[str, str], joins: bool) -> DataFrame:
     """Lines with a column `whole`: false for each part of a record that does not end in its line.
-
-    With the option `multiLine` a record is one row, as its first line is, with all of its lines
-    in `value`. It is not whole where its quotes do not close.
 
     Args:
         lines: `value` in bytes, `place`, `url`, `time`; one file to a partition, in its order.
         options: Of the feed.
+        joins: Whether a record may span lines. It is one row, as its first line is, with all of its
+            lines in `value`. It is not whole where its quotes do not close.
     """
     session = lines.sparkSession
-    joins = options.get(MULTI_LINE, "").lower() == "true"
     given = _options(session, options)
     made = jvm.call_own(session, _RECORDS, "of", lines._jdf, given, joins)
     return DataFrame(made, session)
