@@ -118,6 +118,10 @@ bench-landing: machine $(VENV)/.bench jars ## a streaming table over 100,000 lan
 bench-snapshots: machine $(VENV)/.bench jars ## tables about snapshots over 10,000 versions, and segments over 100,000 files
 	PYTHONPATH=tests $(BIN)/python benchmarks/snapshots.py $(ARGS)
 
+.PHONY: bench-status
+bench-status: machine $(VENV)/.bench ## seconds and memory of alluvium status: the reference project as it lies here, and 200 models
+	PYTHONPATH=tests $(BIN)/python benchmarks/status.py $(ARGS)
+
 .PHONY: bench-pruning
 bench-pruning: machine $(VENV)/.bench jars ## files that queries read, with bounds, Z-order, compaction and automata; ARGS="--case wikiticker"
 	$(BIN)/python benchmarks/pruning.py $(ARGS)

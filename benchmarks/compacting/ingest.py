@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 from support.opens import counting
 
 from alluvium.delta import log
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.engine import core_seconds
+from alluvium.marks import LAYOUT_TAG
 from alluvium.names import quoted
 from alluvium.plan.compaction import tags
 from alluvium.plan.layout.settings import Layout

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact import run
 from alluvium.delta import log, table_files
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.engine import jvm
+from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.compaction.bucket import UNSORTED
 from alluvium.plan.compaction.compaction_plan import plan
 from alluvium.plan.compaction.tags import Tag

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from compacting import tables
 from pyspark.sql import SparkSession
 
-from alluvium.delta import marks
+from alluvium import marks
 from alluvium.delta.internals import DELTA_LOG
 from alluvium.engine import jvm
 from alluvium.plan.automata import Index, summarize

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from support.automata import from_text, may_contain
 
-from alluvium.delta import marks
+from alluvium import marks
 from alluvium.plan.automata.budget import size_in_tag
 from pruned.asking import Values
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from alluvium.delta import log, marks
+from alluvium import marks
+from alluvium.delta import log
 from alluvium.delta.layout_commits import LayoutCommits
 from alluvium.engine import jvm
 from alluvium.plan.automata import summarize

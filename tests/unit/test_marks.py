@@ -6,10 +6,12 @@ import ast
 import dataclasses
 from pathlib import Path
 
-from alluvium.delta import arrivals, backoffs, marks
+from alluvium import marks
+from alluvium.delta import backoffs
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.merge import progress
 from alluvium.plan.layout.settings import Layout
+from alluvium.plan.versions import arrivals
 
 
 def test_names() -> None:
@@ -50,7 +52,7 @@ def test_what_is_made_of_them() -> None:
 def test_they_are_written_nowhere_else() -> None:
     """In the library; the adapter's `alluvium_merge` is a key of `meta` that is called alike."""
     values = {value for name, value in vars(marks).items() if name.isupper()}
-    library = Path(marks.__file__).parents[1]
+    library = Path(marks.__file__).parent
     found = {
         (path.name, node.value)
         for path in library.rglob("*.py")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from alluvium.delta import marks
+from alluvium import marks
 from alluvium.delta.commit_files import commits
 
 _INSTANT = pa.timestamp("us", tz="UTC")

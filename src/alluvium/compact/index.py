@@ -10,9 +10,9 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from alluvium import marks
 from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.written_merge import commit_metadata
-from alluvium.delta import marks
 from alluvium.delta.layout_commits import LayoutCommits
 from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.settings import Layout

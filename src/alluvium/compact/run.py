@@ -14,12 +14,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from alluvium import marks
 from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.failures import Failures, named
 from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.state import read_state
 from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
-from alluvium.delta import backoffs, marks
+from alluvium.delta import backoffs
 from alluvium.delta.rewrite import Rewriter
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from alluvium.delta import marks
+from alluvium import marks
 from alluvium.delta.layout_commits import WrittenFile
 from alluvium.delta.rewrite import Rewritten
 from alluvium.plan.compaction.bucket import MergeTask

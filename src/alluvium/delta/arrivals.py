@@ -1,72 +1,18 @@
-"""When the events of a streaming table came, told by its log alone: no job reads the table.
-
-Each commit of a streaming table notes its batch, and its data files have the bounds of
-`_source_timestamp`. The newest commits say how fresh the table is, and what of it is not merged.
-"""
+"""When the events of a streaming table came, told by its log alone: no job reads the table."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
-from alluvium.delta.marks import STREAM_NOTE
-
-TIME = "_source_timestamp"
-# Commits without a batch are those of maintenance: few. A table of another writer has no others.
-_WITHOUT_BATCH = 100
-# Behind these the events before are no longer the table's.
-_REPLACES = ("CREATE OR REPLACE", "REPLACE TABLE", "RESTORE", "TRUNCATE", "CLONE")
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """One batch of a streaming table.
-
-    Attributes:
-        batch: its `_batch_id`.
-        events: how many came.
-        oldest, newest: bounds of `_source_timestamp`, in UTC; None where the log does not say.
-    """
-
-    batch: int
-    events: int
-    oldest: datetime | None
-    newest: datetime | None
-
-
-@dataclass(frozen=True)
-class Freshness:
-    """How far a streaming table has come, and how far what is merged from it.
-
-    Attributes:
-        newest: time (UTC) of the newest batch's newest event; None where the log does not say.
-        merged: the same of the newest batch that is merged.
-        batches, events: that wait to be merged.
-        since: time (UTC) of the oldest event that waits.
-    """
-
-    newest: datetime | None = None
-    merged: datetime | None = None
-    batches: int = 0
-    events: int = 0
-    since: datetime | None = None
-
-
-def noted(**note: int) -> str:
-    """The user metadata of a streaming table's commit."""
-    return json.dumps({STREAM_NOTE: note})
-
-
-def stream_note(commit: Mapping[str, Any] | None) -> dict[str, int] | None:
-    """What a stream noted in the `commitInfo` of its commit; None for a commit of another."""
-    note = log.noted(commit, STREAM_NOTE)
-    return note if note is not None and isinstance(note.get("batch_id"), int) else None
+from alluvium.plan.versions import arrivals
+from alluvium.plan.versions.arrivals import TIME, Arrival, Freshness
+from alluvium.plan.versions.commit import commit_info
 
 
 def newest(session: SparkSession, table: str) -> datetime | None:
@@ -79,50 +25,21 @@ def freshness(session: SparkSession, table: str, through: int) -> Freshness | No
 
     Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
     """
-    waiting: list[Arrival] = []
-    merged: Arrival | None = None
-    for arrival in _arrivals(session, table):
-        if arrival.batch <= through:
-            merged = arrival
-            break
-        waiting.append(arrival)
-    latest = waiting[0] if waiting else merged
-    if latest is None:
-        return None
-    return Freshness(
-        newest=latest.newest,
-        merged=None if merged is None else merged.newest,
-        batches=len(waiting),
-        events=sum(one.events for one in waiting),
-        since=min((one.oldest for one in waiting if one.oldest is not None), default=None),
-    )
+    return arrivals.freshness(_arrivals(session, table), through)
 
 
 def _arrivals(session: SparkSession, table: str) -> Iterator[Arrival]:
-    """The batches of a streaming table, newest first, as far back as its log tells them."""
     column = log.physical_name(session, table, TIME)
-    without = 0
+    return arrivals.arrivals(_commits(session, table), column)
+
+
+def _commits(
+    session: SparkSession, table: str
+) -> Iterator[tuple[dict[str, Any], list[str | None]]]:
     for lines in log.newest_first(session, table):
         if lines is None:
             return
-        info = log.commit_info(lines[0])
-        note = stream_note(info)
-        without = without + 1 if note is None else 0
-        if note is not None:
-            adds = [one for line in lines if (one := json.loads(line).get("add"))]
-            stats = [json.loads(one.get("stats") or "{}") for one in adds]
-            yield Arrival(
-                int(note["batch_id"]),
-                int((info.get("operationMetrics") or {}).get("numOutputRows", 0)),
-                min(_bounds(stats, "minValues", column), default=None),
-                max(_bounds(stats, "maxValues", column), default=None),
-            )
-        if str(info.get("operation")).upper().startswith(_REPLACES) or without == _WITHOUT_BATCH:
-            return
-
-
-def _bounds(stats: Iterable[Mapping[str, Any]], kind: str, column: str) -> Iterator[datetime]:
-    for one in stats:
-        text = (one.get(kind) or {}).get(column)
-        if text is not None:
-            yield datetime.fromisoformat(text).astimezone(UTC)
+        info = commit_info(lines[0])
+        is_batch = arrivals.stream_note(info) is not None
+        adds = (json.loads(line).get("add") for line in lines) if is_batch else ()
+        yield info, [one.get("stats") for one in adds if one]

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField
 
-from alluvium.delta import column_values, log, marks
+from alluvium import marks
+from alluvium.delta import column_values, log
 from alluvium.names import among, did_you_mean
 from alluvium.plan.automata import Index, budget, summarize
 from alluvium.plan.automata.tags import to_text

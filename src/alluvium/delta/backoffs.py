@@ -10,7 +10,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium import marks
+from alluvium.delta import log
 from alluvium.engine import jvm
 from alluvium.plan.compaction.backoff import Backoff, ChangedFile
 from alluvium.plan.layout.settings import Layout

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from pyspark.sql import functions as F
 from alluvium.delta import log
 from alluvium.delta.internals import HISTORY
 from alluvium.engine import jvm
+from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
 from alluvium.plan.versions.snapshots import ACTIONS
 
 # What `commits` reads of a line of the log.
@@ -57,11 +57,6 @@ _SAYS_SOMETHING = " or ".join(
 _STEP, _MOST = 50, 800
 # So many commits are named one by one.
 _FEW = 8
-# Rows that a commit wrote again as they were, by the names of its metrics.
-_COPIED = ("numTargetRowsCopied", "numCopiedRows")
-# Of a MERGE.
-_CHANGED = ("numTargetRowsInserted", "numTargetRowsUpdated")
-_REMOVED = "numTargetRowsDeleted"
 
 
 def commit_lines(session: SparkSession, schema: str, places: str | list[str]) -> DataFrame:
@@ -114,37 +109,6 @@ def commits(session: SparkSession, table: str) -> DataFrame:
             "if(removes > 0, coalesce(moved, 0), 0) as rewritten",
         )
     )
-
-
-@dataclass(frozen=True)
-class Commit:
-    """What a commit says of itself; None for what it does not say.
-
-    Attributes:
-        at: when, by the clock of who committed; in UTC.
-        message: of who committed; a text, or JSON with figures.
-        author: the user's name, or else the engine's.
-        transactions: newest number of each application, of `txn` actions.
-        copied: rows that it wrote again as they were.
-        changed, removed: rows that a MERGE inserted or updated, and rows that it deleted.
-        restored: of a restore, the version that it went back to.
-    """
-
-    version: int
-    id: str
-    at: datetime | None
-    operation: str | None
-    message: str | None
-    author: str | None
-    transactions: Mapping[str, int]
-    copied: int
-    restored: int | None = None
-    changed: int = 0
-    removed: int = 0
-
-    def without_copies(self, rows: int | None) -> int | None:
-        """Of the rows of the files that it brought, or took, those that it did not copy."""
-        return None if rows is None else max(rows - self.copied, 0)
 
 
 @dataclass(frozen=True)
@@ -290,36 +254,8 @@ def _parted(lines: pa.Table) -> Commits:
         if line["info"] is not None:
             found["info"] = line["info"]
     return Commits(
-        [_commit(version, found) for version, found in sorted(of_commit.items())], actions
+        [commit_of(version, found) for version, found in sorted(of_commit.items())], actions
     )
-
-
-def _commit(version: int, found: Mapping[str, Any]) -> Commit:
-    info = found.get("info") or {}
-    metrics = dict(info.get("operationMetrics") or {})
-    millis = info.get("inCommitTimestamp") or info.get("timestamp")
-    return Commit(
-        version=version,
-        id=_id(version, info),
-        at=None if millis is None else datetime.fromtimestamp(millis / 1000, UTC),
-        operation=info.get("operation"),
-        message=info.get("userMetadata"),
-        author=info.get("userName") or info.get("engineInfo"),
-        transactions=found.get("transactions") or {},
-        copied=next((int(metrics[name]) for name in _COPIED if metrics.get(name)), 0),
-        restored=restored(info),
-        changed=sum(int(metrics.get(name) or 0) for name in _CHANGED),
-        removed=int(metrics.get(_REMOVED) or 0),
-    )
-
-
-def restored(info: Mapping[str, Any]) -> int | None:
-    """The version that a RESTORE went back to; info: `commitInfo`.
-
-    None of another commit, and of a restore that was asked for by a time.
-    """
-    to = str(dict(info.get("operationParameters") or {}).get("version"))
-    return int(to) if info.get("operation") == "RESTORE" and to.isdecimal() else None
 
 
 def commit_id(session: SparkSession, table_log: Any, version: int) -> str | None:
@@ -331,12 +267,4 @@ def commit_id(session: SparkSession, table_log: Any, version: int) -> str | None
     if "commitInfo" not in json.loads(first):
         # Other engines may write it behind the files.
         first = next((line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}")
-    return _id(version, log.commit_info(first))
-
-
-def _id(version: int, info: Mapping[str, Any]) -> str:
-    """Delta's own id of the commit; where another engine gave it none, one of what it says."""
-    if info.get("txnId"):
-        return str(info["txnId"])
-    said = [version, *(info.get(name) for name in ("timestamp", "operation", "engineInfo"))]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+    return id_of(version, commit_info(first))

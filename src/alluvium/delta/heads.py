@@ -9,25 +9,22 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
-from alluvium.delta.commit_files import restored
+from alluvium import marks
+from alluvium.delta import log
 from alluvium.delta.log import TableVersion
-from alluvium.engine import jvm
-from alluvium.plan.versions import lineage
+from alluvium.plan.versions import heads, lineage
+from alluvium.plan.versions.commit import commit_info, noted, restored
 
 
 def is_held(snapshot: Any) -> bool:
     """Whether a published table stays at the version that a person chose."""
-    actions = jvm.items(snapshot.setTransactions())
-    return any(one.appId() == marks.HOLD and one.version() == 1 for one in actions)
+    return heads.is_held(log.numbers(snapshot)[1])
 
 
 def head_of(snapshot: Any) -> TableVersion | None:
     """What a version of a published table shows; None before its first publish."""
-    for action in jvm.items(snapshot.setTransactions()):
-        if action.appId().startswith(marks.PUBLISHED) and action.version() >= 0:
-            return TableVersion(action.appId()[len(marks.PUBLISHED) :], int(action.version()))
-    return None
+    found = heads.head_of(log.numbers(snapshot)[1])
+    return None if found is None else TableVersion(*found)
 
 
 def shown_by(session: SparkSession, table: str) -> TableVersion | None:
@@ -38,8 +35,8 @@ def shown_by(session: SparkSession, table: str) -> TableVersion | None:
 def shown_since(session: SparkSession, snapshot: Any) -> datetime | None:
     """When the newest publish of a table was; None where its log does not tell it."""
     for lines in log.commits_of(session, snapshot):
-        info = log.commit_info(lines[0]) if lines else {}
-        if "version" in (log.noted(info, marks.PUBLISH_NOTE) or {}):
+        info = commit_info(lines[0]) if lines else {}
+        if "version" in (noted(info, marks.PUBLISH_NOTE) or {}):
             return datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
     return None
 
@@ -62,7 +59,7 @@ def written(session: SparkSession, snapshot: Any) -> Iterator[Written]:
     for lines in log.commits_of(session, snapshot):
         actions = list(map(json.loads, lines or ()))
         infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
-        note = log.noted(next(infos, None), marks.PUBLISH_NOTE) or {}
+        note = noted(next(infos, None), marks.PUBLISH_NOTE) or {}
         has_files = any("add" in one or "remove" in one for one in actions)
         yield Written(note, has_files and not note)
 
@@ -78,7 +75,7 @@ def is_undone(session: SparkSession, newest: Any, version: int) -> bool:
     last = int(newest.version())
     commits = log.commits_of(session, newest, version)
     for number, lines in zip(range(last, version, -1), commits, strict=False):
-        info = {} if lines is None else log.commit_info(lines[0])
+        info = {} if lines is None else commit_info(lines[0])
         if lines is None or info.get("operation") == "RESTORE":
             restores[number] = restored(info)
     return lineage.is_undone(version, last, restores)

@@ -14,7 +14,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks
+from alluvium import marks
+from alluvium.delta import committing, log
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import relation
 from alluvium.delta.internals import VECTOR_TOMBSTONES

@@ -19,6 +19,7 @@ from alluvium.delta.internals import DELTA_LOG, FILE_NAMES, MANUAL_UPDATE
 from alluvium.engine import jvm
 from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.locate import Kept
+from alluvium.plan.versions.commit import commit_info
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
 GENERATION = "delta.generationExpression"
@@ -220,25 +221,6 @@ def commit_if_there(session: SparkSession, table_log: Any, version: int) -> Any:
 def commit_path(session: SparkSession, table_log: Any, version: int) -> Any:
     """The Hadoop path of a commit's file."""
     return jvm.internal(session, FILE_NAMES).unsafeDeltaFile(table_log.logPath(), version)
-
-
-def commit_info(first: str) -> dict[str, Any]:
-    """`commitInfo` of a commit, its first action: Delta's conflict detection reads it there too."""
-    return dict(json.loads(first).get("commitInfo") or {})
-
-
-def noted(info: Mapping[str, Any] | None, key: str) -> dict[str, Any] | None:
-    """What we noted under a key of `marks` in the user's metadata of a commit; None for nothing.
-
-    info: its `commitInfo`.
-    """
-    try:
-        found = json.loads((info or {}).get("userMetadata") or "{}")
-    except ValueError:
-        return None
-    note = found.get(key) if isinstance(found, dict) else None
-    # Another writer may note what it likes.
-    return note if isinstance(note, dict) else None
 
 
 def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator[list[str] | None]:

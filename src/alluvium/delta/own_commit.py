@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log
 from alluvium.engine import jvm
+from alluvium.plan.versions.commit import commit_info
 
 # Delta's own note.
 _VERSION = "spark.databricks.delta.lastCommitVersionInSession"
@@ -45,7 +46,7 @@ def metrics(session: SparkSession, table: str) -> dict[str, Any] | None:
     if made is None:
         return None
     lines = log.commit_of(session, table_log, made)
-    found = dict(log.commit_info(lines.head()).get("operationMetrics") or {})
+    found = dict(commit_info(lines.head()).get("operationMetrics") or {})
     # Delta counts the file that a write without rows opens, and leaves it out of its commit.
     counts_it = found.get("numOutputRows") == "0" and found.get("numFiles", "0") != "0"
     if counts_it and not any(line.startswith('{"add":') for line in jvm.texts(lines)):

@@ -16,7 +16,8 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, dependents, log, marks, pinned
+from alluvium import marks
+from alluvium.delta import committing, dependents, log, pinned
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_undone

@@ -11,9 +11,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents, log, marks
+from alluvium import marks
+from alluvium.delta import dependents, log
 from alluvium.delta.log import TableVersion
 from alluvium.engine.files import Files
+from alluvium.plan.versions.commit import commit_info, noted
 
 _TAGS = f"{dependents.HIDDEN}/tags"
 
@@ -78,8 +80,8 @@ def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
 def ref_in(session: SparkSession, location: str) -> Ref | None:
     """What the first commit of the table in a folder notes; None where it is none, or not ours."""
     first = Files(session).first_line(dependents.first_commit(location))
-    info: dict[str, Any] = log.commit_info(first) if first else {}
-    note = log.noted(info, marks.REF_NOTE)
+    info: dict[str, Any] = commit_info(first) if first else {}
+    note = noted(info, marks.REF_NOTE)
     if note is None:
         return None
     millis = info.get("timestamp")

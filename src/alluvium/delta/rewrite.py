@@ -20,7 +20,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import committing, footers, key_ranges, marks, zcurve
+from alluvium import marks
+from alluvium.delta import committing, footers, key_ranges, zcurve
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.internals import AUTO_COMPACT, MANUAL_UPDATE
 from alluvium.delta.layout_commits import LayoutCommits, WrittenFile

@@ -11,7 +11,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import committing, log, marks, pinned
+from alluvium import marks
+from alluvium.delta import committing, log, pinned
 from alluvium.delta.committing import edited
 from alluvium.delta.internals import RESTORE
 from alluvium.delta.states import add_files, metadata_action

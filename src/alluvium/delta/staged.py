@@ -23,6 +23,7 @@ from alluvium.delta import log
 from alluvium.delta.internals import ACTION, BATCH_INDEX, LOG_INDEX
 from alluvium.engine import jvm
 from alluvium.engine.internals import COMPUTE_CURRENT_TIME, DATASET
+from alluvium.plan.versions.commit import commit_info
 
 # Operations whose files are all that the table has.
 _WHOLE = {
@@ -148,7 +149,7 @@ def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
         lines = jvm.texts(log.newest_commit(session, snapshot))
     except Py4JJavaError:  # a commit that is kept elsewhere
         return None
-    if log.commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
+    if commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
         return None
     read = {line: json.loads(line).get("add") for line in lines}
     adds = {line: add for line, add in read.items() if add}

@@ -17,7 +17,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from alluvium.delta import committing, log, marks
+from alluvium import marks
+from alluvium.delta import committing, log
 from alluvium.delta.commit_files import commit_lines
 from alluvium.delta.heads import head_of
 from alluvium.delta.internals import FILE_OPERATIONS, IMPLICITS

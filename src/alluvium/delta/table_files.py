@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, TimestampType
 
-from alluvium.delta import automata, log, marks
+from alluvium import marks
+from alluvium.delta import automata, log
 from alluvium.delta.internals import CLUSTERED_TABLES, ROW_TRACKING
 from alluvium.engine import jvm
 from alluvium.names import among, did_you_mean
@@ -21,6 +21,8 @@ from alluvium.plan.compaction import tags
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout import sort_key, zorder
 from alluvium.plan.layout.generated import bucket_partition
+from alluvium.plan.layout.of_table import key_columns, newest_cuts
+from alluvium.plan.snapshot import Field
 
 # What was read last, the oldest first: the hook, the data tests and the tables about tables of
 # one run look at the same versions.
@@ -215,20 +217,8 @@ class TableFiles(jvm.SessionCopy):
             )
 
     def key_columns(self, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
-        """A sort key's columns as the table spells them, and what marks them.
-
-        Keys of one column cannot be compared with those of another that had its name before. Where
-        its type was widened, they cannot be compared with those made before.
-        """
-        fields = [self._fields[name.lower()] for name in columns]
-        marks = []
-        for field in fields:
-            physical = field.metadata.get(log.PHYSICAL, field.name)
-            widened = "delta.typeChanges" in field.metadata
-            kind = field.dataType.simpleString() if widened else ""
-            marks.append([physical if physical != field.name else "", kind])
-        names = tuple(field.name for field in fields)
-        return names, json.dumps(marks) if any(any(mark) for mark in marks) else ""
+        """`of_table.key_columns` of these."""
+        return key_columns(_field(self._fields[name.lower()]) for name in columns)
 
     def key_types(self, columns: Sequence[str], cuts: zorder.Cuts | None) -> list[pa.DataType]:
         """Types of what a sort key is made of, for `sort_key.decode`: with cuts of a Z-order the
@@ -239,19 +229,15 @@ class TableFiles(jvm.SessionCopy):
 
     def cuts(self, columns: Sequence[str]) -> zorder.Cuts | None:
         """The newest cuts for a Z-order of the columns that the log has."""
-        kinds = self._kinds(columns)
-        for _, text in sorted(self._all_cuts(), reverse=True):
-            found = zorder.parse(text)
-            if found is not None and found.fit(kinds):
-                return found
-        return None
-
-    def _all_cuts(self) -> Iterator[tuple[int, str]]:
-        for action in jvm.items(self._snapshot.setTransactions()):
-            app, _, text = action.appId().partition(":")
-            if app == marks.ZORDER_CUTS and text:
-                yield int(action.version()), text
+        actions = jvm.items(self._snapshot.setTransactions())
+        return newest_cuts(
+            ((one.appId(), int(one.version())) for one in actions), self._kinds(columns)
+        )
 
     def _kinds(self, columns: Sequence[str]) -> list[tuple[str, str]]:
         types = (self._fields[name.lower()].dataType.simpleString() for name in columns)
         return [(name, zorder.kind_of(kind)) for name, kind in zip(columns, types, strict=True)]
+
+
+def _field(given: StructField) -> Field:
+    return Field(given.name, given.dataType.simpleString(), given.metadata)

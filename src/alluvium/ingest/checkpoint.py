@@ -11,7 +11,7 @@ import json
 import uuid
 from dataclasses import asdict, dataclass, replace
 
-from alluvium.delta import marks
+from alluvium import marks
 from alluvium.engine.files import Files
 
 POINTER = "current.json"

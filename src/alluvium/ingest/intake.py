@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import arrivals, log
+from alluvium.delta import log
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers
@@ -26,6 +26,8 @@ from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_alo
 from alluvium.ingest.options import ARCHIVE, CLEANS
 from alluvium.ingest.parsing import unnamed_columns
 from alluvium.ingest.spec import SpecError, StreamError, place_of
+from alluvium.plan.versions import arrivals
+from alluvium.plan.versions.commit import commit_info
 from alluvium.wording import listed
 
 # Commits that bring no events which an earlier one did not: of a compaction, of deletes.
@@ -285,7 +287,7 @@ class Intake:
         if known is None or not 0 < version - known <= _COMMITS:
             return True
         for actions in log.newest_first(self._session, self._table, after=known):
-            commit = None if actions is None else log.commit_info(actions[0])
+            commit = None if actions is None else commit_info(actions[0])
             if commit is None:
                 return True
             ours = arrivals.stream_note(commit) is not None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import arrivals, bucket_column, own_commit
+from alluvium.delta import bucket_column, own_commit
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
@@ -19,6 +19,7 @@ from alluvium.ingest.spec import Feed, StreamError
 from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.target import BATCH_ID, Target, id_of
 from alluvium.names import quoted
+from alluvium.plan.versions import arrivals
 
 # One output file per this many bytes of a trigger's events before compression.
 BYTES_PER_FILE = 512 * 1024 * 1024

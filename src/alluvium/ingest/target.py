@@ -11,13 +11,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, NullType, StructType
 
-from alluvium.delta import arrivals, bucket_column, log
+from alluvium.delta import bucket_column, log
 from alluvium.engine.causes import first_line
 from alluvium.engine.frames import check_appends
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.names import among, quoted
 from alluvium.plan.layout.generated import GeneratedColumn
+from alluvium.plan.versions import arrivals
+from alluvium.plan.versions.commit import commit_info
 
 BATCH_ID = "_batch_id"
 
@@ -159,8 +161,6 @@ def highest_batch(session: SparkSession, table: str) -> int:
     if BATCH_ID in session.table(table).columns:
         found = session.table(table).agg(F.max(BATCH_ID)).collect()[0][0] or 0
     for actions in log.newest_first(session, table):
-        if (
-            note := arrivals.stream_note(log.commit_info(actions[0]) if actions else None)
-        ) is not None:
+        if (note := arrivals.stream_note(commit_info(actions[0]) if actions else None)) is not None:
             return max(int(found), int(note["batch_id"]))
     return int(found)

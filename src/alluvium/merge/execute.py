@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks, own_commit
+from alluvium import marks
+from alluvium.delta import committing, log, own_commit
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.plan.ranges.locate import Kept

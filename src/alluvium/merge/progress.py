@@ -11,16 +11,14 @@ from collections.abc import Iterable, Mapping
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium import marks
+from alluvium.delta import log
+from alluvium.plan.versions.batches import app_id as app_id
+from alluvium.plan.versions.commit import commit_info
 
 # Commits that make a table of a query, and those that leave its rows alone.
 _MADE = ("CREATE TABLE AS", "CREATE OR REPLACE TABLE AS", "REPLACE TABLE AS")
 _ALTERED = ("ADD ", "CHANGE ", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES")
-
-
-def app_id(model: str, table_id: str) -> str:
-    """Application id of a model's merges into the table with this id."""
-    return f"{marks.MERGED_THROUGH}{model}/{table_id}"
 
 
 def read(session: SparkSession, table: str, model: str) -> int | None:
@@ -59,7 +57,7 @@ def has_begun(session: SparkSession, table: str) -> bool:
     if int(log.snapshot_of(session, table).numOfFiles()):
         return True
     for actions in log.newest_first(session, table):
-        operation = str(log.commit_info(actions[0]).get("operation")) if actions else ""
+        operation = str(commit_info(actions[0]).get("operation")) if actions else ""
         if operation.startswith(_MADE):
             return False
         if not operation.startswith(_ALTERED):

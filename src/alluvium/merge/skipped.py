@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks
+from alluvium import marks
+from alluvium.delta import log
 
 # All events of a batch, or those of one `_source_partition`.
 Events = tuple[int, str | None]

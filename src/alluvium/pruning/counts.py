@@ -19,7 +19,8 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from alluvium.delta import log, marks, states
+from alluvium import marks
+from alluvium.delta import log, states
 from alluvium.delta.internals import IMPLICITS
 from alluvium.engine import jvm
 from alluvium.engine.internals import TREE_PATTERN

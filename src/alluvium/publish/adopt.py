@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents, log, marks, unregistered
+from alluvium import marks
+from alluvium.delta import dependents, log, unregistered
 from alluvium.delta.needed_files import forget
 from alluvium.engine.files import Files
 from alluvium.names import quoted

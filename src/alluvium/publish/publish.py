@@ -12,7 +12,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, marks, pinned
+from alluvium import marks
+from alluvium.delta import log, pinned
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import shown_by
 from alluvium.delta.published import Moved, Publisher, mistakes_of

@@ -12,7 +12,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents, heads, log, marks, unregistered
+from alluvium import marks
+from alluvium.delta import dependents, heads, log, unregistered
 from alluvium.delta.inline_vectors import InlineVectors
 from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.named_files import plain

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log, refs
-from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.delta.commit_files import TableLog
 from alluvium.delta.heads import shown_by
 from alluvium.delta.states import TOMBSTONE
 from alluvium.names import among
-from alluvium.plan.versions.snapshots import SIZES, follow, live_before
-from alluvium.report.batches import batch_of, deletes_of, published_of, skips_of
+from alluvium.plan.versions import history
+from alluvium.plan.versions.history import Told, block_line, line, message
 from alluvium.wording import counted, moment
 
 # The most versions that are shown where nobody says how many.
 LIMIT = 20
 _HEAD = "HEAD"
-_CAME, _CHANGED, _WENT = "+", "~", "-"
-
-
-@dataclass(frozen=True)
-class _Read:
-    """A commit, the rows that it brought and took, and what it did to blocks.
-
-    deletes: of the rows that it brought, those that are tombstones: `deletes_of`.
-    """
-
-    commit: Commit
-    rows_added: int | None
-    rows_removed: int | None
-    blocks: list[dict[str, Any]]
-    deletes: tuple[int, bool]
-
-    @property
-    def rows(self) -> str:
-        """What became of rows; empty for nothing."""
-        deletes, is_exact = self.deletes
-        came = self.rows_added
-        if came is not None and is_exact:
-            came = max(came - deletes, 0)
-        added, removed = ("?" if one is None else f"{one:,}" for one in (came, self.rows_removed))
-        if not deletes:
-            return "" if (added, removed) == ("0", "0") else f"+{added} -{removed} rows"
-        said = f"+{added} -{removed} rows, {'' if is_exact else 'of them up to '}"
-        return said + counted(deletes, "delete")
 
 
 def log_lines(
@@ -73,8 +42,8 @@ def log_lines(
         if since is not None and one.commit.at is not None and one.commit.at < since:
             break
         shown += 1
-        yield _line(model, one, pointers or {})
-        yield from _message(one.commit)
+        yield line(model, one, pointers or {})
+        yield from message(one.commit)
     if not shown:
         yield f"{model}: no version since {moment(since)}" if since else f"{model}: no version"
     elif table_log.version - shown >= table_log.first() and since is None:
@@ -102,12 +71,11 @@ def version_lines(
             f" {first} to {table_log.version}"
         )
     one = _read(table_log, version, version)[0]
-    yield _line(model, one, pointers or {})
+    yield line(model, one, pointers or {})
     yield f"  snapshot {one.commit.id}"
-    yield from _message(one.commit, in_full=True)
+    yield from message(one.commit, in_full=True)
     for block in one.blocks:
-        sign = {1: _CAME, 0: _CHANGED, -1: _WENT}[block["blocks"]]
-        yield f"  {sign} {block['path']}{_of_block(block)}"
+        yield block_line(block)
 
 
 def names(
@@ -132,79 +100,16 @@ def names(
     return found
 
 
-def _newest_first(table_log: TableLog, most: int | None) -> Iterator[_Read]:
+def _newest_first(table_log: TableLog, most: int | None) -> Iterator[Told]:
     for first, last in table_log.spans(most):
         yield from reversed(_read(table_log, first, last))
 
 
-def _read(table_log: TableLog, first: int, last: int) -> list[_Read]:
+def _read(table_log: TableLog, first: int, last: int) -> list[Told]:
     """Some commits in order; from their own files alone."""
     found = table_log.read(first, last)
     keeps_tombstones = among(TOMBSTONE, log.schema_of(table_log.snapshot).names)
-    actions = found.actions
-    versions = [one.version for one in found.commits]
-    changes, totals = follow(live_before(actions), versions, actions, SIZES.empty_table())
-    blocks: dict[int, list[dict[str, Any]]] = {}
-    for block in changes.to_pylist():
-        blocks.setdefault(block["version"], []).append(block)
-    return [
-        _Read(
-            commit,
-            commit.without_copies(sums["rows_added"]),
-            commit.without_copies(sums["rows_removed"]),
-            blocks.get(commit.version, []),
-            deletes_of(commit) if keeps_tombstones else (0, True),
-        )
-        for commit, sums in zip(found.commits, totals.to_pylist(), strict=True)
-    ]
-
-
-def _line(model: str, one: _Read, pointers: Mapping[int, list[str]]) -> str:
-    commit = one.commit
-    pointed = ", ".join(pointers.get(commit.version, ()))
-    parts = [
-        f"{commit.version}" + (f" ({pointed})" if pointed else ""),
-        moment(commit.at) if commit.at else "time unknown",
-        commit.operation or "operation unknown",
-    ]
-    feed, batch = batch_of(model, commit)
-    if commit.restored is not None:
-        parts.append(f"back to version {commit.restored}")
-    elif feed is not None:
-        parts.append(f"batch {batch} of {feed}")
-    parts += skips_of(commit)
-    if (shown := published_of(commit)) is not None:
-        # A checkout or a restore does not say whose.
-        candidate = shown.get("candidate", "its candidate").split(".", 2)[-1]
-        parts.append(f"shows version {shown['version']} of {candidate}")
-        if (merged := shown.get("batch")) is not None:
-            parts.append(f"batch {merged}")
-    if one.rows:
-        parts.append(one.rows)
-    if commit.author:
-        parts.append(f"by {commit.author}")
-    return "  ".join(parts)
-
-
-def _message(commit: Commit, in_full: bool = False) -> Iterator[str]:
-    """A person's text; figures of ours only in full."""
-    if commit.message and (in_full or not _is_figures(commit.message)):
-        yield from (f"    {line}" for line in commit.message.splitlines())
-
-
-def _is_figures(message: str) -> bool:
-    try:
-        return isinstance(json.loads(message), dict)
-    except ValueError:
-        return False
-
-
-def _of_block(block: Mapping[str, Any]) -> str:
-    rows, size = block["row_count"], abs(block["bytes"])
-    if block["blocks"] == 0 and not rows:
-        return ": same rows, new label"
-    said = "rows unknown" if rows is None else f"{rows:+,} rows"
-    return f": {said}" + (f", {size:,} bytes" if size else "")
+    return history.told(found.commits, found.actions, keeps_tombstones)
 
 
 def parsed_moment(text: str) -> datetime:

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from alluvium.delta import footers
-from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.delta.commit_files import TableLog
+from alluvium.plan.versions.batches import batch_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.snapshots import ACTIONS, BLOCKS, SIZES, follow, live
-from alluvium.report.batches import batch_of
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 _MOVES = [f"{what}_{way}" for what in ("blocks", "rows", "bytes") for way in ("added", "removed")]

@@ -9,7 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, dependents, log, marks, pinned, unregistered
+from alluvium import marks
+from alluvium.delta import committing, dependents, log, pinned, unregistered
 from alluvium.delta.dependents import Dependent, relation
 from alluvium.delta.refs import Ref, base_of, branch_in
 from alluvium.engine import jvm

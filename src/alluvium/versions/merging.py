@@ -11,7 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import committing, log, marks
+from alluvium import marks
+from alluvium.delta import committing, log
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.refs import base_of, ref_in
 from alluvium.delta.states import TOMBSTONE_TIME

@@ -10,11 +10,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import refs
-from alluvium.delta.commit_files import Commit, TableLog
+from alluvium.delta.commit_files import TableLog
 from alluvium.delta.dependents import relation
 from alluvium.engine import causes
 from alluvium.names import did_you_mean
-from alluvium.report.batches import batch_of, published_of
+from alluvium.plan.versions.batches import batch_of, published_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.report.log_lines import parsed_moment
 
 NAMES = ("version", "timestamp", "tag", "batch")

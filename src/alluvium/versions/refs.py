@@ -16,7 +16,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import cloning, committing, dependents, log, marks, pinned, refs, unregistered
+from alluvium import marks
+from alluvium.delta import cloning, committing, dependents, log, pinned, refs, unregistered
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.refs import Ref

@@ -9,8 +9,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, marks, pinned
-from alluvium.delta.commit_files import Commit, TableLog
+from alluvium import marks
+from alluvium.delta import committing, log, pinned
+from alluvium.delta.commit_files import TableLog
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import head_of, is_held, is_undone
 from alluvium.delta.log import TableVersion
@@ -18,9 +19,10 @@ from alluvium.delta.setting_back import SettingBack
 from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
 from alluvium.plan.versions import undo
+from alluvium.plan.versions.batches import merged_by
+from alluvium.plan.versions.commit import Commit, noted
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
-from alluvium.report.batches import merged_by
 
 _NOTES = {
     "merge": marks.MERGE_FIGURES,
@@ -307,7 +309,7 @@ def _done(table_log: TableLog, first: int, last: int) -> list[Done]:
 
 def _said(commit: Commit, naming: set[int], changing: set[int]) -> Done:
     info = {"userMetadata": commit.message}
-    notes = (key for key in _NOTES.values() if log.noted(info, key) is not None)
+    notes = (key for key in _NOTES.values() if noted(info, key) is not None)
     return Done(
         version=commit.version,
         operation=commit.operation,
@@ -317,6 +319,6 @@ def _said(commit: Commit, naming: set[int], changing: set[int]) -> Done:
         has_files=commit.version in naming,
         notes=frozenset(notes),
         restored=commit.restored,
-        before_batch=(log.noted(info, marks.RESTORE_NOTE) or {}).get("before_batch"),
+        before_batch=(noted(info, marks.RESTORE_NOTE) or {}).get("before_batch"),
         sets_progress=bool(commit.transactions),
     )

@@ -13,7 +13,7 @@ from functional.compaction.catalogued import QUIET, live_files
 from pyspark.sql import SparkSession
 
 from alluvium.compact.run import compact
-from alluvium.delta.marks import LAYOUT_TAG
+from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -33,8 +33,8 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact.run import compact, preview
 from alluvium.delta.concurrency_errors import OTHER_ROWS
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.delta.rewrite import Rewriter
+from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout
 

@@ -19,8 +19,8 @@ from alluvium.compact.run import compact
 from alluvium.compact.state import look
 from alluvium.delta import log
 from alluvium.delta.internals import MANUAL_UPDATE
-from alluvium.delta.marks import LAYOUT_TAG, ZORDER_CUTS
 from alluvium.engine import jvm
+from alluvium.marks import LAYOUT_TAG, ZORDER_CUTS
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark

@@ -26,8 +26,8 @@ from support.settings import settings
 
 from alluvium.compact.outcome import MergeError
 from alluvium.compact.run import compact, preview
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.delta.rewrite import Rewriter
+from alluvium.marks import LAYOUT_TAG
 from alluvium.merge import progress
 from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout

@@ -14,7 +14,7 @@ from functional.merge.conftest import BATCH, SOURCES, merged
 from support.tagged import tag
 
 from alluvium.delta import matching_files
-from alluvium.delta.marks import AUTOMATA_TAG, LAYOUT_TAG
+from alluvium.marks import AUTOMATA_TAG, LAYOUT_TAG
 
 pytestmark = pytest.mark.spark
 

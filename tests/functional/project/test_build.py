@@ -33,8 +33,8 @@ from functional.sorted_files import is_sorted
 from oracle.flights import replay_duckdb, replay_pandas
 
 from alluvium.compact.run import compact
-from alluvium.delta.marks import LAYOUT_TAG
 from alluvium.demo.edits import replay_edits
+from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.layout.settings import parse_layout
 
 pytestmark = pytest.mark.spark
@@ -289,7 +289,6 @@ def test_every_public_macro_is_described(built: Built) -> None:
     called = {name for name in called if not name.startswith("_")}
     public = {name: of_package.get(name) for name in called | tests}
     assert {"new_events", "deduplicate", "without_tombstones", "zorder"} <= set(public)
-    assert {"newest", "live"} <= set(of_package)  # their names before
     assert "explain_merge" in public
     assert {"test_unique_key", "test_immutable_column", "test_overlap_depth"} <= set(public)
     for name, macro in public.items():

@@ -12,6 +12,8 @@ from deltalake import write_deltalake
 from functional import delta_rs
 from functional.runner import REPO, Project
 
+from alluvium.status import cli
+
 pytestmark = pytest.mark.spark
 SCHEMA = "rows_kept"
 SHOWS = "{{ config(materialized='published') }} select * from {{ ref('items_wap') }}"
@@ -86,8 +88,10 @@ def test_the_share_that_stays(project: Project) -> None:
     assert kept(project, "build", "--empty", "--select", "items_wap") == "pass"
 
 
-def test_a_column_that_readers_do_not_have_yet(project: Project) -> None:
-    """All that they see counts, until they have it."""
+def test_a_column_that_readers_do_not_have_yet(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that they see counts, until they have it. What is held back is noted for a look."""
     text = "{{ config(materialized='table') }} select id, id > 7 as closed from range(10)"
     project.write({"models/items_wap.sql": text})
     said = f"alluvium.rows_kept: {SCHEMA}.items, which readers see, cannot answer `where: "
@@ -97,6 +101,11 @@ def test_a_column_that_readers_do_not_have_yet(project: Project) -> None:
         assert project.said(f"{said}{where}` yet, so all its rows count")
         held = project.said("  kept: 8 rows, readers see 10")
         assert bool(held) is (result == "fail")
+        capsys.readouterr()
+        status = cli.main(["status", "--project-dir", str(project.root)])
+        seen = capsys.readouterr().out
+        assert status == int(result == "fail"), seen
+        assert ("failed: kept (8 rows, readers see 10); what changed:" in seen) is bool(status)
     assert sum(project.read("select closed from {s}.items")["closed"]) == 2
     assert kept(project, "test") == "pass"
     assert not project.said(said)

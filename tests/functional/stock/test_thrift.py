@@ -24,7 +24,7 @@ from deltalake import DeltaTable, write_deltalake
 from oracle.flights import COLUMNS, KEY, ORDER, assert_same, parse, replay_duckdb
 from support.written_log import WrittenLog
 
-from alluvium.delta import marks
+from alluvium import marks
 from alluvium.demo.flights import Delivery, replay_flights
 from alluvium.pruning.reading import SETTING
 

@@ -11,7 +11,8 @@ import pytest
 from functional.versions.kept import Kept, Rows, append, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
-from alluvium.delta import cloning, dependents, log, marks, pinned
+from alluvium import marks
+from alluvium.delta import cloning, dependents, log, pinned
 from alluvium.delta import refs as delta_refs
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import is_held

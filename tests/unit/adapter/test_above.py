@@ -8,8 +8,7 @@ from typing import Any
 from dbt.artifacts.resources import DependsOn
 from dbt.artifacts.resources.v1.components import MacroDependsOn
 
-from dbt.adapters.alluvium.above import streams_above
-from dbt.adapters.alluvium.freshness import bronze_of
+from alluvium.plan.graph import bronze_of, streams_above
 
 
 def node(name: str, *parents: str, kind: str = "view", meta: Any = None) -> SimpleNamespace:

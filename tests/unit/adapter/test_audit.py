@@ -9,6 +9,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta.log import TableVersion
+from alluvium.plan import published_models
 from dbt.adapters.alluvium import audit
 from dbt.adapters.alluvium.verbs import publishing
 
@@ -71,7 +72,7 @@ def said(*nodes: SimpleNamespace) -> list[str]:
 )
 def test_the_candidate(raw_code: str) -> None:
     nodes = {WAP: node(WAP), OTHER: node(OTHER), SHOWN: shown(raw_code, (OTHER, WAP))}
-    assert audit.candidate_of(nodes[SHOWN], nodes) is nodes[WAP]
+    assert published_models.candidate_of(nodes[SHOWN], nodes) is nodes[WAP]
 
 
 def test_the_table_that_the_select_is_of() -> None:
@@ -85,7 +86,10 @@ def test_the_table_that_the_select_is_of() -> None:
 def test_a_version_of_the_candidate() -> None:
     old, new = (node(f"{WAP}.v{number}", version=number) for number in (1, 2))
     one = shown("select * from {{ ref('wap', v=2) }}", (new.unique_id,))
-    assert audit.candidate_of(one, {each.unique_id: each for each in (old, new, one)}) is new
+    assert (
+        published_models.candidate_of(one, {each.unique_id: each for each in (old, new, one)})
+        is new
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,11 +139,14 @@ def test_an_audit_is_asked_for() -> None:
 def test_who_publishes_and_for_how_long_it_is_kept() -> None:
     meta = {"alluvium_publish": {"targets": ["prod", "ci"], "retention": "40 days"}}
     one = shown(config={"meta": meta})
-    assert [audit.may_publish(one, target) for target in ("prod", "dev")] == [True, False]
+    assert [published_models.may_publish(one, target) for target in ("prod", "dev")] == [
+        True,
+        False,
+    ]
     assert audit.elsewhere(one, "dev") == (
         "target dev publishes nothing, meta.alluvium_publish has targets: prod, ci"
     )
-    assert audit.may_publish(shown(), "dev")
+    assert published_models.may_publish(shown(), "dev")
     both = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
     assert audit.own_properties(one) == dict.fromkeys(both, "interval 40 days")
     assert said(node(WAP), generic(), one) == []

@@ -217,7 +217,7 @@ def test_tombstones_by_default_where_there_is_an_order(
 ) -> None:
     from types import SimpleNamespace
 
-    from dbt.adapters.alluvium.relation import keeps_tombstones
+    from alluvium.plan.graph import keeps_tombstones
 
     assert macros.merge_settings(node(meta))["soft"] is soft
     config = SimpleNamespace(meta={"alluvium_merge": meta})

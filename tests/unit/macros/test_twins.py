@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.delta import marks
+from alluvium import marks
 from alluvium.ingest.spec import SpecError, parse_spec
 from alluvium.names import bare, literal, quoted
+from alluvium.plan.graph import keeps_tombstones
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.generated import GeneratedColumn
 from alluvium.plan.layout.settings import WINDOWS, Layout, parse_layout
@@ -26,7 +27,6 @@ from alluvium.plan.ranges.column_type import parse_type
 from alluvium.plan.ranges.errors import UnfitError
 from alluvium.wording import counted
 from dbt.adapters.alluvium.live import subquery
-from dbt.adapters.alluvium.relation import keeps_tombstones
 
 NAMES = st.text(min_size=1) | st.text("`a b", min_size=1, max_size=6)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from alluvium.delta.commit_files import Commit
-from alluvium.report.batches import batch_of, deletes_of, published_of
-from alluvium.report.log_lines import _Read
+from alluvium.plan.versions.batches import batch_of, deletes_of, published_of
+from alluvium.plan.versions.commit import Commit
+from alluvium.plan.versions.history import Told
 
 
 def commit(message: str | None = None, **transactions: int) -> Commit:
@@ -71,6 +71,6 @@ def test_rows_that_were_copied_are_none_of_a_commits_own() -> None:
 def test_tombstones(keys: int, deletes: int, changed: int, removed: int, said: str) -> None:
     note = json.dumps({"alluvium_merge": {"key_count": keys, "deletes": deletes}})
     merge = Commit(7, "id", None, "MERGE", note, None, {}, 0, None, changed, removed)
-    assert _Read(merge, changed, 2, [], deletes_of(merge)).rows == said
-    assert _Read(merge, 0, 0, [], (0, True)).rows == ""
-    assert _Read(merge, None, None, [], (0, True)).rows == "+? -? rows"
+    assert Told(merge, changed, 2, [], deletes_of(merge)).rows == said
+    assert Told(merge, 0, 0, [], (0, True)).rows == ""
+    assert Told(merge, None, None, [], (0, True)).rows == "+? -? rows"

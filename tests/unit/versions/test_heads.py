@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from alluvium.delta import heads, log, marks
+from alluvium import marks
+from alluvium.delta import heads, log
 
 FILE = {"add": {"path": "a.parquet", "dataChange": False}}
 

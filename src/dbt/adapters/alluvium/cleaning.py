@@ -7,8 +7,8 @@ from typing import Any
 
 from alluvium import ingest as stream
 from alluvium.ingest.landing import may_be_listed
+from alluvium.plan.graph import parents_of
 from dbt.adapters.alluvium import streams
-from dbt.adapters.alluvium.above import parents_of
 
 _READERS = ("model", "snapshot")
 

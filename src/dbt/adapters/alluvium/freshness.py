@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,22 +11,6 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import arrivals
 from alluvium.wording import counted, moment, newest
-from dbt.adapters.alluvium.above import streams_above
-
-
-def bronze_of(node: Any, node_of: Callable[[str], Any]) -> Any:
-    """The one streaming table that a merged model is built from; None for none and for several.
-
-    node: the model, None if dbt does not know it.
-    node_of: a node by its unique id, None if it is none. Other merged models are not looked past:
-    what waits there is told by them.
-    """
-    if node is None:
-        return None
-    found = streams_above(
-        node, node_of, lambda parent: "alluvium_merge" not in (parent.config.meta or {})
-    )
-    return found[0] if len(found) == 1 else None
 
 
 def figures(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from alluvium.plan.commands import operation
 from alluvium.wording import counted, moment, span
 
 # The test whose one row says how many rows there are, and how many readers see.
@@ -75,9 +75,9 @@ class HeldBack:
             yield f"  {one.name}: {_seen(one, now)}"
         back = next((one.version for one in self.shown if one.is_of_candidate), None)
         if back is not None:
-            yield f"  what changed: {_operation('diff', model=name, **{'from': back})}"
+            yield f"  what changed: {operation('diff', model=name, **{'from': back})}"
         if back is not None and "alluvium_merge" in (self.candidate.config.meta or {}):
-            yield f"  to undo it: {_operation('restore', model=name, version=back, dry_run=True)}"
+            yield f"  to undo it: {operation('restore', model=name, version=back, dry_run=True)}"
         else:
             yield f"  when it is mended: dbt build -s {name}+"
 
@@ -90,12 +90,3 @@ def _seen(shown: Shown, now: datetime) -> str:
         return keep
     ago = span((now - shown.since).total_seconds())
     return f"{keep}, published {moment(shown.since)} ({ago} ago)"
-
-
-def _operation(name: str, **arguments: Any) -> str:
-    given = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
-    return f"dbt run-operation alluvium.{name} --args '{{{given}}}'"
-
-
-def _yaml(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

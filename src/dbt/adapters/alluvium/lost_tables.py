@@ -16,14 +16,16 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import marks, unregistered
+from alluvium import marks
+from alluvium.delta import unregistered
 from alluvium.delta.unregistered import Unregistered
 from alluvium.engine.causes import MENDS, explain
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.merge import progress
 from alluvium.names import in_catalog, literal, quoted
-from dbt.adapters.alluvium import audit, streams
+from alluvium.plan import published_models
+from dbt.adapters.alluvium import streams
 
 # Materializations that go on with the rows of before, or with what readers saw; the others make
 # them all again.
@@ -126,6 +128,6 @@ def _is_own(session: SparkSession, home: Path, node: Any, found: Unregistered) -
         )
         place = checkpoints.load(Files(session), root)
         return place is not None and place.table_id == found.table_id
-    if audit.is_published(node):
+    if published_models.is_published(node):
         return any(app.startswith(marks.PUBLISHED) for app in found.transactions)
     return progress.app_id(node.unique_id, found.table_id) in found.transactions

@@ -13,13 +13,10 @@ from alluvium.delta.log_folder import LogFolder
 from alluvium.delta.named_files import plain
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
+from alluvium.plan import published_models
+from alluvium.plan.graph import is_in_files, keeps_tombstones, streams_above
 from alluvium.recovery.tables import Table
-from dbt.adapters.alluvium import audit, catalog, streams
-from dbt.adapters.alluvium.above import streams_above
-from dbt.adapters.alluvium.relation import keeps_tombstones
-
-_KINDS = ("model", "seed", "snapshot")
-_IN_FILES = ("incremental", "published", "seed", "snapshot", "streaming_table", "table")
+from dbt.adapters.alluvium import catalog, streams
 
 
 def tables(
@@ -32,8 +29,8 @@ def tables(
 
     name_of: the name of a node's table, as SQL writes it.
     """
-    shown = {one.unique_id: candidate for one, candidate in audit.candidates(nodes)}
-    ours = [node for node in nodes.values() if _is_in_files(node)]
+    shown = {one.unique_id: candidate for one, candidate in published_models.candidates(nodes)}
+    ours = [node for node in nodes.values() if is_in_files(node)]
     for node in sorted(ours, key=lambda one: one.unique_id in shown):
         root = node.config.get("location_root")
         place, is_known = _place(session, str(node.schema), str(node.alias), root)
@@ -98,18 +95,9 @@ def missing_views(session: SparkSession, nodes: Mapping[str, Any]) -> list[str]:
 
 def homes(session: SparkSession, home: Path, nodes: Mapping[str, Any]) -> list[str]:
     """The folders that the tables of a project lie in."""
-    roots = {node.config.get("location_root") for node in nodes.values() if _is_in_files(node)}
+    roots = {node.config.get("location_root") for node in nodes.values() if is_in_files(node)}
     warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
     return [str(home), warehouse, *(str(root) for root in roots if root is not None)]
-
-
-def _is_in_files(node: Any) -> bool:
-    config = node.config
-    return (
-        node.resource_type in _KINDS
-        and config.materialized in _IN_FILES
-        and (config.get("file_format") or "delta") == "delta"
-    )
 
 
 def _name(node: Any, nodes: list[Any]) -> str:

@@ -12,6 +12,7 @@ from dbt.adapters.spark.relation import SparkRelation
 from dbt.contracts.graph.nodes import SourceDefinition, UnitTestSourceDefinition
 
 from alluvium.names import in_catalog, quoted
+from alluvium.plan.graph import keeps_tombstones
 from dbt.adapters.alluvium import live, streams
 
 # A column that SQL finds as it is written: a name, a field of a struct, or one in backticks.
@@ -81,16 +82,3 @@ class AlluviumRelation(SparkRelation):
             name = quoted(name)
         bounds = ((">=", event_time_filter.start), ("<", event_time_filter.end))
         return " and ".join(f"{name} {sign} timestamp'{at}'" for sign, at in bounds if at)
-
-
-def keeps_tombstones(node: Any) -> bool:
-    """Whether the model's merge keeps deleted rows: `delete: soft`, default where it has an order.
-
-    The same rule as the package's macro `_merge_settings`.
-    """
-    config = getattr(node, "config", None)
-    meta = (getattr(config, "meta", None) or {}) if config is not None else {}
-    merge = meta.get("alluvium_merge") if isinstance(meta, dict) else None
-    if not isinstance(merge, dict) or merge.get("delete_when") is None:
-        return False
-    return bool((merge.get("delete") or ("soft" if merge.get("order_by") else "hard")) == "soft")

@@ -10,8 +10,8 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 
+from alluvium.plan import published_models
 from alluvium.publish.adopt import Adoption, adopt
-from dbt.adapters.alluvium import audit
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 _SUFFIX = "_wap"
@@ -60,7 +60,9 @@ class Adopting(SessionAdapter):
             wrong = (
                 f"has a model {node.name}{_SUFFIX} beside it; accepted: to give that another name"
             )
-        elif any(one.unique_id == node.unique_id for _, one in audit.candidates(self.nodes)):
+        elif any(
+            one.unique_id == node.unique_id for _, one in published_models.candidates(self.nodes)
+        ):
             wrong = "is the candidate of a published model already; accepted: another model"
         if wrong is not None:
             raise DbtRuntimeError(f"alluvium.adopt: {node.name} {wrong}")
@@ -75,7 +77,7 @@ class Adopting(SessionAdapter):
             f"  {path.with_name(node.name + '.sql')}, new:"
             f" {{{{ config(materialized='published') }}}} {select}"
         )
-        tests = audit.tests_of(node, self.nodes)
+        tests = published_models.tests_of(node, self.nodes)
         if node.patch_path:
             yml = node.patch_path.partition("://")[2]
             yield f"  {yml}: `name: {node.name}` becomes `name: {candidate}`, with its tests"
@@ -97,6 +99,6 @@ class Adopting(SessionAdapter):
         if not tests:
             yield (
                 f"  {candidate} has no data test: add one, or"
-                f" meta.{audit.META}: {{audit: none}} to {node.name}"
+                f" meta.{published_models.META}: {{audit: none}} to {node.name}"
             )
         yield f"  then `dbt build -s {candidate}+`"

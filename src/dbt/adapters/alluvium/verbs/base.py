@@ -65,6 +65,10 @@ class SessionAdapter(SparkAdapter):
         return AlluviumConnectionManager.settings(self.config.credentials).embedded_metastore
 
     @property
+    def _home(self) -> Path:
+        return Path(self.config.credentials.home)
+
+    @property
     def nodes(self) -> Mapping[Any, Any]:
         """The enabled nodes of the project, by unique id; none while dbt has parsed none."""
         return getattr(self._macro_resolver, "nodes", {})

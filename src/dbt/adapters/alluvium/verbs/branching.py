@@ -11,10 +11,10 @@ from pyspark.errors import PySparkException
 
 from alluvium.merge import execute
 from alluvium.names import bare, in_catalog, quoted
+from alluvium.plan import published_models
 from alluvium.versions import branches, merging
 from alluvium.versions.branches import Branch
 from alluvium.wording import counted
-from dbt.adapters.alluvium import audit
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 _TABLES = ("incremental", "table", "snapshot", "seed", "published")
@@ -189,8 +189,8 @@ class Branching(Versioning):
                 f"{node.name} has location_root {root}, where a full refresh on the branch would"
                 " overwrite the target's table; accepted: models without one"
             )
-        if audit.is_published(node):
-            candidate = audit.candidate_of(node, self.nodes)
+        if published_models.is_published(node):
+            candidate = published_models.candidate_of(node, self.nodes)
             table = self._on_branch(branch, candidate)
             if candidate.unique_id not in unique_ids and self._version(table) is None:
                 raise ValueError(
@@ -215,8 +215,8 @@ class Branching(Versioning):
         return ours
 
     def _mergeable(self, node: Any) -> list[str]:
-        if audit.is_published(node):
-            candidate = audit.candidate_of(node, self.nodes)
+        if published_models.is_published(node):
+            candidate = published_models.candidate_of(node, self.nodes)
             raise ValueError(
                 f"{node.name} is published, and holds no rows of its own; accepted:"
                 f" {candidate.name}, and a build that publishes it"
@@ -232,8 +232,8 @@ class Branching(Versioning):
 
 def key_of(node: Any, nodes: Mapping[str, Any]) -> Sequence[str]:
     """The columns that identify a row of a model; none where it does not say."""
-    if audit.is_published(node):
-        node = audit.candidate_of(node, nodes)
+    if published_models.is_published(node):
+        node = published_models.candidate_of(node, nodes)
     key = node.config.get("unique_key") or ()
     return [bare(name) for name in ([key] if isinstance(key, str) else key)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -11,7 +12,8 @@ from pyspark.errors import AnalysisException, ParseException
 
 from alluvium import schema as schema_of_settings
 from alluvium.names import among
-from dbt.adapters.alluvium import audit, cleaning, layouts, named, settings, told
+from alluvium.plan.status import notes
+from dbt.adapters.alluvium import audit, cleaning, layouts, named, noting, settings, told
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -37,6 +39,7 @@ class Checking(SessionAdapter):
             raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(wrong))
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):
             self.execute_macro("validate", project="alluvium")
+            self._note_build(self.execute_macro("tiers", project="alluvium"))
             return
         for line in settings.without_effect(nodes):
             told.warn(line)
@@ -46,6 +49,17 @@ class Checking(SessionAdapter):
                 "mistakes in the settings of alluvium, nothing was run:\n  - "
                 + "\n  - ".join(found)
             )
+        self._note_build(None)
+
+    def _note_build(self, tiers: Any) -> None:
+        credentials = self.config.credentials
+        noting.building(
+            Path(self.config.project_root),
+            Path(self.config.project_target_path),
+            self._home,
+            notes.Build(target=self.config.target_name, schema=credentials.schema),
+            tiers,
+        )
 
     @available.parse_list
     def setting_mistakes(self, where: str, value: Any, schema: dict[str, Any]) -> list[str]:

@@ -16,7 +16,10 @@ from pyspark.errors import PySparkException
 from alluvium.delta import log
 from alluvium.delta.heads import head_of, shown_since
 from alluvium.delta.log import TableVersion
-from dbt.adapters.alluvium import audit, held_back, told
+from alluvium.plan import published_models
+from alluvium.plan.graph import is_in_files
+from alluvium.plan.status.table import FailedAudit
+from dbt.adapters.alluvium import audit, held_back, noting, told
 from dbt.adapters.alluvium.held_back import HeldBack, Shown
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -36,12 +39,14 @@ class HoldingBack(SessionAdapter):
     @cached_property
     def _candidates(self) -> dict[str, str]:
         """By unique id, the tables of those nodes that published models show."""
-        return {one.unique_id: self.table_of(one) for _, one in audit.candidates(self.nodes)}
+        return {
+            one.unique_id: self.table_of(one) for _, one in published_models.candidates(self.nodes)
+        }
 
     @available.parse_list
     def shown_by(self, unique_id: str) -> list[str]:
         """Unique ids of the published models that show a node."""
-        shown = audit.candidates(self.nodes)
+        shown = published_models.candidates(self.nodes)
         return [one.unique_id for one, candidate in shown if candidate.unique_id == unique_id]
 
     def note_failure(
@@ -57,7 +62,20 @@ class HoldingBack(SessionAdapter):
         for one in candidates:
             held = self._ledger.held.get(one) or self._held_back(one)
             if held is not None:
-                self._ledger.held.setdefault(one, held).failed[test.name] = how
+                held = self._ledger.held.setdefault(one, held)
+                held.failed[test.name] = how
+                self._note_held_back(one, held)
+
+    def note_end(self, node: Any, error: object) -> None:
+        """Note how a node ended that keeps a table in files."""
+        if is_in_files(node):
+            handle, name = self._handle, f"{node.schema}.{node.alias}"
+            noting.ended(handle.session, self._home, self.table_of(node), name, error)
+
+    def _note_held_back(self, unique_id: str, held: HeldBack) -> None:
+        node, table_id = self.nodes[unique_id], self._ledger.versions[unique_id].table_id
+        found = FailedAudit(table_id, held.version, held.tests, dict(held.failed))
+        noting.held_back(self._home, f"{node.schema}.{node.alias}", found)
 
     def _how(self, test: Any, failures: Any) -> str:
         if not held_back.compares_with_readers(test):
@@ -75,13 +93,13 @@ class HoldingBack(SessionAdapter):
         target = self.config.target_name
         shows = [
             node
-            for node, of in audit.candidates(self.nodes)
-            if of.unique_id == unique_id and audit.may_publish(node, target)
+            for node, of in published_models.candidates(self.nodes)
+            if of.unique_id == unique_id and published_models.may_publish(node, target)
         ]
         if version is None or not shows:
             return None
         candidate = self.nodes[unique_id]
-        tests = audit.tests_of(candidate, self.nodes)
+        tests = published_models.tests_of(candidate, self.nodes)
         shown = [one for node in shows if (one := self._shown(node, version)) is not None]
         return HeldBack(candidate, version.version, len(tests), shown)
 

@@ -17,9 +17,11 @@ from dbt_common.events.functions import fire_event
 from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import batch, committing, log, marks, own_commit
+from alluvium import marks
+from alluvium.delta import batch, committing, log, own_commit
 from alluvium.merge import execute, one_commit, progress
 from alluvium.merge.conflicts import retry
+from alluvium.plan.graph import bronze_of
 from alluvium.plan.merge.batch import verify_mistake
 from alluvium.plan.merge.figures import MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
@@ -286,7 +288,7 @@ class Merging(Checking):
 
         Empty where that is not one table, or its log does not say.
         """
-        bronze = freshness.bronze_of(self.node_of(model_id), self.node_of)
+        bronze = bronze_of(self.node_of(model_id), self.node_of)
         if bronze is None:
             return {}
         through = progress.read(self.session, table, model_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,12 +17,14 @@ from pyspark.errors import PySparkException
 
 from alluvium.delta import log
 from alluvium.delta.log import TableVersion
+from alluvium.plan import published_models
+from alluvium.plan.graph import keeps_tombstones
 from alluvium.publish import publish
 from alluvium.publish.publish import Published
 from alluvium.wording import counted
 from dbt.adapters.alluvium import audit, selection
 from dbt.adapters.alluvium.handle import mistakes
-from dbt.adapters.alluvium.relation import AlluviumRelation, keeps_tombstones
+from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.holding_back import HoldingBack, partial
 
 _NAMED = 3
@@ -91,6 +94,8 @@ class Publishing(HoldingBack):
         # dbt passes the whole context of a test.
         whole: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
         node = whole["config"].model if whole else config.model
+        # dbt calls this as an error passes, too.
+        self.note_end(node, sys.exception())
         if node.unique_id in self._candidates:
             now = self._version(self._candidates[node.unique_id])
             if now is not None:
@@ -157,11 +162,15 @@ class Publishing(HoldingBack):
             DbtRuntimeError: It cannot be published; nothing was changed.
         """
         node = self.nodes[unique_id]
-        candidate = audit.candidate_of(node, self.nodes)
+        candidate = published_models.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], relation.stored.render()
         _refuse_others(existing, target)
-        settings = audit.settings_of(node)
-        tests = audit.tests_of(candidate, self.nodes) if settings.get("audit") != "none" else []
+        settings = published_models.settings_of(node)
+        tests = (
+            published_models.tests_of(candidate, self.nodes)
+            if settings.get("audit") != "none"
+            else []
+        )
         with self._working(node.name):
             deferred = self._deferred(candidate, sql)
             if deferred is not None:
@@ -191,7 +200,7 @@ class Publishing(HoldingBack):
         """
         node = self.nodes[unique_id]
         self._may_publish(node, "alluvium.publish")
-        candidate = audit.candidate_of(node, self.nodes)
+        candidate = published_models.candidate_of(node, self.nodes)
         source, target = self._candidates[candidate.unique_id], self.table_of(node)
         _refuse_others(existing, target)
         note = {"tests": 0, "untested": True}
@@ -217,7 +226,7 @@ class Publishing(HoldingBack):
         """
         node = self.nodes[unique_id]
         self._may_publish(node, "alluvium.checkout")
-        candidate = audit.candidate_of(node, self.nodes)
+        candidate = published_models.candidate_of(node, self.nodes)
         with self._working("alluvium.checkout") as session:
             moved = publish.checkout(
                 session,
@@ -287,7 +296,7 @@ class Publishing(HoldingBack):
 
     def _may_publish(self, node: Any, who: str) -> None:
         """Raises DbtRuntimeError where this target moves nothing that readers see."""
-        if not audit.may_publish(node, self.config.target_name):
+        if not published_models.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
                 f"{who}: {node.name}: {audit.elsewhere(node, self.config.target_name)}"
             )
@@ -297,7 +306,7 @@ class Publishing(HoldingBack):
     ) -> str | None:
         """Why this invocation publishes nothing; None where it may."""
         flags = get_flags()
-        if not audit.may_publish(node, self.config.target_name):
+        if not published_models.may_publish(node, self.config.target_name):
             return audit.elsewhere(node, self.config.target_name)
         if flags.WHICH not in ("build", "retry"):
             return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
@@ -327,20 +336,20 @@ class Publishing(HoldingBack):
     def _not_published(
         self, node: Any, candidate: Any, source: str, target: str, why: str
     ) -> PublishDone:
-        settings = audit.settings_of(node)
+        settings = published_models.settings_of(node)
         head = publish.head(self._handle.session, target)
         # The tests of the candidate come with it.
         accepted = f"`dbt build -s {candidate.name} {node.name}`"
-        if settings.get("require") and audit.may_publish(node, self.config.target_name):
+        if settings.get("require") and published_models.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
-                f"{node.name}: {why}, and meta.{audit.META} says require: true;"
+                f"{node.name}: {why}, and meta.{published_models.META} says require: true;"
                 f" accepted: {accepted}"
             )
         if head is None:
             if settings.get("before_first") != "empty" and partial() is None:
                 raise DbtRuntimeError(
                     f"{node.name}: nothing is published yet, and {why}; accepted: {accepted},"
-                    f" or meta.{audit.META}: {{before_first: empty}}"
+                    f" or meta.{published_models.META}: {{before_first: empty}}"
                 )
             publish.make_empty(self._handle.session, source, target)
             shows = "is empty"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from dbt.adapters.base import available
 
@@ -71,10 +70,6 @@ class Recovering(SessionAdapter):
                     f" no files; accepted: `dbt run --select {' '.join(views)}`"
                 )
         return lines
-
-    @property
-    def _home(self) -> Path:
-        return Path(self.config.credentials.home)
 
     def _tables_in_files(self) -> list[Table]:
         session = self._handle.session

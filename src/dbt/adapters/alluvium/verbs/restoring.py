@@ -13,13 +13,12 @@ from alluvium.ingest.events import PLACE
 from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
 from alluvium.names import among, literal
+from alluvium.plan import published_models
+from alluvium.plan.graph import keeps_tombstones, parents_of, streams_above
 from alluvium.plan.versions import undo
 from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
 from alluvium.wording import counted
-from dbt.adapters.alluvium import audit
-from dbt.adapters.alluvium.above import parents_of, streams_above
-from dbt.adapters.alluvium.relation import keeps_tombstones
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 _COMES_BACK = {
@@ -50,8 +49,8 @@ class Restoring(Publishing):
             DbtRuntimeError: It cannot be done; nothing was changed.
         """
         node = self.nodes[unique_id]
-        if audit.is_published(node):
-            node = audit.candidate_of(node, self.nodes)
+        if published_models.is_published(node):
+            node = published_models.candidate_of(node, self.nodes)
         if node.config.materialized == "streaming_table":
             raise DbtRuntimeError(
                 f"alluvium.restore: {node.name} is a streaming table. Its checkpoint does not go"
@@ -77,7 +76,7 @@ class Restoring(Publishing):
                 subject,
                 [
                     Shown(self.table_of(one), one.name, keeps_tombstones(node))
-                    for one, candidate in audit.candidates(self.nodes)
+                    for one, candidate in published_models.candidates(self.nodes)
                     if candidate.unique_id == node.unique_id
                 ],
                 version=version,

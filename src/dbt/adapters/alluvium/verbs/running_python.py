@@ -11,8 +11,8 @@ from dbt.adapters.base.impl import log_code_execution
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from alluvium.merge import ranges
+from alluvium.plan.graph import keeps_tombstones
 from dbt.adapters.alluvium import python_models
-from dbt.adapters.alluvium.relation import keeps_tombstones
 from dbt.adapters.alluvium.verbs.checking import Checking
 
 

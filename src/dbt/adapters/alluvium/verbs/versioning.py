@@ -10,10 +10,11 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta import dependents, log, pinned, unregistered
 from alluvium.delta.dependents import Dependent
+from alluvium.plan import published_models
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
 from alluvium.wording import counted
-from dbt.adapters.alluvium import audit, catalog, live
+from dbt.adapters.alluvium import catalog, live
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -147,9 +148,9 @@ class Versioning(Publishing):
         node = self.nodes[unique_id]
         name = self.table_of(node)
         self._check_built(name, f"{node.name}: ")
-        if not audit.is_published(node):
+        if not published_models.is_published(node):
             return Table(name, node.name)
-        candidate = audit.candidate_of(node, self.nodes)
+        candidate = published_models.candidate_of(node, self.nodes)
         return Table(name, node.name, Table(self.table_of(candidate), candidate.name))
 
     @available.parse_list
@@ -207,7 +208,7 @@ class Versioning(Publishing):
         """The project's published models that show a table, and were built."""
         session: Any = self._handle.session
         found = []
-        for node, candidate in audit.candidates(self.nodes):
+        for node, candidate in published_models.candidates(self.nodes):
             shown = self.table_of(node)
             is_shown = self._candidates[candidate.unique_id].lower() == table.lower()
             if is_shown and self._version(shown) is not None:

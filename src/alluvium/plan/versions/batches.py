@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from alluvium.delta import log
-from alluvium.delta.arrivals import stream_note
-from alluvium.delta.commit_files import Commit
-from alluvium.delta.marks import MERGE_FIGURES, MERGED_THROUGH, PUBLISH_NOTE, SKIPPED
+from alluvium.marks import MERGE_FIGURES, MERGED_THROUGH, PUBLISH_NOTE, SKIPPED
+from alluvium.plan.versions.arrivals import stream_note
+from alluvium.plan.versions.commit import Commit, noted
+
+
+def app_id(model: str, table_id: str) -> str:
+    """Application id of a model's merges into the table with this id."""
+    return f"{MERGED_THROUGH}{model}/{table_id}"
 
 
 def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
@@ -38,7 +42,7 @@ def deletes_of(commit: Commit) -> tuple[int, bool]:
 
     Of deletes that change nothing, as older ones do, it is known how many keys there were in all.
     """
-    note = log.noted({"userMetadata": commit.message}, MERGE_FIGURES) or {}
+    note = noted({"userMetadata": commit.message}, MERGE_FIGURES) or {}
     deletes, keys = int(note.get("deletes") or 0), int(note.get("key_count") or 0)
     # What is removed leaves no tombstone.
     if not deletes or commit.removed:
@@ -48,7 +52,7 @@ def deletes_of(commit: Commit) -> tuple[int, bool]:
 
 def published_of(commit: Commit) -> dict[str, Any] | None:
     """What a publish noted in its commit, `version` and `candidate`; None for another commit."""
-    found = log.noted({"userMetadata": commit.message}, PUBLISH_NOTE)
+    found = noted({"userMetadata": commit.message}, PUBLISH_NOTE)
     return found if found is not None and "version" in found else None
 
 

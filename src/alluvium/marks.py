@@ -20,7 +20,7 @@ ZORDER_CUTS = "alluvium.zorder"
 # Before a colon and a hash of layout and table: how long nothing is due. Read by `delta.backoffs`.
 BACKOFF = "alluvium.pause"
 # Before the id of a candidate's table: the version of it that a published table shows, -1 where it
-# shows another table. Read by `delta.heads`, `delta.table_files` and `report.batches`.
+# shows another table. Read by `delta.heads`, `delta.table_files` and `plan.versions.batches`.
 PUBLISHED = "alluvium/published/"
 # 1 where a published table stays at the version that a person chose, 0 where publishes move it.
 # Read by `delta.heads`.
@@ -57,10 +57,10 @@ AUTOMATA_TAG = "alluvium.automata"
 MERGE_FIGURES = "alluvium_merge"
 # A list of the figures of each merge of a compaction. Read by `compact.history`.
 COMPACTION_FIGURES = "alluvium_compaction"
-# A streaming table's batch. Read by `delta.arrivals` and `ingest.target`.
+# A streaming table's batch. Read by `plan.versions.arrivals` and `ingest.target`.
 STREAM_NOTE = "alluvium_stream"
 # What was published: the candidate, its version, who looked at it. Read by `delta.heads` and
-# `report.batches`.
+# `plan.versions.batches`.
 PUBLISH_NOTE = "alluvium_published"
 # Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and its
 # table and version. Read by `delta.refs`.

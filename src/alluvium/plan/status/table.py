@@ -1,0 +1,78 @@
+"""A model's table as a look found it, and what the adapter noted of its last run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from alluvium.plan.snapshot import Snapshot
+from alluvium.plan.versions.written import WrittenCommit
+
+
+@dataclass(frozen=True)
+class FailedAudit:
+    """A version of a candidate that failed its audit.
+
+    Attributes:
+        table_id, version: of the candidate, as its tests read it.
+        tests: how many the audit has.
+        failed: by name, how tests of it failed.
+    """
+
+    table_id: str
+    version: int
+    tests: int
+    failed: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NodeNote:
+    """What the adapter noted as a node ended.
+
+    Attributes:
+        place: of its table; inside the home a path that begins there.
+        table_id: None where there was no Delta table.
+        at: when its last run ended.
+        outcome: `success` or `error`.
+        held_back: what its audit held back since, None for nothing.
+    """
+
+    place: str | None
+    table_id: str | None
+    at: datetime
+    outcome: str
+    held_back: FailedAudit | None = None
+
+
+def _no_commits() -> Iterator[WrittenCommit]:
+    return iter(())
+
+
+@dataclass(frozen=True)
+class SeenTable:
+    """A model's table.
+
+    Attributes:
+        name: of the model, as a person gives it to a command.
+        unique_id: of the model.
+        place: the folder of the table.
+        snapshot: None where it was not read.
+        problem: why not; None where there is no table yet.
+        is_built: whether there is a table, or was one.
+        unfinished: version of a commit that is being written.
+        commits: gives the commits, newest first, as far back as the log has them.
+        tags, branches: by name, versions of this table; of branches where they began.
+    """
+
+    name: str
+    unique_id: str
+    place: str
+    snapshot: Snapshot | None = None
+    problem: str | None = None
+    is_built: bool = True
+    unfinished: int | None = None
+    commits: Callable[[], Iterator[WrittenCommit]] = _no_commits
+    note: NodeNote | None = None
+    tags: Mapping[str, int] = field(default_factory=dict)
+    branches: Mapping[str, int] = field(default_factory=dict)
