@@ -119,6 +119,11 @@ def qualified(table_log: Any) -> str:
     return str(path.getFileSystem(table_log.newDeltaHadoopConf()).makeQualified(path).toString())
 
 
+def folder(session: SparkSession, table: str) -> str:
+    """The folder of a table, by its name, with its file system."""
+    return qualified(delta_log(session, table))
+
+
 def table_id(session: SparkSession, table: str) -> str:
     """The id of the table's metadata: every CREATE OR REPLACE and every clone gets a new one."""
     return str(snapshot_of(session, table).metadata().id())

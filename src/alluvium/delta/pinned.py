@@ -49,7 +49,7 @@ def vacuum(
     Raises:
         ValueError: it is not known what a dependent needs. Nothing was deleted.
     """
-    folder = log.qualified(log.delta_log(session, table))
+    folder = log.folder(session, table)
     with nullcontext() if dry_run else dependents.vacuuming(session, folder):
         old = _old(session, table, folder, others)
         if old.num_rows and not dry_run:  # else Delta would take its time to find that out

@@ -24,7 +24,7 @@ from alluvium.delta.heads import is_undone
 from alluvium.delta.inline_vectors import IN_FILES, InlineVectors
 from alluvium.delta.internals import COMPUTE_STATS, MANUAL_UPDATE
 from alluvium.delta.published_files import PublishedFiles
-from alluvium.delta.states import FEW, metadata_action
+from alluvium.delta.states import FEW, metadata_action, properties_of
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
 
@@ -304,5 +304,4 @@ def _coming(found: Steps) -> list[str]:
 
 def mistakes_of(session: SparkSession, source: str) -> list[str]:
     """What stops a table from being published, whatever is published."""
-    of_source = metadata_action(log.snapshot_of(session, source))
-    return list(properties.mistakes(of_source["configuration"], None))
+    return list(properties.mistakes(properties_of(session, source), None))

@@ -200,6 +200,12 @@ def metadata_action(snapshot: Any) -> dict[str, Any]:
     return found
 
 
+def properties_of(session: SparkSession, table: str) -> dict[str, str]:
+    """The properties of the newest version of a table."""
+    found: dict[str, str] = metadata_action(log.snapshot_of(session, table))["configuration"]
+    return found
+
+
 def add_files(session: SparkSession, files: DataFrame, snapshot: Any) -> Any:
     """Rows of files as a Java Dataset of AddFile actions; further columns are left out.
 

@@ -99,7 +99,7 @@ def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False
     Raises:
         ValueError: there is no such tag; which there are.
     """
-    folder = log.qualified(log.delta_log(session, table))
+    folder = log.folder(session, table)
     found = find_tag(session, folder, name, table)
     if not dry_run:
         drop(session, found, folder)

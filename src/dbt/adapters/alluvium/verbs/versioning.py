@@ -165,7 +165,7 @@ class Versioning(Publishing):
         """
         table = relation.stored.render()
         with self._working(f"alluvium.vacuum of {table}") as session:
-            folder = log.qualified(log.delta_log(session, table))
+            folder = log.folder(session, table)
             tables = [one for one in self._in_metastore() if one.location != folder]
             others = [*pinned.clones(session, folder, tables), *self._shows(table)]
             return pinned.vacuum(session, table, others, dry_run=dry_run)
@@ -195,7 +195,7 @@ class Versioning(Publishing):
             # An external table leaves its files.
             if found is None or not (found.is_managed and found.provider == "delta"):
                 return
-            folder = log.qualified(log.delta_log(session, relation.render()))
+            folder = log.folder(session, relation.render())
             needing = dependents.needing(session, folder)
         if needing:
             raise DbtRuntimeError(
@@ -212,7 +212,7 @@ class Versioning(Publishing):
             shown = self.table_of(node)
             is_shown = self._candidates[candidate.unique_id].lower() == table.lower()
             if is_shown and self._version(shown) is not None:
-                location = log.qualified(log.delta_log(session, shown))
+                location = log.folder(session, shown)
                 found.append(Dependent("published", node.name, location))
         return found
 
