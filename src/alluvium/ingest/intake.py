@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import count
+from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -213,8 +214,8 @@ class Intake:
         # What was read goes first, under whatever name.
         for file in sorted(self._landed, key=lambda file: file.name not in known):
             folder, name = posixpath.split(path_in(file.path))
-            path = posixpath.join(folder_of(folder), name)
-            own = os.path.relpath(os.path.realpath(path) if os.path.islink(path) else path, base)  # noqa: PTH114
+            path = Path(folder_of(folder), name)
+            own = os.path.relpath(path.resolve() if path.is_symlink() else path, base)
             is_new = file.name not in known
             if not (is_new and own != file.name and (own in names or own in taken)):
                 kept.append(file)

@@ -74,10 +74,10 @@ def look(project: Project, now: datetime, only: Node | None = None) -> Look:
             problem = f"a log of it cannot be read: {in_short(error)}"
             stands = Feed(one.name, (problem,), is_damaged=True)
         found.append((one, stands))
-    feeds = worst_first([one for _, one in found])
+    found.sort(key=lambda pair: worst_first(pair[1]))
     of_feeds = [
         todo
-        for one, stands in sorted(found, key=lambda pair: feeds.index(pair[1]))
+        for one, stands in found
         if one.merged is not None
         for todo in due.of_feed(
             stands, project.name_of(one.merged), MERGE_META in one.merged.config.meta
@@ -89,7 +89,8 @@ def look(project: Project, now: datetime, only: Node | None = None) -> Look:
         if only is None or node is only
         for todo in _of_table(project, node, now)
     ]
-    return Look(now, tuple(feeds), tuple(of_feeds + of_tables), project.newer())
+    feeds = tuple(stands for _, stands in found)
+    return Look(now, feeds, tuple(of_feeds + of_tables), project.newer())
 
 
 def model_named(project: Project, name: str) -> Node:

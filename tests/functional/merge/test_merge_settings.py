@@ -35,7 +35,7 @@ sources:
       - name: feed
         config: {meta: {alluvium_stream: {format: xml, path: landing}}}
 """
-HOOKS = ["VACUUM END", "VACUUM START", "OPTIMIZE"]  # as the history shows them, newest first
+HOOKS = ["OPTIMIZE"]  # as the history shows them; a vacuum that may delete nothing is no commit
 MODELS = {
     "hard.sql": model(CDC + ", 'delete': 'hard'}"),
     "ignored.sql": model("{'on_match': 'ignore', 'order_by': 'lsn'}"),
@@ -95,9 +95,9 @@ def test_hooks_sort_what_was_merged(project: Any) -> None:
     project.dbt("run", "--select", "hooked")
     commits = project.commits("hooked")
     # Nothing is left to compact; the rows that were merged are sorted.
-    assert [one["operation"] for one in commits[:4]] == [*HOOKS, "MERGE"]
-    assert json.loads(commits[2]["operationParameters"]["zOrderBy"]) == ["id", "born"]
-    assert commits[2].get("userMetadata") is None
+    assert [one["operation"] for one in commits[:2]] == [*HOOKS, "MERGE"]
+    assert json.loads(commits[0]["operationParameters"]["zOrderBy"]) == ["id", "born"]
+    assert commits[0].get("userMetadata") is None
 
 
 def test_second_batch(project: Any) -> None:
@@ -121,7 +121,7 @@ def test_hooks_that_are_off(project: Any) -> None:
     """After the one before: of the second batch."""
     project.dbt("run", "--select", "hooked", "--vars", "alluvium_maintenance: false")
     operations = [one["operation"] for one in project.commits("hooked")]
-    assert operations[:4] == ["MERGE", *HOOKS]  # the hooks are off
+    assert operations[:3] == ["MERGE", *HOOKS, "MERGE"]  # the hooks are off
     project.dbt("show", "--select", "hooked")
     assert project.versions("hooked") == len(operations)
     project.dbt("run", "--select", "hooked", "--empty")

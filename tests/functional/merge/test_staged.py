@@ -99,9 +99,8 @@ def test_the_view_is_put_back(spark: SparkSession, schema: str) -> None:
     assert staged.replace_view(spark.table(table), table) is None
 
 
-def test_a_view_reads_its_tables_as_they_were(
-    spark: SparkSession, schema: str, changed: str
-) -> None:
+def test_a_view_reads_its_tables_as_they_were(spark: SparkSession, schema: str) -> None:
+    changed = f"{schema}.settled"
     make(spark, changed, VECTORS)
     spark.sql(f"delete from {changed} where id = 7")
     count = f"select count(*) as n from {changed}"

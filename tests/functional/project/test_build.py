@@ -159,9 +159,9 @@ def test_the_marts(built: Built) -> None:
 
 def test_rejected_lines_are_kept_in_order(project: Reference) -> None:
     commits = history(project, "flights_rejected")
-    operations = ["VACUUM END", "VACUUM START", "OPTIMIZE", "MERGE"]
-    assert [one["operation"] for one in commits[:4]] == operations
-    sorted_by = commits[2]["operationParameters"]["zOrderBy"]
+    # Nothing is old enough to be deleted: the vacuum behind it is no commit.
+    assert [one["operation"] for one in commits[:2]] == ["OPTIMIZE", "MERGE"]
+    sorted_by = commits[0]["operationParameters"]["zOrderBy"]
     assert sorted_by == '["reject_reason","_source_partition"]'
     project.check_lines()
 

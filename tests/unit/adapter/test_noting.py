@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from py4j.protocol import Py4JError
@@ -38,7 +38,7 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(log, "delta_log", found)
 
     def ends(version: int | None, error: object = None) -> NodeNote | None:
-        noting.ended(version, tmp_path, "`a`.`items`", "a.items", error)  # type: ignore
+        noting.ended(cast(Any, version), tmp_path, "`a`.`items`", "a.items", error)
         (path,) = (tmp_path / notes.FOLDER).iterdir()
         return notes.of_node(path.read_text())
 

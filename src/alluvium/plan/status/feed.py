@@ -152,19 +152,15 @@ def feed(
     )
 
 
-def worst_first(feeds: Iterable[Feed]) -> list[Feed]:
-    """What cannot be looked at, what is wrong, what asks for a look, then the rest; of each the one
-    whose events wait longest first."""
-
-    def place(one: Feed) -> tuple[int, float, str]:
-        since = one.waiting.since if one.waiting is not None else None
-        return (
-            _WORST_FIRST.index(one.state),
-            float("inf") if since is None else since.timestamp(),
-            one.name,
-        )
-
-    return sorted(feeds, key=place)
+def worst_first(one: Feed) -> tuple[int, float, str]:
+    """The place of a feed: what cannot be looked at, what is wrong, what asks for a look, then the
+    rest; of each the one whose events wait longest first."""
+    since = one.waiting.since if one.waiting is not None else None
+    return (
+        _WORST_FIRST.index(one.state),
+        float("inf") if since is None else since.timestamp(),
+        one.name,
+    )
 
 
 def _is_late(waiting: Waiting | None, slo: float | None, now: datetime) -> bool:

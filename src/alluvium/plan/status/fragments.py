@@ -20,24 +20,14 @@ from alluvium.plan.layout import sort_key, zorder
 from alluvium.plan.layout.generated import bucket_partition, with_time
 from alluvium.plan.layout.of_table import key_columns, newest_cuts
 from alluvium.plan.layout.settings import ZORDER, Layout
+from alluvium.plan.ranges.column_type import parse_type
+from alluvium.plan.ranges.errors import UnfitError
 from alluvium.plan.snapshot import Field, Snapshot
 
 # Statistics have no more of a time than its milliseconds.
 _CUT_OFF = timedelta(milliseconds=1)
-_ARROW = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
+# Types that a sort key may have, and ranges not.
+_NO_RANGES = {"boolean": pa.bool_(), "binary": pa.binary()}
 
 
 def fragments(snapshot: Snapshot, layout: Layout | None) -> tuple[Layout | None, pa.Table]:
@@ -196,7 +186,7 @@ def _value(given: Any, kind: str) -> Any:
 
 
 def _arrow(kind: str) -> pa.DataType | None:
-    if kind.startswith("decimal("):
-        precision, scale = kind[len("decimal(") : -1].split(",")
-        return pa.decimal128(int(precision), int(scale))
-    return _ARROW.get(kind)
+    try:
+        return _NO_RANGES.get(kind) or parse_type(kind)
+    except UnfitError:
+        return None
