@@ -10,11 +10,12 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta import dependents, log, pinned, unregistered
 from alluvium.delta.dependents import Dependent
+from alluvium.engine import metastore
 from alluvium.plan import published_models
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
 from alluvium.wording import counted
-from dbt.adapters.alluvium import catalog, live
+from dbt.adapters.alluvium import live
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -174,7 +175,7 @@ class Versioning(Publishing):
         """The Delta tables that the metastore knows, as if each were a clone."""
         return [
             Dependent("clone", one.name, one.location)
-            for one in catalog.delta_tables(self._handle.session)
+            for one in metastore.delta_tables(self._handle.session)
             if one.location
         ]
 
@@ -191,7 +192,7 @@ class Versioning(Publishing):
     def _check_droppable(self, relation: BaseRelation) -> None:
         who = f"{relation.render()} is not dropped"
         with self._working(who) as session:
-            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            found = metastore.table(session, str(relation.schema), str(relation.identifier))
             # An external table leaves its files.
             if found is None or not (found.is_managed and found.provider == "delta"):
                 return
