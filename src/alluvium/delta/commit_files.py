@@ -141,6 +141,18 @@ class TableLog:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
         self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
 
+    def at(self, version: int) -> Any:
+        """Delta's snapshot of a version, which may have come since.
+
+        Raises ValueError where there is no such version; it says which ones there are.
+        """
+        newest = self.snapshot if version <= self.version else self.newest()
+        return log.earlier(self._session, newest, version, self.name)
+
+    def newest(self) -> Any:
+        """Delta's snapshot of the newest version by now, which may be a later one."""
+        return log.newest_of(self._session, self._log)
+
     @property
     def folder(self) -> str:
         """`root` as `log.qualified` writes it."""
@@ -148,7 +160,7 @@ class TableLog:
 
     def table_id(self, version: int) -> str:
         """The id of the table's metadata in a version."""
-        return str(self._at(version).metadata().id())
+        return str(self.at(version).metadata().id())
 
     def files(self) -> int | None:
         """Number of files of the newest version, as Delta wrote it beside the commit, if it did."""
@@ -212,7 +224,7 @@ class TableLog:
 
     def state(self, version: int) -> pa.Table:
         """The files of a version as if it had added them: columns as `snapshots.ACTIONS`."""
-        files = DataFrame(self._at(version).allFiles().toDF(), self._session).selectExpr(
+        files = DataFrame(self.at(version).allFiles().toDF(), self._session).selectExpr(
             f"bigint({version}) as version",
             "path",
             "true as is_add",
@@ -232,11 +244,6 @@ class TableLog:
         if "/../" in rest or "/./" in rest:
             rest = posixpath.normpath(rest)
         return scheme + colon + rest
-
-    def _at(self, version: int) -> Any:
-        if version == self.version:
-            return self.snapshot
-        return log.snapshot_at(self._session, self._log, version)
 
 
 def _parted(lines: pa.Table) -> Commits:

@@ -32,6 +32,12 @@ def shown_by(session: SparkSession, table: str) -> TableVersion | None:
     return head_of(log.snapshot_of(session, table))
 
 
+def shown_and_held(session: SparkSession, table: str) -> tuple[TableVersion | None, bool]:
+    """`head_of` and `is_held` of the newest version."""
+    snapshot = log.snapshot_of(session, table)
+    return head_of(snapshot), is_held(snapshot)
+
+
 def shown_since(session: SparkSession, snapshot: Any) -> datetime | None:
     """When the newest publish of a table was; None where its log does not tell it."""
     for lines in log.commits_of(session, snapshot):

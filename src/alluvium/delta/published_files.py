@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -18,7 +18,7 @@ from alluvium import marks
 from alluvium.delta import committing, footers, log, tombstones
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.committing import edited, fields
-from alluvium.delta.heads import head_of, is_held, written
+from alluvium.delta.heads import Written, head_of, is_held, written
 from alluvium.delta.inline_vectors import IN_FILES, in_files
 from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import TableVersion
@@ -210,7 +210,7 @@ class PublishedFiles(jvm.SessionCopy):
 
         Then files that stay hide other rows than before.
         """
-        notes = (one.note for one in written(self.session, self._snapshot))
+        notes = (one.note for one in self.commits())
         last = next((note for note in notes if "version" in note), {})
         return bool(last.get("hides", self._asked) != self._asked)
 
@@ -245,7 +245,7 @@ class PublishedFiles(jvm.SessionCopy):
         Each of its commits says which version it was made beside: nobody came between. And the
         newest one says that no vector stands in the log.
         """
-        commits = islice(written(self.session, self._snapshot), FEW)
+        commits = islice(self.commits(), FEW)
         for version, (note, is_foreign) in zip(range(self.shown, -1, -1), commits, strict=False):
             if is_foreign or (note and note.get("base") != version - 1):
                 return False
@@ -254,6 +254,10 @@ class PublishedFiles(jvm.SessionCopy):
                 here = note.get("root", self._root) == self._root
                 return bool(here and note.get("vectors") == IN_FILES) and self.has_head(note)
         return False
+
+    def commits(self) -> Iterator[Written]:
+        """The commits of the published table, newest first, that its log still has."""
+        return written(self.session, self._snapshot)
 
     def commit_of(self, version: int) -> str | None:
         """What tells a commit of the source from another one that has its number later.

@@ -17,6 +17,7 @@ from alluvium.delta import log, pinned
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.heads import shown_by
 from alluvium.delta.published import Moved, Publisher, mistakes_of
+from alluvium.delta.snapshots import TableSnapshot
 from alluvium.plan.versions import properties
 from alluvium.wording import counted
 
@@ -107,9 +108,9 @@ def publish(
     ]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if dry_run and not is_there:
-        now = log.snapshot_of(session, source)
-        shows, files = int(now.version()) if version is None else version, int(now.numOfFiles())
-        return Published(shows, 0, files, 0, time.monotonic() - started, shows, is_dry_run=True)
+        now = TableSnapshot(session, source)
+        shows, seconds = now.version if version is None else version, time.monotonic() - started
+        return Published(shows, 0, now.files, 0, seconds, shows, is_dry_run=True)
     if not is_there:
         make_empty(session, source, target)
     publisher = _publisher(session, source, target, version, own, hides)

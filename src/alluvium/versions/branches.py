@@ -9,7 +9,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import committing, dependents, log, pinned, unregistered
+from alluvium.delta import clones, committing, dependents, log, pinned, unregistered
 from alluvium.delta.dependents import Dependent, relation
 from alluvium.delta.refs import Ref, base_of, branch_in
 from alluvium.engine import metastore
@@ -329,7 +329,7 @@ def _drop(
     if table.ref is None:
         session.sql(f"drop {'view' if table.is_view else 'table'} if exists {table.name}")
         return
-    refs.drop(session, table.ref, table=table.name if table.is_registered else None)
+    clones.drop(session, table.ref, table=table.name if table.is_registered else None)
 
 
 def _no_such(session: SparkSession, branch: Branch) -> str:

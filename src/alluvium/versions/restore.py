@@ -13,7 +13,7 @@ from alluvium import marks
 from alluvium.delta import committing, log, pinned
 from alluvium.delta.commit_files import TableLog
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.heads import head_of, is_held, is_undone
+from alluvium.delta.heads import is_undone, shown_and_held
 from alluvium.delta.log import TableVersion
 from alluvium.delta.setting_back import SettingBack
 from alluvium.merge import progress, skipped
@@ -116,7 +116,7 @@ def restore(
         then, done = _version_before(subject, table_log, before_batch)
     else:
         then, done = version, _done(table_log, version + 1, table_log.version)
-    was = log.earlier(session, now, then, subject.table)
+    was = table_log.at(then)
     way = SettingBack(session, now, was)
     if before_batch is not None and (came := _merged(subject, was)) >= before_batch:
         raise ValueError(_came_along(subject, before_batch, came))
@@ -161,7 +161,7 @@ def restore(
             )
     is_due = made is None and way.changes
     # Behind the commit others may have published what came after it.
-    newest = now if made is None else log.newest_of(session, now.deltaLog())
+    newest = now if made is None else table_log.newest()
     found_there = _showing(session, newest, shown, then if is_due else None)
     if not dry_run:
         at = table_log.version if made is None else made
@@ -185,9 +185,7 @@ def _forward(
     session: SparkSession, table_log: TableLog, made: int, marked: Mapping[str, int]
 ) -> str:
     """Take a restore back whose files a vacuum may delete; what a message says then."""
-    newest = log.newest_of(session, table_log.snapshot.deltaLog())
-    newest = log.earlier(session, newest, made, table_log.name)
-    forward = SettingBack(session, newest, table_log.snapshot)
+    forward = SettingBack(session, table_log.at(made), table_log.snapshot)
     try:
         forward.commit("{}", {app: 1 - on for app, on in marked.items()})
     except (*OTHER_ROWS, *OTHER_TABLE):
@@ -285,13 +283,12 @@ def _showing(
     found = []
     for one in shown:
         if session.catalog.tableExists(one.table):
-            snapshot = log.snapshot_of(session, one.table)
-            head = head_of(snapshot)
+            head, is_held = shown_and_held(session, one.table)
             if head is not None and (
                 (then is not None and head.version > then)
                 or is_undone(session, newest, head.version)
             ):
-                found.append((one, head, is_held(snapshot)))
+                found.append((one, head, is_held))
     return found
 
 

@@ -9,6 +9,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta import dependents, log, pinned, unregistered
+from alluvium.delta.clones import Made
 from alluvium.delta.dependents import Dependent
 from alluvium.engine import metastore
 from alluvium.plan import published_models
@@ -218,6 +219,6 @@ class Versioning(Publishing):
         return found
 
 
-def _shown(made: refs.Made, point: Mapping[str, Any]) -> str:
+def _shown(made: Made, point: Mapping[str, Any]) -> str:
     tag = point.get("tag")
     return f"version {made.ref.version:,}" if tag is None else f"what tag {tag} names"
