@@ -3,7 +3,8 @@
     scripts/count-handles [--files]
 
 - Files of src outside `delta` and `engine` that touch an attribute of py4j, or take a handle: call
-  a function of `delta.log` or `engine.jvm` whose result is annotated as bare `Any`.
+  a function of `delta.log` or `engine.jvm` whose result is annotated as bare `Any`, or with a class
+  of `delta.handles` or `engine.handles`.
 - Parameters and results in `delta` that are annotated as bare `Any`.
 """
 
@@ -53,7 +54,22 @@ def _givers(module: str) -> set[str]:
     """The functions of a module that give a handle."""
     path = SRC / f"{module.replace('.', '/')}.py"
     tree = ast.parse(path.read_text())
-    return {one.name for one in tree.body if isinstance(one, _Function) and _is_any(one.returns)}
+    return {one.name for one in tree.body if isinstance(one, _Function) and _is_handle(one.returns)}
+
+
+def _is_handle(annotation: ast.expr | None) -> bool:
+    """Whether a result is bare `Any`, or an object of the JVM or None."""
+    named = {
+        one.id for one in ast.walk(annotation or ast.Constant(None)) if isinstance(one, ast.Name)
+    }
+    return _is_any(annotation) or (bool(named) and named <= _kinds())
+
+
+@cache
+def _kinds() -> set[str]:
+    """The names of the classes of handles."""
+    trees = (ast.parse((one / "handles.py").read_text()) for one in MAY)
+    return {one.name for tree in trees for one in tree.body if isinstance(one, ast.ClassDef)}
 
 
 def anys(text: str) -> int:

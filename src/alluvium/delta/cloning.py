@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alluvium.delta import committing, log
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.internals import CLONE, DELTA_LOG, DOMAIN_METADATA
 from alluvium.delta.needed_files import forget
 from alluvium.delta.states import absolute_files, add_files, elsewhere, metadata_action
@@ -38,7 +39,7 @@ _PLAIN = {
 _TIMES_SINCE = "delta.inCommitTimestampEnablement"
 
 
-def is_plain(snapshot: Any) -> bool:
+def is_plain(snapshot: DeltaSnapshot) -> bool:
     """Whether `clone` can be used of a version."""
     names = str(snapshot.protocol().readerAndWriterFeatureNames().mkString(" ")).split()
     properties = metadata_action(snapshot)["configuration"]
@@ -50,7 +51,7 @@ def is_plain(snapshot: Any) -> bool:
 
 def clone(
     copy: jvm.SessionCopy,
-    snapshot: Any,
+    snapshot: DeltaSnapshot,
     source: str,
     location: str,
     table_id: str,
@@ -120,7 +121,7 @@ def _kept(of_source: Mapping[str, str]) -> dict[str, str]:
     return {key: one for key, one in of_source.items() if not key.startswith(_TIMES_SINCE)}
 
 
-def _files(copy: jvm.SessionCopy, snapshot: Any) -> Any:
+def _files(copy: jvm.SessionCopy, snapshot: DeltaSnapshot) -> Any:
     """AddFile actions of a version, paths and vectors absolute: a Java list."""
     root = log.qualified(snapshot.deltaLog())
     files = absolute_files(copy.session, root, snapshot.allFiles()).withColumns(elsewhere())

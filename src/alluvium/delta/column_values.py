@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
+from alluvium.engine.handles import HadoopConf
 
 _READER = "alluvium.ParquetValues"
 _TEXTS, _NUMBERS = 1, 2
@@ -27,7 +28,7 @@ _GREGORIAN = -141_427
 
 def distinct(
     session: SparkSession,
-    conf: Any,
+    conf: HadoopConf,
     uris: Sequence[str],
     columns: Sequence[tuple[str, pa.DataType]],
 ) -> Iterator[list[pa.Array | None]]:

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.internals import HISTORY
 from alluvium.engine import jvm
 from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
@@ -141,7 +142,7 @@ class TableLog:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
         self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
 
-    def at(self, version: int) -> Any:
+    def at(self, version: int) -> DeltaSnapshot:
         """Delta's snapshot of a version, which may have come since.
 
         Raises ValueError where there is no such version; it says which ones there are.
@@ -149,7 +150,7 @@ class TableLog:
         newest = self.snapshot if version <= self.version else self.newest()
         return log.earlier(self._session, newest, version, self.name)
 
-    def newest(self) -> Any:
+    def newest(self) -> DeltaSnapshot:
         """Delta's snapshot of the newest version by now, which may be a later one."""
         return log.newest_of(self._session, self._log)
 
@@ -265,7 +266,7 @@ def _parted(lines: pa.Table) -> Commits:
     )
 
 
-def commit_id(session: SparkSession, table_log: Any, version: int) -> str | None:
+def commit_id(session: SparkSession, table_log: DeltaLog, version: int) -> str | None:
     """The commit's id, from its file alone; None where the log has the file no more."""
     lines = log.commit_if_there(session, table_log, version)
     if lines is None:

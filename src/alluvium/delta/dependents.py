@@ -14,7 +14,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -25,9 +24,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log, named_files
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.states import plain_text
 from alluvium.engine import causes
 from alluvium.engine.files import Files
+from alluvium.engine.handles import JavaFrame
 from alluvium.names import quoted
 
 # What begins with a line below is hidden from readers of folders, and VACUUM leaves it alone.
@@ -180,7 +181,9 @@ def vacuums(session: SparkSession, folders: Iterable[str]) -> list[str]:
 # What dependents need ----------------------------------------------------------------------------
 
 
-def roots(session: SparkSession, snapshot: Any, *, has_removed: bool = False) -> list[str]:
+def roots(
+    session: SparkSession, snapshot: DeltaSnapshot, *, has_removed: bool = False
+) -> list[str]:
     """The folders of tables that files and vectors of a version lie in: its own, then others.
 
     has_removed: whether files count too that the version's log still tells to be removed.
@@ -271,7 +274,7 @@ def named(found: Sequence[Dependent]) -> str:
     return ", ".join(map(str, found[:_SHOWN])) + (", …" if found[_SHOWN:] else "")
 
 
-def _named(session: SparkSession, actions: Any) -> DataFrame:
+def _named(session: SparkSession, actions: JavaFrame) -> DataFrame:
     """Absolute paths, as the log writes them, of files and of deletion vectors: `path`."""
     paths = with_vectors(DataFrame(actions.toDF(), session))
     return paths.where(is_absolute(F.col("path")))

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from alluvium.engine import jvm, many_files
+from alluvium.engine.handles import HadoopConf, HadoopPath
 
 # Bytes of a file's end that are read at first; a footer that is longer takes a second look.
 _TAIL = 2**16
@@ -48,7 +49,9 @@ _READER = "alluvium.ParquetFooters"
 _TASK_FILES = 256
 
 
-def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.FileMetaData]:
+def read(
+    java: Any, conf: HadoopConf, files: Iterable[tuple[Any, int]]
+) -> Iterator[pq.FileMetaData]:
     """The footer of each file, in their order; each is opened once.
 
     Of wide tables one takes megabytes: a few are in memory at a time.
@@ -59,7 +62,7 @@ def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.
         files: Hadoop path and size in bytes of each.
     """
 
-    def one(file: tuple[Any, int]) -> pq.FileMetaData:
+    def one(file: tuple[HadoopPath, int]) -> pq.FileMetaData:
         path, size = file
         stream = path.getFileSystem(conf).open(path)
         try:

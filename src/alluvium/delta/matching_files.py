@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaFrame, JavaObject, JavaSeq
 from alluvium.engine.internals import EXPRESSION_UTILS
 from alluvium.plan.ranges.cost import COST
 
@@ -13,8 +12,13 @@ _MOST_VALUES = 1000
 
 
 def left(
-    copy: jvm.SessionCopy, command: Any, scanned: Any, candidates: Any, rows: Any, small: bool
-) -> Any:
+    copy: jvm.SessionCopy,
+    command: JavaObject,
+    scanned: JavaObject,
+    candidates: JavaSeq,
+    rows: JavaFrame,
+    small: bool,
+) -> JavaSeq:
     """The candidates, less those whose automata have no key of the source.
 
     Where looking costs more than it can save nothing is looked at.
@@ -47,4 +51,5 @@ def left(
         values = plan.executeCollect()
         if len(values) <= _MOST_VALUES:
             found.ask(place, values)
-    return found.kept(int(saves * 1e9))
+    kept: JavaSeq = found.kept(int(saves * 1e9))
+    return kept

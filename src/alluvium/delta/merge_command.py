@@ -16,11 +16,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import internals as delta
 from alluvium.delta import matching_files
+from alluvium.delta.handles import DeltaFile
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.delta.refusal import Facts
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
 from alluvium.engine import internals as spark
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaColumn, JavaExpression, JavaFrame, JavaPlan, JavaSeq
 from alluvium.names import quoted
 from alluvium.plan.ranges.locate import Kept
 
@@ -126,12 +128,15 @@ class MergeCommand(jvm.SessionCopy):
         """Whether the progress in the settings is recorded in the table already."""
         return bool(self._command.hasBeenExecuted(self._transaction, self.spark, self._none))
 
-    def candidates(self) -> Any:
+    def candidates(self) -> JavaSeq:
         """The files that may hold a match, registered as what this transaction has read."""
         predicates = self._command.getTargetOnlyPredicates(self.spark)
-        return self._transaction.filterFiles(predicates, True)
+        found: JavaSeq = self._transaction.filterFiles(predicates, True)
+        return found
 
-    def with_keys(self, candidates: Any, source: Any = None, small: bool = False) -> Any:
+    def with_keys(
+        self, candidates: JavaSeq, source: JavaFrame | None = None, small: bool = False
+    ) -> JavaSeq:
         """The candidates whose tags do not say that no row of the source matches in them.
 
         source: its rows; where they are not given they are computed.
@@ -140,15 +145,14 @@ class MergeCommand(jvm.SessionCopy):
         scanned = self._transaction.metadata().schema()
         return matching_files.left(self, self._command, scanned, candidates, rows, small)
 
-    def materialise_source(self) -> tuple[Any, int]:
+    def materialise_source(self) -> tuple[JavaFrame, int]:
         """The rows of the source, each with a number, computed once; and their bytes in Spark.
 
         Never computed again: numbers given twice to rows in another order would join the wrong
         ones. Where a block is lost the merge fails.
         """
         command = self._command
-        parts = self._seq([command.condition(), *self._matched, *self._unmatched])
-        used = self._attributes(parts)
+        used = self._attributes(self._seq([command.condition(), *self._matched, *self._unmatched]))
         columns = command.source().outputSet().intersect(used).toSeq()
         counted = command.incrementMetricAndReturnBool("numSourceRows", True)
         frame = (
@@ -156,8 +160,7 @@ class MergeCommand(jvm.SessionCopy):
             .filter(self._column(counted))
             .withColumn(_SOURCE_ROW, self._functions.monotonically_increasing_id())
         )
-        rows, stored = self._checkpoint(frame)
-        return rows, stored
+        return self._checkpoint(frame)
 
     def plan_for(self, volume: int, small: bool) -> None:
         """Plan what follows for so many bytes of rows in Spark.
@@ -176,7 +179,9 @@ class MergeCommand(jvm.SessionCopy):
         self.set("spark.sql.adaptive.enabled", adaptive)
         self.set("spark.sql.shuffle.partitions", str(shuffles))
 
-    def materialise_matches(self, source: Any, candidates: Any, small: bool) -> tuple[Any, int]:
+    def materialise_matches(
+        self, source: JavaFrame, candidates: JavaSeq, small: bool
+    ) -> tuple[JavaFrame, int]:
         """Every pair of rows that meets ON: source row, place of the target row, the clause that
         applies (NULL for none). With it the target's columns that an update asks for. Then their
         bytes in Spark."""
@@ -190,15 +195,14 @@ class MergeCommand(jvm.SessionCopy):
             )
             clause = self._first_true(self._matched)
             columns += [functions.col(_FILE), functions.col(_ROW), clause.alias(_MATCHED)]
-            updates = self._seq(self._updates().values())
-            used = self._attributes(updates)
+            used = self._attributes(self._seq(self._updates().values()))
             read = command.target().outputSet().intersect(used).toSeq()
             columns += [self._column(attribute) for attribute in jvm.items(read)]
         batch = functions.broadcast(source) if small else source
         pairs = target.join(batch, self._column(command.condition()), "inner")
         return self._checkpoint(pairs.select(self._seq(columns)))
 
-    def kept(self, candidates: Any, left: Any) -> Kept:
+    def kept(self, candidates: JavaSeq, left: JavaSeq) -> Kept:
         """The figures of the files that are looked at, `left` of the candidates."""
         snapshot = self._transaction.snapshot()
         return Kept(
@@ -211,13 +215,14 @@ class MergeCommand(jvm.SessionCopy):
             skipped=candidates.size() - left.size(),
         )
 
-    def _reading(self, files: Any) -> Any:
+    def _reading(self, files: JavaSeq) -> JavaPlan:
         """The plan that reads some of the target's files."""
-        return self._command.buildTargetPlanWithFiles(
+        plan: JavaPlan = self._command.buildTargetPlanWithFiles(
             self.spark, self._transaction, files, self._seq([])
         )
+        return plan
 
-    def rows_by_file(self, matches: Any, small: bool) -> list[Any]:
+    def rows_by_file(self, matches: JavaFrame, small: bool) -> list[Any]:
         """One JVM row a file: path, pairs, matched rows, updated rows, and the rows that change
         as (number, largest index, serialised bitmap)."""
         functions = self._functions
@@ -249,7 +254,7 @@ class MergeCommand(jvm.SessionCopy):
         """Whether any clause writes rows; a statement that only deletes does not."""
         return bool(self._unmatched or self._updates())
 
-    def write(self, source: Any, matches: Any, small: bool) -> list[Any]:
+    def write(self, source: JavaFrame, matches: JavaFrame, small: bool) -> list[Any]:
         """New files with the updated and the inserted rows, as AddFile actions."""
         functions = self._functions
         found = functions.broadcast(matches) if small else matches
@@ -292,8 +297,8 @@ class MergeCommand(jvm.SessionCopy):
         partition = list(metadata.partitionSchema().fieldNames())
         if partition:
             frame = frame.repartition(self._seq(functions.col(quoted(name)) for name in partition))
-        rows = sorted_in_tasks(DataFrame(frame, self.session), partition, self._sort_by)
-        written = self._transaction.writeFiles(rows._jdf, self._none, False, self._seq([]))
+        ordered = sorted_in_tasks(DataFrame(frame, self.session), partition, self._sort_by)
+        written = self._transaction.writeFiles(ordered._jdf, self._none, False, self._seq([]))
         return jvm.items(written)
 
     def files_with_statistics(self, paths: Iterable[str]) -> list[Any]:
@@ -304,11 +309,11 @@ class MergeCommand(jvm.SessionCopy):
     def vector_writer(self) -> VectorWriter:
         return VectorWriter(self.session, self._transaction)
 
-    def touched(self, file: str, candidates: Any) -> Any:
+    def touched(self, file: str, candidates: Any) -> DeltaFile:
         """The AddFile among `candidates` that is read as `file`."""
-        return self._command.getTouchedFile(
-            self._transaction.deltaLog().dataPath(), file, candidates
-        )
+        place = self._transaction.deltaLog().dataPath()
+        found: DeltaFile = self._command.getTouchedFile(place, file, candidates)
+        return found
 
     def by_absolute_path(self, candidates: Any) -> Any:
         path = self._transaction.deltaLog().dataPath()
@@ -337,8 +342,7 @@ class MergeCommand(jvm.SessionCopy):
         command.validateNumRecords(final, records, operation, transaction.deltaLog())
         no_tags = getattr(transaction, "commitIfNeeded$default$3")()
         version = transaction.commitIfNeeded(final, operation, no_tags)
-        caches = self.spark.sharedState().cacheManager()
-        caches.recacheByPlan(self.spark, command.target())
+        self.spark.sharedState().cacheManager().recacheByPlan(self.spark, command.target())
         return int(version.get()) if version.isDefined() else None
 
     def close(self) -> None:
@@ -347,16 +351,18 @@ class MergeCommand(jvm.SessionCopy):
             rows.unpersist(False)
         self._kept.clear()
 
-    def _frame(self, plan: Any) -> Any:
-        return self._internal(delta.DATA_FRAMES).ofRows(self.spark, plan)
+    def _frame(self, plan: JavaPlan) -> JavaFrame:
+        frame: JavaFrame = self._internal(delta.DATA_FRAMES).ofRows(self.spark, plan)
+        return frame
 
-    def _attributes(self, expressions: Any) -> Any:
+    def _attributes(self, expressions: JavaSeq) -> Any:
         return self._internal(spark.ATTRIBUTE_SET).apply(expressions)
 
-    def _column(self, expression: Any) -> Any:
-        return self._expressions.column(expression)
+    def _column(self, expression: JavaExpression) -> JavaColumn:
+        column: JavaColumn = self._expressions.column(expression)
+        return column
 
-    def _checkpoint(self, frame: Any) -> tuple[Any, int]:
+    def _checkpoint(self, frame: JavaFrame) -> tuple[JavaFrame, int]:
         level = self._internal(spark.STORAGE_LEVEL).MEMORY_AND_DISK()
         rows = frame.localCheckpoint(True, level)
         kept = rows.queryExecution().analyzed().rdd()
@@ -373,17 +379,19 @@ class MergeCommand(jvm.SessionCopy):
             if clause.getClass().getSimpleName() == "DeltaMergeIntoMatchedUpdateClause"
         }
 
-    def _first_true(self, clauses: list[Any]) -> Any:
+    def _first_true(self, clauses: list[Any]) -> JavaColumn:
         """The place of the first clause whose condition is true; NULL for none."""
-        functions, chosen = self._functions, None
+        functions = self._functions
+        chosen: JavaColumn | None = None
         for place, clause in enumerate(clauses):
             condition = clause.condition()
             holds = self._column(condition.get()) if condition.isDefined() else functions.lit(True)
             number = functions.lit(place)
             chosen = chosen.when(holds, number) if chosen else functions.when(holds, number)
+        assert chosen is not None, "a statement with a clause"
         return chosen
 
-    def _is(self, column: str, place: int) -> Any:
+    def _is(self, column: str, place: int) -> JavaColumn:
         return self._functions.col(column).equalTo(self._functions.lit(place))
 
     def _when(self, clause: Any, column: str, place: int) -> Any:

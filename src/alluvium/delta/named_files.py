@@ -5,7 +5,6 @@ One query for all of them: what else is asked of paths needs no Spark.
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -14,13 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.states import absolute_files, add_files
 
 # What Delta asks for in an action of a file, where one that was removed does not say it.
 _FILLED = {"size": "coalesce(size, 0L)", "partitionValues": "coalesce(partitionValues, map())"}
 
 
-def named(session: SparkSession, snapshot: Any) -> pa.Table:
+def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
     """The data files of a version, and those that were removed within retention.
 
     Returns:
@@ -73,7 +73,7 @@ def named(session: SparkSession, snapshot: Any) -> pa.Table:
     )
 
 
-def needed(session: SparkSession, snapshot: Any) -> pa.ChunkedArray:
+def needed(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
     """The files and vectors that `named` tells, as `plain` has them."""
     return needed_of(named(session, snapshot))
 

@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 )
 
 from alluvium.delta import dependents, footers, log, named_files, states
+from alluvium.delta.handles import DeltaFile
 from alluvium.delta.internals import DELTA_LOG, STORED_BITMAP, VECTOR_STORE
 from alluvium.delta.named_files import plain
 from alluvium.engine import jvm, many_files
@@ -142,8 +143,9 @@ class NeededFiles(jvm.SessionCopy):
         store = self._internal(VECTOR_STORE).createInstance(self._log.newDeltaHadoopConf())
         place = self._log.dataPath()
 
-        def why(file: Any) -> tuple[str, str, str] | None:
+        def why(file: DeltaFile) -> tuple[str, str, str] | None:
             vector = file.deletionVector()
+            assert vector is not None
             path = name = str(file.path())
             try:
                 if vector.isOnDisk():

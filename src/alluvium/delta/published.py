@@ -20,6 +20,7 @@ from alluvium import marks
 from alluvium.delta import committing, dependents, log, pinned
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import Dependent
+from alluvium.delta.handles import DeltaAction, DeltaOperation, DeltaTransaction
 from alluvium.delta.heads import is_undone
 from alluvium.delta.inline_vectors import IN_FILES, InlineVectors
 from alluvium.delta.internals import COMPUTE_STATS, MANUAL_UPDATE
@@ -204,7 +205,11 @@ class Publisher(PublishedFiles):
         self._commit(transaction, [*gone, *added], operation, note, is_last)
 
     def _change(
-        self, gone: Sequence[Any], added: Sequence[Any], metadata: Any, note: Mapping[str, Any]
+        self,
+        gone: Sequence[Any],
+        added: Sequence[Any],
+        metadata: DeltaAction | None,
+        note: Mapping[str, Any],
     ) -> None:
         transaction = self._begin()
         if metadata is not None:
@@ -214,7 +219,7 @@ class Publisher(PublishedFiles):
         manual = self._internal(MANUAL_UPDATE)
         self._commit(transaction, [*removed, *added], manual, note, True)
 
-    def _begin(self) -> Any:
+    def _begin(self) -> DeltaTransaction:
         """A transaction that fails where somebody else wrote: of two publishers one must lose."""
         transaction = self._transaction(self._snapshot)
         transaction.txnVersion(self._app)
@@ -223,9 +228,9 @@ class Publisher(PublishedFiles):
 
     def _commit(
         self,
-        transaction: Any,
+        transaction: DeltaTransaction,
         actions: Sequence[Any],
-        operation: Any,
+        operation: DeltaOperation,
         note: Mapping[str, Any],
         is_last: bool,
     ) -> None:
@@ -278,7 +283,7 @@ class Publisher(PublishedFiles):
         operation = self._internal(COMPUTE_STATS)(self._seq([]))
         self._commit(transaction, actions, operation, note, is_last)
 
-    def _metadata(self) -> Any:
+    def _metadata(self) -> DeltaAction | None:
         """What this version of the source asks for; None where it is as it should be."""
         source, target = (metadata_action(one) for one in (self._source, self._snapshot))
         # Until the first publish it has what CREATE TABLE LIKE gave it.

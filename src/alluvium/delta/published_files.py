@@ -18,6 +18,7 @@ from alluvium import marks
 from alluvium.delta import committing, footers, log, tombstones
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.committing import edited, fields
+from alluvium.delta.handles import DeltaFile, DeltaSnapshot, DeltaTransaction, DeltaVector
 from alluvium.delta.heads import Written, head_of, is_held, written
 from alluvium.delta.inline_vectors import IN_FILES, in_files
 from alluvium.delta.internals import VECTORS_FEATURE
@@ -140,7 +141,7 @@ class PublishedFiles(jvm.SessionCopy):
             return False
         return str(there.metadata().id()) == head.table_id
 
-    def _transaction(self, snapshot: Any) -> Any:
+    def _transaction(self, snapshot: DeltaSnapshot) -> DeltaTransaction:
         """A transaction on the published table."""
         return committing.transaction(self.session, snapshot)
 
@@ -227,11 +228,11 @@ class PublishedFiles(jvm.SessionCopy):
             found[path] = self._name(vector)
         return found
 
-    def _name(self, vector: Any) -> str:
+    def _name(self, vector: DeltaVector | None) -> str:
         """The name of a vector, as `_vector` has it."""
         return "" if vector is None else id_of(vector).replace(f"{self._root}/", "")
 
-    def _entry(self, file: Any) -> Entry:
+    def _entry(self, file: DeltaFile) -> Entry:
         """A published file, or one that `_labelled` gives, by its tag."""
         tag = (fields(file).get("tags") or {}).get(marks.PUBLISHED_TAG)
         known = json.loads(tag) if tag is not None else {}
@@ -333,7 +334,7 @@ class PublishedFiles(jvm.SessionCopy):
             actions = list(found.values())
         return in_files(self, self._snapshot, actions)
 
-    def _counted(self, file: Any) -> Any:
+    def _counted(self, file: DeltaFile) -> DeltaFile:
         """The file with its row count, which a vector asks for; its footer has it too."""
         if file.numPhysicalRecords().isDefined():
             return file
@@ -362,13 +363,13 @@ class PublishedFiles(jvm.SessionCopy):
 
         return self._actions("published", files, paths)
 
-    def _hiding(self, file: Any, vector: Any) -> Any:
+    def _hiding(self, file: DeltaFile, vector: DeltaVector) -> DeltaFile:
         """The file with a vector of ours, which its tag names beside the source's."""
         wide = fields(file.removeRows(vector, True, True)._1())
         tag = json.loads(wide["tags"][marks.PUBLISHED_TAG])
         tag["own"] = self._name(vector)
         wide["tags"][marks.PUBLISHED_TAG] = json.dumps(tag)
-        return committing.action(self.session, "add", wide)
+        return committing.add_file(self.session, wide)
 
     def _actions(
         self, table: str, files: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import committing, log
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
+from alluvium.engine.handles import HadoopPath
 
 
 class Relocation(jvm.SessionCopy):
@@ -58,9 +59,11 @@ class Relocation(jvm.SessionCopy):
                 return self._store.uri(new + whole[len(old) :])
         return None
 
-    def _path(self, uri: str) -> Any:
+    def _path(self, uri: str) -> HadoopPath:
         path = self._jvm.org.apache.hadoop.fs.Path(self._jvm.java.net.URI(uri))
-        return path.getFileSystem(self._log.newDeltaHadoopConf()).makeQualified(path)
+        system = path.getFileSystem(self._log.newDeltaHadoopConf())
+        whole: HadoopPath = system.makeQualified(path)
+        return whole
 
     def missing(self) -> list[str]:
         """New places in which no file lies, or one of another size."""
@@ -85,7 +88,7 @@ class Relocation(jvm.SessionCopy):
             transaction.readWholeTable()
             actions = [
                 *(old.removeWithTimestamp(now, False) for old, _ in self._moves),
-                *(committing.action(self.session, "add", new) for _, new in self._moves),
+                *(committing.add_file(self.session, new) for _, new in self._moves),
             ]
             operation = committing.optimize(self.session)
             return int(transaction.commit(self._seq(actions), operation))

@@ -23,10 +23,12 @@ from pyspark.sql import functions as F
 from alluvium import marks
 from alluvium.delta import committing, footers, key_ranges, zcurve
 from alluvium.delta.committing import edited, fields
+from alluvium.delta.handles import DeltaFile
 from alluvium.delta.internals import AUTO_COMPACT, MANUAL_UPDATE
 from alluvium.delta.layout_commits import LayoutCommits, WrittenFile
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaFrame
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
 from alluvium.plan.compaction import row_groups
@@ -302,7 +304,7 @@ class Rewriter(LayoutCommits):
 
     def _sorted(
         self, merged: Rewritten, columns: Sequence[str], place: Column | None, tasks: int
-    ) -> Any:
+    ) -> JavaFrame:
         """The rows of a group's files, those of each task in order."""
         files = self._files(merged.paths)
         frame = self._frame(files).coalesce(tasks)
@@ -316,13 +318,14 @@ class Rewriter(LayoutCommits):
             ends = key_ranges.bounds(self._frame(some), key, tasks, sizes, rows)
             frame = key_ranges.shared(frame, key, tasks, ends)
         if place is None:
-            return sorted_in_tasks(frame, self.partition_by, columns)._jdf
+            ordered = sorted_in_tasks(frame, self.partition_by, columns)
+            return _java(ordered)
         # A column while it sorts: found once a row, not at every comparison.
         name = _PLACE
         while among(name, frame.columns):
             name += "_"
         frame = frame.withColumn(name, place)
-        return sorted_in_tasks(frame, self.partition_by, [name, *columns]).drop(name)._jdf
+        return _java(sorted_in_tasks(frame, self.partition_by, [name, *columns]).drop(name))
 
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None
@@ -344,6 +347,11 @@ class Rewriter(LayoutCommits):
         return keys
 
 
+def _java(frame: DataFrame) -> JavaFrame:
+    found: JavaFrame = frame._jdf
+    return found
+
+
 def _key(columns: Sequence[str], place: Column | None) -> Column:
     """The sort key, a struct."""
     parts = [F.col(quoted(name)) for name in columns]
@@ -352,17 +360,17 @@ def _key(columns: Sequence[str], place: Column | None) -> Column:
     return F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
 
 
-def _partition(action: Any) -> Any:
+def _partition(action: DeltaFile) -> Any:
     """Its values as the log has them: writers spell a time in several ways."""
     return fields(action)["partitionValues"]
 
 
-def _name(action: Any) -> str:
+def _name(action: DeltaFile) -> str:
     """Of a new file. Folders before it have the names of partitions, which may be anything."""
     return str(action.path()).rsplit("/", 1)[-1]
 
 
-def _task(action: Any) -> int:
+def _task(action: DeltaFile) -> int:
     """Place of the task that wrote a new file."""
     match = _TASK.match(_name(action))
     if match is None:

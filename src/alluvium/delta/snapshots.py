@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -26,7 +25,7 @@ class TableSnapshot:
 
     def __init__(self, session: SparkSession, table: str, version: int | None = None) -> None:
         self._session = session
-        self.delta: Any = log.snapshot_of(session, table, version)
+        self.delta = log.snapshot_of(session, table, version)
         self.version = int(self.delta.version())
 
     @cached_property

@@ -20,6 +20,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.internals import ACTION, BATCH_INDEX, LOG_INDEX
 from alluvium.engine import jvm
 from alluvium.engine.internals import COMPUTE_CURRENT_TIME, DATASET
@@ -57,7 +58,7 @@ def replace_view(frame: DataFrame, name: str, but: str | None = None) -> Callabl
     if identifier.database().isDefined():
         return None
     view = catalog.getRawTempView(identifier.table())
-    snapshots: dict[str, Any] = {}
+    snapshots: dict[str, DeltaSnapshot] = {}
 
     def settled(session: SparkSession, relation: Any) -> Any:
         index = relation.location()
@@ -108,7 +109,7 @@ def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> Dat
     return DataFrame(dataset.ofRows(session._jsparkSession, known), session)
 
 
-def _by_commit(session: SparkSession, relation: Any, snapshot: Any = None) -> Any:
+def _by_commit(session: SparkSession, relation: Any, snapshot: DeltaSnapshot | None = None) -> Any:
     """A relation of the files that its newest commit added; None where there may be others."""
     index = relation.location()
     if index.partitionFilters().nonEmpty():
@@ -140,7 +141,7 @@ def _with_index(relation: Any, index: Any) -> Any:
     )
 
 
-def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
+def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
     """The AddFile actions of a snapshot that one commit wrote; None where it may have others."""
     checksum = snapshot.checksumOpt()
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:

@@ -20,9 +20,11 @@ from pyspark.sql.types import StructType
 from alluvium import marks
 from alluvium.delta import committing, log
 from alluvium.delta.commit_files import commit_lines
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot, DeltaVector
 from alluvium.delta.heads import head_of
 from alluvium.delta.internals import FILE_OPERATIONS, IMPLICITS
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaFrame
 from alluvium.names import among, quoted
 from alluvium.plan.versions.properties import LARGEST_ID
 from alluvium.plan.versions.steps import Entry, Move
@@ -117,7 +119,7 @@ class State:
             )
         )
 
-    def _named(self, actions: Any) -> DataFrame:
+    def _named(self, actions: JavaFrame) -> DataFrame:
         return absolute_files(self.session, self.root, actions).select(
             "*",
             plain(F.col("path")).alias("name"),
@@ -194,7 +196,7 @@ class State:
         return found
 
 
-def metadata_action(snapshot: Any) -> dict[str, Any]:
+def metadata_action(snapshot: DeltaSnapshot) -> dict[str, Any]:
     """The `metaData` action of a version, as its line of the log has it."""
     found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
     return found
@@ -206,17 +208,18 @@ def properties_of(session: SparkSession, table: str) -> dict[str, str]:
     return found
 
 
-def add_files(session: SparkSession, files: DataFrame, snapshot: Any) -> Any:
+def add_files(session: SparkSession, files: DataFrame, snapshot: DeltaSnapshot) -> JavaFrame:
     """Rows of files as a Java Dataset of AddFile actions; further columns are left out.
 
     snapshot: of any table, whose files have the columns that an action has.
     """
     encoder = jvm.internal(session, IMPLICITS)
     whole = files.select(*snapshot.allFiles().toDF().columns())
-    return getattr(whole._jdf, "as")(encoder.addFileEncoder())
+    found: JavaFrame = getattr(whole._jdf, "as")(encoder.addFileEncoder())
+    return found
 
 
-def absolute_files(session: SparkSession, root: str, actions: Any) -> DataFrame:
+def absolute_files(session: SparkSession, root: str, actions: JavaFrame) -> DataFrame:
     """A Dataset of AddFile actions, paths and vectors absolute; root: `log.qualified`."""
     helper = jvm.internal(session, FILE_OPERATIONS)
     return DataFrame(helper.makePathsAbsolute(root, actions).toDF(), session)
@@ -246,13 +249,16 @@ def absolute_path(session: SparkSession, root: str, path: str) -> str:
     return str(helper.absolutePath(root, path).toUri().toString())
 
 
-def absolute_vector(session: SparkSession, table_log: Any, written: Mapping[str, Any]) -> Any:
+def absolute_vector(
+    session: SparkSession, table_log: DeltaLog, written: Mapping[str, Any]
+) -> DeltaVector:
     """Delta's descriptor of a deletion vector as a table elsewhere would have it.
 
     written: as the table's log has it.
     """
-    action = committing.action(session, "add", {**_ANY_FILE, "deletionVector": written})
-    return action.deletionVector().copyWithAbsolutePath(table_log.dataPath())
+    vector = committing.add_file(session, {**_ANY_FILE, "deletionVector": written}).deletionVector()
+    assert vector is not None
+    return vector.copyWithAbsolutePath(table_log.dataPath())
 
 
 def unique_id(vector: Column) -> Column:
@@ -265,7 +271,7 @@ def unique_id(vector: Column) -> Column:
     return F.concat(kind, F.when(kind == "i", F.sha2(place, 256)).otherwise(place), at)
 
 
-def id_of(vector: Any) -> str:
+def id_of(vector: DeltaVector) -> str:
     """`unique_id` of Delta's descriptor of a deletion vector."""
     if not vector.isInline():
         return str(vector.uniqueId())

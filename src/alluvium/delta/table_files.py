@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +15,7 @@ from alluvium import marks
 from alluvium.delta import automata, log
 from alluvium.delta.internals import CLUSTERED_TABLES, ROW_TRACKING
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaColumn
 from alluvium.names import among, did_you_mean
 from alluvium.plan.compaction import tags
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
@@ -151,7 +151,7 @@ class TableFiles(jvm.SessionCopy):
         found = found.append_column("hi", hi)
         return found.select(FRAGMENT_SCHEMA.names).cast(FRAGMENT_SCHEMA)
 
-    def _bucket(self) -> Any:
+    def _bucket(self) -> JavaColumn:
         """The partition, in one spelling: writers have several for a time or a decimal."""
         functions = self._functions
         parts = []
@@ -169,7 +169,7 @@ class TableFiles(jvm.SessionCopy):
             parts += [functions.lit(name), functions.coalesce(self._seq(texts))]
         return functions.to_json(functions.map(self._seq(parts))) if parts else functions.lit("")
 
-    def _ends(self, column: str | None, window: str | None) -> Any:
+    def _ends(self, column: str | None, window: str | None) -> JavaColumn:
         functions = self._functions
         if column is None or window is None:
             return functions.lit(None).cast("double")

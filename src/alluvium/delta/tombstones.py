@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from alluvium.delta.handles import DeltaSnapshot, DeltaTransaction
 from alluvium.delta.internals import BATCH_INDEX, BITMAP_GENERATOR, VECTOR_HELPER
 from alluvium.delta.states import TOMBSTONE
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
@@ -13,8 +14,8 @@ from alluvium.engine import jvm
 
 def hidden(
     copy: jvm.SessionCopy,
-    source: Any,
-    transaction: Any,
+    source: DeltaSnapshot,
+    transaction: DeltaTransaction,
     files: Sequence[Any],
     shown: Mapping[str, Any],
 ) -> Iterator[tuple[str, Any]]:
@@ -47,7 +48,7 @@ def hidden(
         vectors.close()
 
 
-def _rows(copy: jvm.SessionCopy, helper: Any, source: Any, files: Sequence[Any]) -> Any:
+def _rows(copy: jvm.SessionCopy, helper: Any, source: DeltaSnapshot, files: Sequence[Any]) -> Any:
     """One JVM row a file with tombstones: its path, and their row numbers as a bitmap."""
     seq, source_log = copy._seq(files), source.deltaLog()
     index = copy._internal(BATCH_INDEX)(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -13,6 +12,7 @@ from alluvium.delta import log
 from alluvium.delta.dependents import LOG, relation
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
+from alluvium.engine.handles import JavaObject
 from alluvium.engine.internals import CATALOG_TABLE_TYPE
 from alluvium.names import in_catalog, literal
 
@@ -129,10 +129,12 @@ def is_managed(session: SparkSession, name: str) -> bool:
     return str(_entry(session, name).tableType().name()) == "MANAGED"
 
 
-def _entry(session: SparkSession, name: str) -> Any:
+def _entry(session: SparkSession, name: str) -> JavaObject:
     """What the catalog has of a table; name: quoted, with its schema."""
     state = session._jsparkSession.sessionState()
-    return state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
+    identifier = state.sqlParser().parseTableIdentifier(name)
+    entry: JavaObject = state.catalog().getTableMetadata(identifier)
+    return entry
 
 
 def unregister(session: SparkSession, name: str) -> None:

@@ -9,18 +9,21 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import internals as delta
+from alluvium.delta.handles import DeltaSnapshot, DeltaTransaction, DeltaVector
 from alluvium.engine import internals as spark
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaColumn
 
 
-def bitmap_of(session: SparkSession, column: Any) -> Any:
+def bitmap_of(session: SparkSession, column: JavaColumn) -> JavaColumn:
     """Aggregate, a column of Scala's: how many row numbers, the largest one, and their bitmap."""
     expressions = jvm.internal(session, spark.EXPRESSION_UTILS)
     portable = jvm.internal(session, delta.BITMAP_FORMAT).Portable()
     bitmap = jvm.internal(session, delta.BITMAP_AGGREGATOR)(
         expressions.expression(column), portable
     )
-    return expressions.column(bitmap.toAggregateExpression())
+    numbers: JavaColumn = expressions.column(bitmap.toAggregateExpression())
+    return numbers
 
 
 class VectorWriter:
@@ -29,13 +32,22 @@ class VectorWriter:
     transaction: on the table, or a snapshot of it.
     """
 
-    def __init__(self, session: SparkSession, transaction: Any) -> None:
+    def __init__(
+        self, session: SparkSession, transaction: DeltaTransaction | DeltaSnapshot
+    ) -> None:
         self.session = session
         self._transaction = transaction
         self._helper = jvm.internal(session, delta.VECTOR_WRITER)
         self._context: Any = None
 
-    def write(self, file: str, before: Any, bitmap: bytes, rows: int, known: Any = None) -> Any:
+    def write(
+        self,
+        file: str,
+        before: DeltaVector | None,
+        bitmap: bytes,
+        rows: int,
+        known: DeltaVector | None = None,
+    ) -> DeltaVector:
         """The descriptor of `before` (a descriptor or None) and `bitmap` (of `rows` rows).
 
         known: a descriptor that is given back where it hides the same rows.
@@ -47,14 +59,18 @@ class VectorWriter:
         option = jvm.of(self.session).scala.Option
         merged = option.empty() if before is None else option.apply(before.serializeToBase64())
         data = jvm.internal(self.session, delta.VECTOR_DATA)(file, merged, bitmap, rows)
-        return self._helper.storeBitmapAndGenerateResult(self._context, data).deletionVector()
+        stored = self._helper.storeBitmapAndGenerateResult(self._context, data)
+        vector: DeltaVector = stored.deletionVector()
+        return vector
 
     def close(self) -> None:
         """Raises what the file system raises where the file could not be finished."""
         if self._context is not None:
             self._context.writer().close()
 
-    def _is_same(self, known: Any, before: Any, bitmap: bytes, rows: int) -> bool:
+    def _is_same(
+        self, known: DeltaVector, before: DeltaVector | None, bitmap: bytes, rows: int
+    ) -> bool:
         """Whether `known` hides the rows of `before` and `bitmap`, and no others."""
         if known.cardinality() != rows + (0 if before is None else before.cardinality()):
             return False
@@ -66,7 +82,7 @@ class VectorWriter:
         except (Py4JJavaError, PySparkException):  # its file is gone or cut
             return False
 
-    def _load(self, vector: Any) -> Any:
+    def _load(self, vector: DeltaVector) -> Any:
         bitmaps = jvm.internal(self.session, delta.STORED_BITMAP)
         path = self._transaction.deltaLog().dataPath()
         return bitmaps.create(vector, path).load(self._store())

@@ -13,6 +13,7 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType
 
+from alluvium.engine.handles import JavaFunctions
 from alluvium.engine.internals import DATA_TYPE, FUNCTIONS, HADOOP_FS_RELATION, Internal
 
 T = TypeVar("T")
@@ -23,9 +24,10 @@ def of(session: SparkSession) -> Any:
     return session._jvm
 
 
-def functions(session: SparkSession) -> Any:
+def functions(session: SparkSession) -> JavaFunctions:
     """Spark's functions of columns, as Scala has them."""
-    return internal(session, FUNCTIONS)
+    found: JavaFunctions = internal(session, FUNCTIONS)
+    return found
 
 
 @lru_cache(maxsize=64)

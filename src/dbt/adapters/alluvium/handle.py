@@ -109,8 +109,8 @@ class SessionHandle:
         rows = self.session.table(relation)
         version = batch.version_read(rows, table)
         # The merge reads its own table in its transaction.
-        own = None if version is None else log.delta_log(self.session, table).dataPath()
-        put_back = staged.replace_view(rows, relation, own and str(own))
+        own = None if version is None else str(log.delta_log(self.session, table).dataPath())
+        put_back = staged.replace_view(rows, relation, own)
         if put_back is not None:
             rows = self.session.table(relation)
         beside = ThreadPoolExecutor(1, "alluvium-keep")
