@@ -39,7 +39,7 @@ def test_all_is_there(tmp_path: Path) -> None:
     missing = [f"{name}: {one}" for name in asked for one in there[name] if one.startswith("!")]
     found = {name: called for name, called in INTERNALS.items() if "" in there[name]}
     for name, called in found.items():
-        for member in set(called) - there[name]:
+        for member in (one for one in called if one not in there[name]):
             others = [one for one in there[name] if one.startswith(f"{member.partition('(')[0]}(")]
             missing.append(f"{name}: {member}; there is: {', '.join(others) or 'none'}")
     assert not missing, "\n".join(missing)
