@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alluvium.delta.handles import DeltaMergeCommand
 from alluvium.engine import jvm
 from alluvium.engine.handles import JavaFrame, JavaObject, JavaSeq
 from alluvium.engine.internals import EXPRESSION_UTILS
@@ -13,7 +14,7 @@ _MOST_VALUES = 1000
 
 def left(
     copy: jvm.SessionCopy,
-    command: JavaObject,
+    command: DeltaMergeCommand,
     scanned: JavaObject,
     candidates: JavaSeq,
     rows: JavaFrame,

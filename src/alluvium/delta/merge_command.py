@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import internals as delta
 from alluvium.delta import matching_files
-from alluvium.delta.handles import DeltaFile
+from alluvium.delta.handles import DeltaFile, DeltaMergeCommand
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.delta.refusal import Facts
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
@@ -47,6 +47,8 @@ class MergeCommand(jvm.SessionCopy):
 
     Raises AnalysisException (pyspark.errors) as MERGE does.
     """
+
+    _command: DeltaMergeCommand
 
     def __init__(
         self,
@@ -131,8 +133,7 @@ class MergeCommand(jvm.SessionCopy):
     def candidates(self) -> JavaSeq:
         """The files that may hold a match, registered as what this transaction has read."""
         predicates = self._command.getTargetOnlyPredicates(self.spark)
-        found: JavaSeq = self._transaction.filterFiles(predicates, True)
-        return found
+        return self._transaction.filterFiles(predicates, True)
 
     def with_keys(
         self, candidates: JavaSeq, source: JavaFrame | None = None, small: bool = False
@@ -204,23 +205,20 @@ class MergeCommand(jvm.SessionCopy):
 
     def kept(self, candidates: JavaSeq, left: JavaSeq) -> Kept:
         """The figures of the files that are looked at, `left` of the candidates."""
-        snapshot = self._transaction.snapshot()
+        snapshot, plan = self._transaction.snapshot(), self._reading(left)
         return Kept(
             files=left.size(),
             files_total=int(snapshot.numOfFiles()),
-            bytes=int(
-                self._reading(left).collectLeaves().head().relation().location().sizeInBytes()
-            ),
+            bytes=int(plan.collectLeaves().head().relation().location().sizeInBytes()),
             bytes_total=int(snapshot.sizeInBytes()),
             skipped=candidates.size() - left.size(),
         )
 
     def _reading(self, files: JavaSeq) -> JavaPlan:
         """The plan that reads some of the target's files."""
-        plan: JavaPlan = self._command.buildTargetPlanWithFiles(
+        return self._command.buildTargetPlanWithFiles(
             self.spark, self._transaction, files, self._seq([])
         )
-        return plan
 
     def rows_by_file(self, matches: JavaFrame, small: bool) -> list[Any]:
         """One JVM row a file: path, pairs, matched rows, updated rows, and the rows that change
@@ -312,8 +310,7 @@ class MergeCommand(jvm.SessionCopy):
     def touched(self, file: str, candidates: Any) -> DeltaFile:
         """The AddFile among `candidates` that is read as `file`."""
         place = self._transaction.deltaLog().dataPath()
-        found: DeltaFile = self._command.getTouchedFile(place, file, candidates)
-        return found
+        return self._command.getTouchedFile(place, file, candidates)
 
     def by_absolute_path(self, candidates: Any) -> Any:
         path = self._transaction.deltaLog().dataPath()
