@@ -115,25 +115,37 @@ def _counts(
     read = untold if picked is None else [path for path in untold if path in picked]
     if where is not None:
         told = told.where(where)
-    keys = [F.col(quoted(name)).alias(name) for name in by]
-    ends = [
-        F.col(f"__alluvium_{end}{place}").alias(f"{end}_{name}")
-        for place, name in enumerate(min_max)
-        for end in ("min", "max")
-    ]
-    frame = told.select(*keys, F.col(_N).alias("row_count"), *ends)
+    frame = _of_told(told, by, min_max)
     if read:
         scan = _scan(session, snapshot, read)
-        scan = scan if where is None else scan.where(where)
-        ends = [
-            function(quoted(name)).alias(f"{end}_{name}")
-            for name in min_max
-            for end, function in _ENDS.items()
-        ]
-        frame = frame.unionAll(scan.groupBy(*keys).agg(F.count("*").alias("row_count"), *ends))
+        frame = frame.unionAll(_of_rows(scan if where is None else scan.where(where), by, min_max))
     view = _VIEW + _digest(snapshot.metadata().id(), version, by, where, min_max)
     _grouped(frame, frame.columns[: len(by)], "row_count").createOrReplaceTempView(view)
     return Counts(view, version, number, number - len(untold), len(read))
+
+
+def _of_told(told: DataFrame, by: Sequence[str], min_max: Sequence[str]) -> DataFrame:
+    """What the log tells, with the columns of the view: see `count_by`."""
+    ends = [
+        F.col(f"__alluvium_{end}{place}").alias(f"{end}_{name}")
+        for place, name in enumerate(min_max)
+        for end in _ENDS
+    ]
+    return told.select(*_keys(by), F.col(_N).alias("row_count"), *ends)
+
+
+def _of_rows(rows: DataFrame, by: Sequence[str], min_max: Sequence[str]) -> DataFrame:
+    """The same of rows that are read."""
+    ends = [
+        function(quoted(name)).alias(f"{end}_{name}")
+        for name in min_max
+        for end, function in _ENDS.items()
+    ]
+    return rows.groupBy(*_keys(by)).agg(F.count("*").alias("row_count"), *ends)
+
+
+def _keys(by: Sequence[str]) -> list[Column]:
+    return [F.col(quoted(name)).alias(name) for name in by]
 
 
 def _grouped(frame: DataFrame, by: Sequence[str], count: str) -> DataFrame:
@@ -146,8 +158,7 @@ def _grouped(frame: DataFrame, by: Sequence[str], count: str) -> DataFrame:
         for place, name in enumerate(frame.columns[len(by) + 1 :])
         for function in [F.max if place % 2 else F.min]
     ]
-    keys = [F.col(quoted(name)).alias(name) for name in by]
-    return frame.groupBy(*keys).agg(F.sum(count).alias(count), *ends)
+    return frame.groupBy(*_keys(by)).agg(F.sum(count).alias(count), *ends)
 
 
 class _Files:

@@ -46,23 +46,7 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
     lost = [change for change in found if change.given is None]
     others = [change for change in found if change.stored and change.given]
     if on_schema_change == "sync_all_columns" and (lost or others):
-        properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
-        if lost and properties.get(MAPPING) not in ("name", "id"):
-            raise _refused(
-                table,
-                lost,
-                f"Delta drops fields of tables with column mapping only: set `tblproperties: "
-                f"{{{MAPPING}: name}}` on the node and build it with --full-refresh, or use "
-                "`on_schema_change: append_new_columns`",
-            )
-        if others and properties.get(_WIDENING) != "true":
-            raise _refused(
-                table,
-                others,
-                "Delta changes the type of a field only to a wider one, in tables with "
-                f"`tblproperties: {{{_WIDENING}: true}}`; accepted: that, the type that the table "
-                "has, or --full-refresh",
-            )
+        _refuse(session, table, lost, others)
         statements += [f"drop column {change.name}" for change in lost]
         statements += [_typed(session, change) for change in others]
     if added:
@@ -70,6 +54,29 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
         statements.append(f"add columns ({', '.join(columns)})")
     for statement in statements:
         session.sql(f"alter table {table} {statement}")
+
+
+def _refuse(
+    session: SparkSession, table: str, lost: Sequence[Change], others: Sequence[Change]
+) -> None:
+    """Stop where a table's properties do not let fields go, or change their types."""
+    properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
+    if lost and properties.get(MAPPING) not in ("name", "id"):
+        raise _refused(
+            table,
+            lost,
+            f"Delta drops fields of tables with column mapping only: set `tblproperties: "
+            f"{{{MAPPING}: name}}` on the node and build it with --full-refresh, or use "
+            "`on_schema_change: append_new_columns`",
+        )
+    if others and properties.get(_WIDENING) != "true":
+        raise _refused(
+            table,
+            others,
+            "Delta changes the type of a field only to a wider one, in tables with "
+            f"`tblproperties: {{{_WIDENING}: true}}`; accepted: that, the type that the table "
+            "has, or --full-refresh",
+        )
 
 
 def fit(
