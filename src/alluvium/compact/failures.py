@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from alluvium.paths import name_of
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.wording import counted
 
@@ -73,4 +74,4 @@ class Failures:
 def named(tasks: Iterable[MergeTask], reason: str) -> set[str]:
     """Paths of the inputs that a reason names."""
     paths = [path for task in tasks for path in task.inputs]
-    return {path for path in paths if path.rpartition("/")[2] in reason}
+    return {path for path in paths if name_of(path) in reason}

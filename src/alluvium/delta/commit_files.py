@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from alluvium.delta import log
 from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.internals import HISTORY
 from alluvium.engine import jvm
+from alluvium.paths import Place
 from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
 from alluvium.plan.versions.snapshots import ACTIONS
 
@@ -127,7 +127,6 @@ class TableLog:
         name: the table's, as SQL writes it.
         snapshot: Delta's, of the newest version.
         version: the newest.
-        root: the table's folder, a URI.
 
     Raises:
         ValueError: there is not a Delta table of this name.
@@ -140,7 +139,9 @@ class TableLog:
         self.version = int(self.snapshot.version())
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
-        self.root = str(self._log.dataPath().toUri().toString()).rstrip("/")
+        # The table's, as `log.qualified`.
+        self.folder = log.qualified(self._log)
+        self._place = Place.of(self.folder)
 
     def at(self, version: int) -> DeltaSnapshot:
         """Delta's snapshot of a version, which may have come since.
@@ -153,11 +154,6 @@ class TableLog:
     def newest(self) -> DeltaSnapshot:
         """Delta's snapshot of the newest version by now, which may be a later one."""
         return log.newest_of(self._session, self._log)
-
-    @property
-    def folder(self) -> str:
-        """`root` as `log.qualified` writes it."""
-        return log.qualified(self._log)
 
     def table_id(self, version: int) -> str:
         """The id of the table's metadata in a version."""
@@ -238,13 +234,8 @@ class TableLog:
         return files.toArrow().cast(ACTIONS)
 
     def location(self, path: str) -> str:
-        """The URI of a data file, by its path in the log, which is one that may begin here."""
-        if path.startswith("/") or ":" in path.split("/", 1)[0]:
-            return path
-        scheme, colon, rest = f"{self.root}/{path}".partition(":")
-        if "/../" in rest or "/./" in rest:
-            rest = posixpath.normpath(rest)
-        return scheme + colon + rest
+        """The URI of a data file, by its path in the log."""
+        return Place.of_uri(path, self._place).uri
 
 
 def _parted(lines: pa.Table) -> Commits:

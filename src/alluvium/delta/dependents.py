@@ -9,27 +9,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log, named_files
+from alluvium.delta.files import paths
 from alluvium.delta.handles import DeltaSnapshot
-from alluvium.delta.states import plain_text
 from alluvium.engine import causes
 from alluvium.engine.files import Files
 from alluvium.engine.handles import JavaFrame
 from alluvium.names import quoted
+from alluvium.paths import Place
 
 # What begins with a line below is hidden from readers of folders, and VACUUM leaves it alone.
 HIDDEN = "_alluvium"
@@ -40,9 +39,6 @@ LOG = "_delta_log"
 _DEAD_AFTER = timedelta(days=1)
 # Dependents that a message names.
 _SHOWN = 5
-_ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.-]*:/)"
-# File system, and folder there: `file:` and `/a/b`, `s3://bucket` and `/a`.
-_PARTS = re.compile("^((?:[^/:]+:)?(?://[^/]*)?)(.*)$", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -192,8 +188,7 @@ def roots(
     files = _named(session, snapshot.allFiles())
     if has_removed:
         files = files.union(_named(session, snapshot.tombstones()))
-    paths = files.toArrow()["path"].to_pylist()
-    return [own, *roots_of(session, (unquote(path).rpartition("/")[0] for path in paths), own)]
+    return [own, *roots_of(session, files.toArrow()["folder"].unique().to_pylist(), own)]
 
 
 def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[str]:
@@ -201,34 +196,27 @@ def roots_of(session: SparkSession, folders: Iterable[str], own: str) -> list[st
 
     Where no folder above has a log there is no table, and nobody deletes anything there.
     """
-    files, found = Files(session), [own]
-    for folder in sorted({plain_text(one) for one in folders}):
+    files, found = Files(session), [Place.of(own)]
+    for folder in sorted(set(map(Place.of, folders))):
         # A folder with a log inside another table's is one of ours, which holds no data file.
-        if any(below(folder).startswith(below(root)) for root in found):
-            continue
-        root = root_of(files, folder)
-        if root is not None:
-            found.append(root)
-    return found[1:]
-
-
-def below(folder: str) -> str:
-    """What the paths in a folder begin with. That of a whole file system ends with a slash."""
-    return f"{folder.rstrip('/')}/"
+        is_inside = any(folder.inside(root) is not None for root in found)
+        if not is_inside and (root := root_of(files, str(folder))) is not None:
+            found.append(Place.of(root))
+    return list(map(str, found[1:]))
 
 
 def root_of(files: Files, folder: str) -> str | None:
     """The folder of the table that a folder is in or is, as `log.qualified`; None for no table."""
-    system, inside = _PARTS.findall(folder.rstrip("/"))[0]
-    while not files.is_there(f"{system}{inside}/{LOG}"):
-        if not inside:
+    root = Place.of(folder, system="")
+    while not files.is_there(str(root / LOG)):
+        if root == root.parent:
             return None
-        inside = inside.rpartition("/")[0]
-    return f"{system}{inside}" if inside else f"{system}/"
+        root = root.parent
+    return str(root)
 
 
 def needed(session: SparkSession, dependent: Dependent, folder: str) -> pa.ChunkedArray:
-    """What a dependent needs of a folder: files and vectors, as `named_files.plain` has them.
+    """What a dependent needs of a folder: files and vectors, as `Place` writes them.
 
     Those that its newest version names, and the versions within its own retention.
 
@@ -275,21 +263,9 @@ def named(found: Sequence[Dependent]) -> str:
 
 
 def _named(session: SparkSession, actions: JavaFrame) -> DataFrame:
-    """Absolute paths, as the log writes them, of files and of deletion vectors: `path`."""
-    paths = with_vectors(DataFrame(actions.toDF(), session))
-    return paths.where(is_absolute(F.col("path")))
-
-
-def with_vectors(files: DataFrame) -> DataFrame:
-    """The paths, as the log writes them, of files and of their vectors that have absolute ones."""
+    """Of each file and deletion vector that has an absolute path, its `folder`."""
+    files = DataFrame(actions.toDF(), session)
     vectors = files.where("deletionVector.storageType = 'p'")
-    return files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
-
-
-def is_absolute(path: Column) -> Column:
-    return F.rlike(path, F.lit(_ABSOLUTE))
-
-
-def decoded(path: Column) -> Column:
-    """In the log, a blank of a path is `%20`; a plus is a plus."""
-    return F.url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))
+    found = files.select("path").union(vectors.select("deletionVector.pathOrInlineDv"))
+    path = F.col("path")
+    return found.where(paths.is_absolute(path)).select(paths.folder(path).alias("folder"))

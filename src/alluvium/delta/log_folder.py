@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from alluvium.delta import footers
 from alluvium.engine import many_files
 from alluvium.engine.files import Files
+from alluvium.paths import Place, name_of
 from alluvium.plan.recovery.log_health import HINT, Checkpoint, Hint, LogHealth, commit_name
 
 _COMMIT = re.compile(r"(\d{20})\.json")
@@ -46,7 +47,7 @@ class LogFolder:
     def look(self) -> LogHealth:
         """What is there, and what of it can be read; nothing is changed."""
         found = many_files.listed(self._session, self.place)
-        named = (path.rsplit("/", 1)[-1] for path in found["path"].to_pylist())
+        named = (name_of(path) for path in found["path"].to_pylist())
         sizes = dict(zip(named, found["bytes"].to_pylist(), strict=True))
         names = [*sizes, *([HINT] if self._files.is_there(f"{self.place}/{HINT}") else [])]
         return LogHealth(
@@ -64,7 +65,7 @@ class LogFolder:
         }
         paths = [f"{self.place}/{commit_name(one)}" for one, damage in found.items() if not damage]
         for path in many_files.no_json(self._session, paths):
-            found[int(path.rsplit("/", 1)[-1][:20])] = "unreadable"
+            found[int(name_of(path)[:20])] = "unreadable"
         return found
 
     def _checkpoints(self, sizes: dict[str, int]) -> Iterator[Checkpoint]:
@@ -91,9 +92,8 @@ class LogFolder:
 
     def _broken(self, sizes: dict[str, int]) -> set[str]:
         """Those of Parquet files that have no footer."""
-        uris = {self._files.uri(f"{self.place}/{name}"): name for name in sizes}
-        files = [(uri, sizes[name]) for uri, name in uris.items()]
-        found = footers.rows_of(self._session, files)
+        uris = {Place.of(f"{self.place}/{name}").uri: name for name in sizes}
+        found = footers.rows_of(self._session, [(uri, sizes[name]) for uri, name in uris.items()])
         return {name for uri, name in uris.items() if found[uri] is None}
 
     def _gives_files(self, names: tuple[str, ...]) -> bool:
@@ -109,7 +109,7 @@ class LogFolder:
             if not ids:
                 return False
             if sidecars:
-                paths = [f"{self.place}/{_SIDECARS}/{one.rsplit('/', 1)[-1]}" for one in sidecars]
+                paths = [f"{self.place}/{_SIDECARS}/{name_of(one)}" for one in sidecars]
                 read.parquet(*paths).agg(*map(F.count, columns[2:])).collect()
         except (PySparkException, Py4JJavaError):
             return False

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DateType,
@@ -21,12 +21,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from alluvium.delta import dependents, footers, log, named_files, states
+from alluvium.delta import dependents, footers, log, named_files
+from alluvium.delta.files import paths
 from alluvium.delta.handles import DeltaFile
 from alluvium.delta.internals import DELTA_LOG, STORED_BITMAP, VECTOR_STORE
-from alluvium.delta.named_files import plain
 from alluvium.engine import jvm, many_files
 from alluvium.engine.files import Files
+from alluvium.paths import Place, folder_of
 from alluvium.plan.recovery.findings import UNUSABLE, NeededFile
 
 _THREADS = 8
@@ -82,18 +83,17 @@ class NeededFiles(jvm.SessionCopy):
 
     def _listed(self, folder: str) -> pa.Table:
         found = many_files.listed(self.session, folder)
-        paths = [plain(path) for path in found["path"].to_pylist()]
-        return pa.table({"plain": pa.array(paths, pa.string()), "length": found["bytes"]})
+        return found.rename_columns(["plain", "length", "modified"])
 
     def needed(self) -> pa.ChunkedArray:
         """Files and vectors of this version, and of those within retention, as `plain`."""
         return named_files.needed_of(self._named)
 
     def outside(self) -> list[str]:
-        """The folders, as plain URIs, of data files and vectors that lie outside of the table's."""
-        paths = named_files.needed_of(self._live)
-        away = paths.filter(pc.invert(pc.starts_with(paths, f"{plain(self.root)}/")))
-        return sorted({path.rpartition("/")[0] for path in away.to_pylist()})
+        """The folders of data files and vectors that lie outside of the table's."""
+        files = named_files.needed_of(self._live)
+        away = files.filter(pc.invert(pc.starts_with(files, Place.of(self.root).below)))
+        return sorted({folder_of(file) for file in away.to_pylist()})
 
     def orphans(self, dependents: Iterable[NeededFiles]) -> tuple[int, int]:
         """Number and bytes of the files in the folder that neither this table needs nor others."""
@@ -185,7 +185,8 @@ class NeededFiles(jvm.SessionCopy):
         with self.active():
             stats = DataFrame(self.snapshot.withStats().select(self._seq(selected)), self.session)
             scan = self._log.createDataFrame(self.snapshot, self._seq(files), False, self._none)
-        stats = stats.withColumn("__plain", self._of_path("__path"))
+        places = self.session.createDataFrame(self._live.select(["path", "plain"]))
+        stats = stats.join(places, F.col("__path") == F.col("path"))
         values = (
             DataFrame(scan, self.session)
             .select("*", F.col("_metadata.file_path").alias("__file"))
@@ -198,9 +199,9 @@ class NeededFiles(jvm.SessionCopy):
                     for name, function in (("least", F.min), ("most", F.max), ("count", F.count))
                 ),
             )
-            .withColumn("__plain", states.plain(dependents.decoded(F.col("__file"))))
+            .withColumn("plain", paths.plain(F.col("__file")))
         )
-        both = values.join(stats, "__plain")
+        both = values.join(stats, "plain")
         wrong = F.array_compact(
             F.array(
                 *(
@@ -209,8 +210,8 @@ class NeededFiles(jvm.SessionCopy):
                 )
             )
         )
-        found = both.select("__plain", F.explode(wrong).alias("column")).collect()
-        return [(row["__plain"], row["column"]) for row in found], len(files)
+        found = both.select("plain", F.explode(wrong).alias("column")).collect()
+        return [(row["plain"], row["column"]) for row in found], len(files)
 
     def _sampled(self, sample: int | None) -> Iterable[Any]:
         """The data files, or some of them, the same ones each time."""
@@ -220,16 +221,6 @@ class NeededFiles(jvm.SessionCopy):
                 order = self._functions.expr("xxhash64(path)")
                 files = files.orderBy(self._seq([order])).limit(sample)
             return list(files.collectAsList())
-
-    # Paths -------------------------------------------------------------------------------------
-
-    def _of_path(self, column: str) -> Column:
-        """The plain URI of a data file's path in the log."""
-        decoded = dependents.decoded(F.col(column))
-        is_absolute = dependents.is_absolute(F.col(column))
-        inside = F.concat(F.lit(dependents.below(self.root)), decoded)
-        whole = F.when(is_absolute, decoded).otherwise(inside)
-        return F.regexp_replace(whole, "^(file:)?/+", "file:/")
 
 
 # Of column {0}: a value that a reader who trusts the bounds does not find. A NaN is above all

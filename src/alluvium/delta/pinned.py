@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
@@ -18,11 +17,13 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import dependents, log, named_files
 from alluvium.delta.dependents import Dependent
+from alluvium.delta.files.paths import plain
 from alluvium.delta.handles import DeltaLog, DeltaSnapshot
-from alluvium.delta.states import FEW, absolute_path, absolute_vector, plain
-from alluvium.engine import jvm, many_files
+from alluvium.delta.states import FEW, absolute_vector
+from alluvium.engine import many_files
 from alluvium.engine.files import Files
 from alluvium.names import quoted
+from alluvium.paths import Place
 from alluvium.wording import counted
 
 # Files that are asked for at once, of a file system that may be far away.
@@ -73,7 +74,7 @@ def _old(session: SparkSession, table: str, folder: str, others: Iterable[Depend
     snapshot = log.snapshot_of(session, table)
     needed.append(named_files.needed(session, snapshot))
     chunks = [chunk for one in needed for chunk in one.chunks]
-    is_needed = pc.is_in(listed["plain"], pa.chunked_array(chunks, pa.string()))
+    is_needed = pc.is_in(listed["path"], pa.chunked_array(chunks, pa.string()))
     is_old = pc.less(listed["modified"], int(snapshot.minFileRetentionTimestamp()))
     return listed.filter(pc.and_(is_old, pc.invert(is_needed)))
 
@@ -94,12 +95,10 @@ def _delete(session: SparkSession, table: str, files: pa.Table) -> None:
 
 
 def _listed(session: SparkSession, folder: str) -> pa.Table:
-    """The files in a folder that VACUUM looks at: as `many_files.listed`, and `plain`."""
-    found = pa.concat_tables(
+    """The files in a folder that VACUUM looks at: as `many_files.listed`."""
+    return pa.concat_tables(
         many_files.listed(session, one) for one in (folder, f"{folder}/_change_data")
     )
-    paths = (named_files.plain(path) for path in found["path"].to_pylist())
-    return found.append_column("plain", pa.array(paths, pa.string()))
 
 
 def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> list[Dependent]:
@@ -123,9 +122,8 @@ def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> l
         if path is None and files.names(f"{one.location}/{dependents.LOG}")
     ]
     if begun:
-        java: Any = jvm.of(session)
-        # As logs write it.
-        inside = str(java.org.apache.hadoop.fs.Path(folder).toUri().getRawPath()) + "/"
+        # As logs write it, whichever way they write the file system.
+        inside = f"{Place('', Place.of(folder).path).uri}/"
         lines = (
             session.read.options(__globPaths__="false")
             .text(list(begun))
@@ -133,8 +131,7 @@ def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> l
             .select(F.col("_metadata.file_path").alias("path"))
             .distinct()
         )
-        spelt = lines.select(plain(dependents.decoded(F.col("path"))).alias("path"))
-        found += [begun[row.path] for row in spelt.collect()]
+        found += [begun[path] for (path,) in lines.select(plain(F.col("path"))).collect()]
     return found
 
 
@@ -193,9 +190,9 @@ def _exactly(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
 
 def _absolute(session: SparkSession, snapshot: DeltaSnapshot, files: Iterable[_Name]) -> list[str]:
     table_log, found = snapshot.deltaLog(), []
-    root = log.qualified(table_log)
+    root = Place.of(log.qualified(table_log))
     for path, vector in files:
-        found.append(unquote(absolute_path(session, root, path)))
+        found.append(str(Place.of_uri(path, root)))
         if vector is not None:
             of_file = absolute_vector(session, table_log, json.loads(vector))
             if of_file.isOnDisk():

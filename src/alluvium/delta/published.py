@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
@@ -26,6 +25,7 @@ from alluvium.delta.inline_vectors import IN_FILES, InlineVectors
 from alluvium.delta.internals import COMPUTE_STATS, MANUAL_UPDATE
 from alluvium.delta.published_files import PublishedFiles
 from alluvium.delta.states import FEW, metadata_action, properties_of
+from alluvium.paths import Place
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
 
@@ -188,7 +188,7 @@ class Publisher(PublishedFiles):
         else:
             vectors = (file.deletionVector() for file in added)
             named = [one.pathOrInlineDv() for one in vectors if one and one.storageType() == "p"]
-            lie_in = (unquote(path).rpartition("/")[0] for path in (*paths, *named))
+            lie_in = {str(Place.of_uri(path).parent) for path in (*paths, *named)}
             folders = dependents.roots_of(self.session, lie_in, self._root)
         new = (one for one in folders if not dependents.is_noted(self.session, this, one))
         dependents.note(self.session, this, new)

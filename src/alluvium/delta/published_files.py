@@ -27,7 +27,6 @@ from alluvium.delta.states import (
     FEW,
     TOMBSTONE,
     absolute_files,
-    absolute_path,
     absolute_vector,
     add_files,
     elsewhere,
@@ -37,6 +36,7 @@ from alluvium.delta.states import (
 )
 from alluvium.engine import jvm
 from alluvium.names import among
+from alluvium.paths import Place
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
 
@@ -109,6 +109,8 @@ class PublishedFiles(jvm.SessionCopy):
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
         self.is_held = is_held(self._snapshot)
         self._root = log.qualified(self._source.deltaLog())
+        # As vectors of its folder begin.
+        self._below = f"{Place.of(self._root).uri.rstrip('/')}/"
 
     @property
     def version(self) -> int:
@@ -216,7 +218,7 @@ class PublishedFiles(jvm.SessionCopy):
         return bool(last.get("hides", self._asked) != self._asked)
 
     def _absolute(self, path: str) -> str:
-        return absolute_path(self.session, self._root, path)
+        return Place.of_uri(path, Place.of(self._root)).uri
 
     def _vectors(self, files: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         """By path, the names of the vectors of actions of the source's log."""
@@ -230,7 +232,7 @@ class PublishedFiles(jvm.SessionCopy):
 
     def _name(self, vector: DeltaVector | None) -> str:
         """The name of a vector, as `_vector` has it."""
-        return "" if vector is None else id_of(vector).replace(f"{self._root}/", "")
+        return "" if vector is None else id_of(vector).replace(self._below, "")
 
     def _entry(self, file: DeltaFile) -> Entry:
         """A published file, or one that `_labelled` gives, by its tag."""
@@ -311,7 +313,7 @@ class PublishedFiles(jvm.SessionCopy):
     def _vector(self) -> Column:
         """The name of a file's deletion vector, without the source's path; empty for none."""
         vector = unique_id(F.col("deletionVector"))
-        return F.coalesce(F.replace(vector, F.lit(f"{self._root}/"), F.lit("")), F.lit(""))
+        return F.coalesce(F.replace(vector, F.lit(self._below), F.lit("")), F.lit(""))
 
     # What is written ------------------------------------------------------------------------
 

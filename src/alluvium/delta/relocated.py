@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta import committing, log
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
-from alluvium.engine.handles import HadoopPath
+from alluvium.paths import Place
 
 
 class Relocation(jvm.SessionCopy):
@@ -22,16 +22,17 @@ class Relocation(jvm.SessionCopy):
 
     Args:
         table: its name, as SQL writes it.
-        places: by the old folder the new one, both plain URIs (`file:/a b`).
+        places: by the old folder the new one, both as `Place` writes them.
     """
 
     def __init__(self, session: SparkSession, table: str, places: Mapping[str, str]) -> None:
         super().__init__(session)
-        self._places = places
+        self._places = [(Place.of(old), Place.of(new)) for old, new in places.items()]
         self._store = Files(session)
         with self.active():
             self._log = log.delta_log(session, table)
             self._snapshot = log.newest_of(session, self._log)
+        self._root = Place.of(log.qualified(self._log))
 
     @cached_property
     def _moves(self) -> list[tuple[Any, dict[str, Any]]]:
@@ -53,28 +54,22 @@ class Relocation(jvm.SessionCopy):
 
     def _new_uri(self, uri: str) -> str | None:
         """A URI of the log in the new place; None for one that lies in no old folder."""
-        whole = str(self._path(uri)) if ":" in uri.split("/", 1)[0] or uri.startswith("/") else ""
-        for old, new in self._places.items():
-            if whole.startswith(f"{old}/"):
-                return self._store.uri(new + whole[len(old) :])
+        whole = Place.of_uri(uri, self._root)
+        for old, new in self._places:
+            if inside := whole.inside(old):
+                return (new / inside).uri
         return None
-
-    def _path(self, uri: str) -> HadoopPath:
-        path = self._jvm.org.apache.hadoop.fs.Path(self._jvm.java.net.URI(uri))
-        system = path.getFileSystem(self._log.newDeltaHadoopConf())
-        whole: HadoopPath = system.makeQualified(path)
-        return whole
 
     def missing(self) -> list[str]:
         """New places in which no file lies, or one of another size."""
         found = []
         for old, new in self._moves:
-            size = self._store.size(str(self._path(new["path"])))
-            if new["path"] != old.path() and size != new["size"]:
-                found.append(str(new["path"]))
+            path = new["path"]
+            if path != old.path() and self._store.size(str(Place.of_uri(path))) != new["size"]:
+                found.append(str(path))
             vector = new.get("deletionVector") or {}
             if vector.get("storageType") == "p":
-                path = str(self._path(vector["pathOrInlineDv"]))
+                path = str(Place.of_uri(vector["pathOrInlineDv"]))
                 if not self._store.is_there(path):
                     found.append(path)
         return found

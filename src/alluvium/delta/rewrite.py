@@ -31,6 +31,7 @@ from alluvium.engine import jvm
 from alluvium.engine.handles import JavaFrame
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
+from alluvium.paths import name_of
 from alluvium.plan.compaction import row_groups
 from alluvium.plan.layout import zorder
 from alluvium.plan.layout.settings import Layout
@@ -367,7 +368,7 @@ def _partition(action: DeltaFile) -> Any:
 
 def _name(action: DeltaFile) -> str:
     """Of a new file. Folders before it have the names of partitions, which may be anything."""
-    return str(action.path()).rsplit("/", 1)[-1]
+    return name_of(str(action.path()))
 
 
 def _task(action: DeltaFile) -> int:

@@ -20,12 +20,14 @@ from pyspark.sql.types import StructType
 from alluvium import marks
 from alluvium.delta import committing, log
 from alluvium.delta.commit_files import commit_lines
+from alluvium.delta.files import paths
 from alluvium.delta.handles import DeltaLog, DeltaSnapshot, DeltaVector
 from alluvium.delta.heads import head_of
 from alluvium.delta.internals import FILE_OPERATIONS, IMPLICITS
 from alluvium.engine import jvm
 from alluvium.engine.handles import JavaFrame
 from alluvium.names import among, quoted
+from alluvium.paths import Place
 from alluvium.plan.versions.properties import LARGEST_ID
 from alluvium.plan.versions.steps import Entry, Move
 
@@ -114,7 +116,7 @@ class State:
         return others.union(
             tagged.select(
                 "*",
-                plain(F.col("path")).alias("name"),
+                paths.plain(F.col("path")).alias("name"),
                 F.when(is_ours, _without_folder(source)).otherwise(vector).alias("vector"),
             )
         )
@@ -122,7 +124,7 @@ class State:
     def _named(self, actions: JavaFrame) -> DataFrame:
         return absolute_files(self.session, self.root, actions).select(
             "*",
-            plain(F.col("path")).alias("name"),
+            paths.plain(F.col("path")).alias("name"),
             _vector_name(F.col("deletionVector")).alias("vector"),
         )
 
@@ -182,7 +184,7 @@ class State:
 
     def _vectors(self, files: Sequence[Any]) -> dict[str, str]:
         """By the name of each file, that of its vector."""
-        found = {}
+        found, root = {}, Place.of(self.root)
         for file in files:
             written = None
             if file.deletionVector is not None:
@@ -191,7 +193,7 @@ class State:
                     self._log,
                     {k: v for k, v in file.deletionVector.asDict().items() if v is not None},
                 )
-            path = plain_text(absolute_path(self.session, self.root, file.path))
+            path = str(Place.of_uri(file.path, root))
             found[path] = "" if written is None else re.sub("^p.*/", "p", id_of(written))
         return found
 
@@ -243,12 +245,6 @@ def only(files: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
     return files.join(chosen, column, "left_semi")
 
 
-def absolute_path(session: SparkSession, root: str, path: str) -> str:
-    """A data file's path as the log writes it of a table elsewhere; root: `log.qualified`."""
-    helper = jvm.internal(session, FILE_OPERATIONS)
-    return str(helper.absolutePath(root, path).toUri().toString())
-
-
 def absolute_vector(
     session: SparkSession, table_log: DeltaLog, written: Mapping[str, Any]
 ) -> DeltaVector:
@@ -276,16 +272,6 @@ def id_of(vector: DeltaVector) -> str:
     if not vector.isInline():
         return str(vector.uniqueId())
     return "i" + hashlib.sha256(vector.pathOrInlineDv().encode()).hexdigest()
-
-
-def plain(path: Column) -> Column:
-    """One spelling of `file:/a` and `file:///a`."""
-    return F.regexp_replace(path, "^file:/+", "file:/")
-
-
-def plain_text(path: str) -> str:
-    """`plain` of a text."""
-    return re.sub("^file:/+", "file:/", path)
 
 
 def _vector_name(vector: Column) -> Column:

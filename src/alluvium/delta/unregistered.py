@@ -15,6 +15,7 @@ from alluvium.engine.files import Files
 from alluvium.engine.handles import JavaObject
 from alluvium.engine.internals import CATALOG_TABLE_TYPE
 from alluvium.names import in_catalog, literal
+from alluvium.paths import Place
 
 _PLACE_OF_TYPE = 1  # in Spark's case class CatalogTable
 
@@ -67,13 +68,13 @@ def default_location(session: SparkSession, schema: str, name: str, root: str | 
     """Where a table is made; root: its `location_root`, None where it names no place."""
     if root is not None:
         return f"{root.rstrip('/')}/{name}"
-    catalog = session._jsparkSession.sessionState().catalog()
-    return f"{catalog.getDatabaseMetadata(schema).locationUri().getPath()}/{in_catalog(name)}"
+    database = session._jsparkSession.sessionState().catalog().getDatabaseMetadata(schema)
+    return (Place.of_uri(str(database.locationUri())) / in_catalog(name)).shown
 
 
-def default_folder(session: SparkSession, schema: str, name: str) -> str:
+def default_folder(session: SparkSession, schema: str, name: str, root: str | None = None) -> str:
     """`default_location` with its file system, as `log.qualified` writes a folder."""
-    return Files(session).qualified(default_location(session, schema, name))
+    return Files(session).qualified(default_location(session, schema, name, root))
 
 
 def is_free(session: SparkSession, location: str) -> bool:

@@ -11,10 +11,11 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
+
+from alluvium.paths import LOCAL, Place
 
 
 class Thrown(NamedTuple):
@@ -330,4 +331,4 @@ def _said(thrown: list[Thrown], pattern: re.Pattern[str]) -> re.Match[str] | Non
 
 def _shown(path: str) -> str:
     """A path as people write it."""
-    return unquote(re.sub(r"^file:/+", "/", path)) if path.startswith("file:") else path
+    return Place.of_uri(path).shown if path.startswith(f"{LOCAL}/") else path

@@ -62,19 +62,10 @@ class Files:
             return []
         return [status.getPath().getName() for status in fs.listStatus(where)]
 
-    def uri_path(self, path: str) -> str:
-        """The path without scheme and authority, as the file system writes it."""
-        return str(self._jvm.org.apache.hadoop.fs.Path(path).toUri().getPath())
-
     def qualified(self, path: str) -> str:
         """The path with its file system, as paths are written."""
         fs, where = self._open(path)
         return str(fs.makeQualified(where).toString())
-
-    def uri(self, path: str) -> str:
-        """The path with its file system, and with what a URI asks for in place of blanks."""
-        fs, where = self._open(path)
-        return str(fs.makeQualified(where).toUri().toString())
 
     def size(self, path: str) -> int | None:
         """Of a file, in bytes; None where it is absent."""

@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.engine import EngineError
+from alluvium.paths import Place, is_absolute
 
 _NOTE = "made_at"
 # Where the home was before, until its tables show nothing there any more.
@@ -41,11 +42,8 @@ class Move:
 
     def place(self, uri: str) -> str:
         """Where something that lay at `uri` lies now: the same, if it was outside of the home."""
-        for scheme in ("file://", "file:", ""):
-            start = f"{scheme}{self.old}"
-            if uri == start or uri.startswith(f"{start}/"):
-                return f"{scheme}{self.new}{uri[len(start) :]}"
-        return uri
+        is_inside = is_absolute(uri) and Place.of(uri).inside(Place.of(str(self.old))) is not None
+        return uri.replace(str(self.old), str(self.new), 1) if is_inside else uri
 
     def missing(self, tables: Mapping[str, str]) -> list[str]:
         """Of tables of the home, by name where they lay, those that did not come along."""
@@ -68,7 +66,7 @@ class Move:
 
 
 def _path(uri: str) -> Path:
-    return Path(uri.removeprefix("file:").replace("//", "/"))
+    return Path(Place.of(uri).path)
 
 
 def settle(session: SparkSession, home: Path, database: Path, *, own_warehouse: bool) -> str | None:

@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
-from alluvium.engine.files import Files
 from alluvium.engine.internals import TABLE_IDENTIFIER
+from alluvium.paths import Place
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,18 @@ def table(session: SparkSession, schema: str, name: str) -> Table | None:
     if not catalog.tableExists(identifier):
         return None
     found = catalog.getTableMetadata(identifier)
-    return replace(_table(found), location=_location(session, found))
+    return replace(_table(found), location=_location(found))
 
 
 def delta_tables(session: SparkSession) -> list[Table]:
     """The Delta tables of every schema that the metastore knows, by their whole names."""
     catalog = _catalog(session)
-    files, found = Files(session), []
+    found = []
     for schema in map(str, jvm.items(catalog.listDatabases())):
         for entry in _entries(catalog, schema):
             one = _table(entry)
             if one.provider == "delta" and not one.is_view:
-                place = _location(session, entry)
-                location = None if place is None else files.qualified(place)
-                found.append(replace(one, name=f"{schema}.{one.name}", location=location))
+                found.append(replace(one, name=f"{schema}.{one.name}", location=_location(entry)))
     return found
 
 
@@ -79,10 +77,9 @@ def _entries(catalog: Any, schema: str) -> list[Any]:
     return jvm.items(catalog.getTablesByName(catalog.listTables(schema, "*", False)))
 
 
-def _location(session: SparkSession, table: Any) -> str | None:
+def _location(table: Any) -> str | None:
     uri = table.storage().locationUri()
-    path = jvm.of(session).org.apache.hadoop.fs.Path
-    return str(path(uri.get())) if uri.isDefined() else None
+    return str(Place.of_uri(str(uri.get()))) if uri.isDefined() else None
 
 
 def _table(table: Any) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import NamedTuple, NoReturn
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.delta.files import paths as files_at
 from alluvium.engine.csv_records import records
 from alluvium.engine.files import Files
 from alluvium.engine.frames import first_of_each_partition
@@ -28,13 +28,12 @@ from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError
+from alluvium.paths import LOCAL, Place, folder_of, name_of
 from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 # The raw line that names a file's columns, among the headers of each of its events.
 _HEADER_LINE = "_header"
-# The scheme and host of a URL.
-_SCHEME = r"^[a-zA-Z][a-zA-Z0-9+.\-]*:(//[^/]*)?"
 # Hadoop's local file system without checksums, for one scan; others have their own.
 _UNCHECKED = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
@@ -92,10 +91,10 @@ class FileSource:
 
     def folder(self, files: Files) -> str:
         """The folder that names of files start below: of a glob what is before the wildcard."""
-        folder = files.uri_path(self.path)
+        folder = Place.of(self.path).path
         for wildcard in "" if files.is_literal(self.path) else "*?[{":
             if wildcard in folder:
-                folder = folder[: folder.index(wildcard)].rpartition("/")[0]
+                folder = folder_of(folder[: folder.index(wildcard)])
         return folder
 
     def _list(self, session: SparkSession) -> DataFrame:
@@ -123,15 +122,15 @@ class FileSource:
         Java leaves out a name that it cannot read, and follows a link to a folder above it as far
         as the system lets it: each file would come in some forty times.
         """
-        if re.match(_SCHEME, self.path) and not self.path.startswith("file:"):
+        if Place.of(self.path).system != LOCAL:
             return
         files = Files(session)
         encoding = files.name_encoding
-        root, pattern = Path(self.folder(files)), files.uri_path(self.path)
+        root, pattern = Path(self.folder(files)), Place.of(self.path).path
 
         def is_read(folder: bytes, name: bytes) -> bool:
             # Beside what a glob finds there may be anything.
-            path = os.fsdecode(posixpath.join(folder, name))
+            path = str(Path(os.fsdecode(folder), os.fsdecode(name)))
             return str(root) == pattern or may_be_listed(path, pattern)
 
         for folder, folders, names in os.walk(os.fsencode(root), followlinks=True):
@@ -164,11 +163,10 @@ class FileSource:
 
     def _name(self, files: Files, url: Column) -> Column:
         """A file's path below the folder where names begin: it stays where that folder moves."""
-        folder = self.folder(files)
-        path = path_of(url)
-        below = F.substring(path, F.lit(len(folder) + 2), F.length(path))
-        last = F.element_at(F.split(path, "/"), -1)
-        name = F.when(path.startswith(folder + "/"), below).otherwise(last)
+        start = f"{self.folder(files).rstrip('/')}/"
+        path = files_at.path(url)
+        below = F.substring(path, F.lit(len(start) + 1), F.length(path))
+        name = F.when(path.startswith(start), below).otherwise(F.substring_index(path, "/", -1))
         if self.naming == SAME:
             return name
         renamed = [
@@ -204,7 +202,7 @@ class FileSource:
         lines = self._rows(session, paths, unchecked)
         records = lines.where(self._is_record(F.col("value").cast("string")))
         whole = F.col("whole") if "whole" in lines.columns else F.lit(True)
-        first = records.select(path_of(F.col("url")), "value", "place", whole)
+        first = records.select(files_at.path(F.col("url")), "value", "place", whole)
         headers = {}
         for path, line, place, is_whole in first_of_each_partition(first).collect():
             headers[path] = _Header(bytes(line), place)
@@ -214,7 +212,7 @@ class FileSource:
                 raise self._bad_header(headers[path], [path], why)
         files = defaultdict(list)
         for path in paths:
-            if (plain := path_in(path)) in headers:
+            if (plain := Place.of(path).path) in headers:
                 files[headers[plain]].append(path)
         for header, some in files.items():
             self.headers[header.line.decode("utf-8", "replace")] = some[0]
@@ -281,7 +279,7 @@ class FileSource:
             raise self._bad_header(header, paths, str(error)) from error
 
     def _bad_header(self, header: _Header, paths: list[str], why: str) -> SpecError:
-        names = sorted(path_in(path).rpartition("/")[2] for path in paths)
+        names = sorted(name_of(path) for path in paths)
         text = header.line.decode("utf-8", "replace")[:_SHOWN]
         return SpecError(
             self.feed.spec.source, [f"schema: the header of {listed(names, 1)} is {text!r}: {why}"]
@@ -311,23 +309,9 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
     Hadoop's local file system asks for a file's checksum under `.<name>.crc`, and takes what is
     before a colon in that name for a scheme.
     """
-    strange = [path for path in paths if ":" in path.rpartition("/")[2]]
-    usual = [path for path in paths if ":" not in path.rpartition("/")[2]]
-    if usual:
-        yield usual, False
-    if strange:
-        yield strange, True
-
-
-def path_of(url: Column) -> Column:
-    """The path in a file's URL."""
-    decoded = F.url_decode(F.replace(url, F.lit("+"), F.lit("%2B")))
-    return F.regexp_replace(decoded, _SCHEME, "")
-
-
-def path_in(path: str) -> str:
-    """The same of a path as Spark writes it, which is not encoded."""
-    return re.sub(_SCHEME, "", path)
+    for is_strange in (False, True):
+        if some := [path for path in paths if (":" in name_of(path)) == is_strange]:
+            yield some, is_strange
 
 
 def list_in_few_tasks(session: SparkSession) -> None:

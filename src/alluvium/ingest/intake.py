@@ -20,13 +20,14 @@ from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
-from alluvium.ingest.file_source import FileSource, path_in
+from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
 from alluvium.ingest.options import ARCHIVE, CLEANS
 from alluvium.ingest.parsing import unnamed_columns
-from alluvium.ingest.spec import SpecError, StreamError, place_of
+from alluvium.ingest.spec import SpecError, StreamError, real
+from alluvium.paths import LOCAL, Place, name_of
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.commit import commit_info
 from alluvium.wording import listed
@@ -113,7 +114,7 @@ class Intake:
         """Columns that came later in headers of csv files and that the schema does not name."""
         feed = self._source.feed
         files = {
-            column: posixpath.basename(file)
+            column: name_of(file)
             for header, file in self._source.headers.items()
             for column in unnamed_columns(self._session, feed, header)
         }
@@ -184,12 +185,12 @@ class Intake:
     def _name_files(self) -> None:
         """Name the files as the ledger does, whatever folder `path` begins with now."""
         ledger = self._ledger
-        folder = self._source.folder(self._files)
-        if len(self._landed) == 1 and self._files.uri_path(self._landed[0].path) == folder:
-            folder = posixpath.dirname(folder)  # the path is one file
-        here = _place_of(self._files, self._source.path, folder)
-        root = self._place.root
-        root = _place_of(self._files, root, self._files.uri_path(root))
+        system = Place.of(self._files.qualified(self._source.path)).system
+        folder = Place(system, "/") / self._source.folder(self._files)
+        if len(self._landed) == 1 and Place.of(self._landed[0].path).path == folder.path:
+            folder = folder.parent  # the path is one file
+        here = str(real(folder))
+        root = str(real(Place.of(self._files.qualified(self._place.root))))
         if not ledger.read and not ledger.held:
             base = here
         elif ledger.base is None or ledger.root is None:
@@ -197,12 +198,12 @@ class Intake:
             base = began_at(here, self._landed, self._times | noted)
         else:
             base = taken_along(ledger.base, ledger.root, root, here)
-            base = base if base == here else self._base_of(base, here)
+            base = here if Place.of(base) == Place.of(here) else self._base_of(base, here)
         ledger.begin_at(self._files, base, root)
         names = self._source.naming = naming(base, here)
         self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
-        if base.startswith("file:"):
-            self._landed = self._without_copies(base.removeprefix("file:"))
+        if (at := Place.of(base)).system == LOCAL:
+            self._landed = self._without_copies(at.path)
 
     def _without_copies(self, base: str) -> list[Landed]:
         """The files of this machine, each once: by a link it may have more names than one."""
@@ -213,8 +214,8 @@ class Intake:
         kept = []
         # What was read goes first, under whatever name.
         for file in sorted(self._landed, key=lambda file: file.name not in known):
-            folder, name = posixpath.split(path_in(file.path))
-            path = Path(folder_of(folder), name)
+            at = Place.of(file.path)
+            path = Path(folder_of(at.parent.path), at.name)
             own = os.path.relpath(path.resolve() if path.is_symlink() else path, base)
             is_new = file.name not in known
             if not (is_new and own != file.name and (own in names or own in taken)):
@@ -323,7 +324,7 @@ class Intake:
         archive = self._source.feed.options.get(ARCHIVE)
         if archive is None:
             return
-        if may_be_listed(place_of(archive), self._source.feed.place):
+        if may_be_listed(real(Place.of(archive)).shown, self._source.feed.place):
             raise SpecError(
                 self._source.feed.spec.source,
                 [
@@ -347,10 +348,10 @@ class Intake:
                 elif feed.options[CLEANS].lower() == "delete":
                     self._files.delete(file.path)
                 else:
-                    self._archive(file.path, f"{archive}{self._files.uri_path(file.path)}")
+                    self._archive(file.path, f"{archive}{Place.of(file.path).path}")
             except Exception as error:  # its events are in; the file may be another's meanwhile
                 # Behind the move of a name with a colon Hadoop fails at the name of its checksum.
-                if self._lies_in(posixpath.dirname(file.path), posixpath.basename(file.path)):
+                if self._lies_in(str(Place.of(file.path).parent), name_of(file.path)):
                     self._stay.append(f"{file.name} ({reason(error)})")
 
     def _archive(self, path: str, new: str) -> None:
@@ -362,13 +363,3 @@ class Intake:
             except FileExistsError:
                 continue
             return
-
-
-def _place_of(files: Files, path: str, folder: str) -> str:
-    """A folder with its file system; on this machine without links.
-
-    path: with the file system of the folder, a path that may hold wildcards.
-    """
-    system = files.qualified(path).removesuffix(files.uri_path(path))
-    # What is not there yet has no links.
-    return system + (os.path.realpath(folder) if system == "file:" else folder)

@@ -8,7 +8,6 @@ tells whether it did: what was planned and not committed was not read.
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -121,8 +120,8 @@ class Ledger:
     def _damaged(self, path: str) -> StreamError:
         return StreamError(
             f"{path} is missing, or is not as it was written. Delete the folder "
-            f"{posixpath.dirname(self.folder)}: the next run then reads what the table does not "
-            "have"
+            f"{self.folder.removesuffix('/files')}: the next run then reads what the table does "
+            "not have"
         )
 
     def _path(self, kind: str = "") -> str:

@@ -9,29 +9,25 @@ A *place* is a folder with its file system and without links, such as `file:/dat
 
 from __future__ import annotations
 
-import posixpath
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from alluvium.ingest.landing import Landed, Stamp
+from alluvium.paths import Place
 
 # Beginnings of names below one folder, and what stands there in names below another.
 Naming = tuple[tuple[str, str], ...]
 SAME: Naming = (("", ""),)
-_PLACE = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*:(?://[^/]*)?)?(.*)", re.DOTALL)
 
 
 def naming(base: str, folder: str) -> Naming:
     """How names below `folder` become names below `base`; the first beginning that fits counts."""
-    (system, own), (other, path) = _parts(base), _parts(folder)
-    if system != other:
-        return (("", f"{folder.rstrip('/')}/"),)
-    if path == own:
-        return SAME
-    if not own.startswith(path.rstrip("/") + "/"):
-        return (("", posixpath.relpath(path, own) + "/"),)
-    steps = posixpath.relpath(own, path).split("/")
+    own, other = Place.of(base), Place.of(folder)
+    if own.system != other.system:
+        return (("", other.below),)
+    if own.inside(other) is None:
+        return (("", f"{other.way(own)}/"),)
+    steps = own.steps[len(other.steps) :]
     ends = range(len(steps), -1, -1)
     return tuple(
         ("".join(f"{step}/" for step in steps[:end]), "../" * (len(steps) - end)) for end in ends
@@ -52,11 +48,12 @@ def taken_along(base: str, root: str, now: str, folder: str) -> str:
         now: The place of the checkpoint now.
         folder: The place of the path: it lies in what was taken along, or above it.
     """
-    (system, own), (one, then), (other, there) = map(_parts, (base, root, now))
-    if base == folder or not system == one == other:
+    own, then, there, here = map(Place.of, (base, root, now, folder))
+    if own == here or not own.system == then.system == there.system:
         return base
-    taken = system + posixpath.normpath(posixpath.join(there, posixpath.relpath(own, then)))
-    return taken if taken == folder or _is_nested(taken, folder) else base
+    taken = there / own.way(then)
+    is_one = taken.inside(here) is not None or here.inside(taken) is not None
+    return str(taken) if is_one else base
 
 
 def base_of(
@@ -109,10 +106,10 @@ def began_at(folder: str, landed: Iterable[Landed], times: Mapping[str, int]) ->
 
 def _other_names(folder: str, name: str) -> Iterator[tuple[str, str]]:
     """Each place above a file, with the name that the file has below it."""
-    system, path = _parts(f"{folder.rstrip('/')}/{name}")
-    parts = path.lstrip("/").split("/")
+    file = Place.of(folder) / name
+    parts = file.steps
     for end in range(len(parts)):
-        yield system + "/" + "/".join(parts[:end]), "/".join(parts[end:])
+        yield f"{file.system}/{'/'.join(parts[:end])}", "/".join(parts[end:])
 
 
 def _has_size(file: Landed, read: Mapping[str, Stamp], held: set[str]) -> bool:
@@ -121,14 +118,3 @@ def _has_size(file: Landed, read: Mapping[str, Stamp], held: set[str]) -> bool:
     if stamp is not None:
         return stamp[0] == file.size
     return file.name in read or file.name in held
-
-
-def _is_nested(one: str, other: str) -> bool:
-    """Whether one of two places lies in the other."""
-    return one.startswith(other.rstrip("/") + "/") or other.startswith(one.rstrip("/") + "/")
-
-
-def _parts(place: str) -> tuple[str, str]:
-    match = _PLACE.fullmatch(place)
-    assert match is not None  # anything matches
-    return match[1] or "", match[2] or "/"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +36,7 @@ from alluvium.engine import jvm
 from alluvium.ingest.parsing import columns_of
 from alluvium.ingest.spec import Feed, SpecError
 from alluvium.names import quoted
+from alluvium.paths import name_of
 from alluvium.wording import listed
 
 _SCHEMAS = "alluvium.FileSchemas"
@@ -74,7 +74,7 @@ class Own:
     @property
     def name(self) -> str:
         """For a message."""
-        return listed(sorted(posixpath.basename(path) for path in self.paths), 1)
+        return listed(sorted(name_of(path) for path in self.paths), 1)
 
 
 def own_schemas(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from alluvium.ingest import options as reader
 from alluvium.ingest.options import ARCHIVE, CLEANS, FILE_FORMATS, HEADER
+from alluvium.paths import LOCAL, SYSTEM, Place
 
 FORMATS = (*FILE_FORMATS, "kafka")
 KEYS = (
@@ -77,13 +78,12 @@ class Feed:
     @property
     def place(self) -> str:
         """The path as it can be compared with others; on this machine without links."""
-        return place_of(self.path or "")
+        return "" if self.path is None else real(Place.of(self.path)).shown
 
 
-def place_of(path: str) -> str:
-    """A path or glob as it can be compared with others; on this machine without links."""
-    path = re.sub(r"^file:(//[^/]*)?/", "/", path)
-    return os.path.realpath(path) if path.startswith("/") else path
+def real(place: Place) -> Place:
+    """A place, or that of a glob, without this machine's links: what is not there has none."""
+    return replace(place, path=os.path.realpath(place.path)) if place.system == LOCAL else place
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class StreamSpec:
                     "accepted: a path without it"
                 )
             path = path.replace("{home}", str(home))
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path):
+            if re.match(SYSTEM, path):
                 return path
             return os.path.abspath(Path(project) / path)  # noqa: PTH100 - resolve() follows links
 
@@ -188,13 +188,7 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
     topics = _topics(block, fmt, mistakes)
     if fmt == "kafka" and "kafka.bootstrap.servers" not in options:
         mistakes.append("options.kafka.bootstrap.servers: missing; accepted: host:port, …")
-    schema = block.get("schema")
-    if schema is not None and (not isinstance(schema, str) or not schema.strip()):
-        mistakes.append(
-            f"schema: {schema!r}; accepted: column definitions, for example 'id bigint'"
-        )
-    elif schema is not None and fmt in ("text", "kafka"):
-        mistakes.append(f"schema: not used by {fmt}; accepted with json, csv, parquet, orc")
+    schema = _schema(block.get("schema"), fmt, mistakes)
 
     def count(key: str, allowed: bool = True) -> int | None:
         value = block.get(key)
@@ -226,6 +220,18 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
     return StreamSpec(
         source, str(fmt), path, topics, options, schema, min_rows, max_wait, max_files, max_bytes
     )
+
+
+def _schema(schema: Any, fmt: Any, mistakes: list[str]) -> str | None:
+    if schema is None:
+        return None
+    if not isinstance(schema, str) or not schema.strip():
+        mistakes.append(
+            f"schema: {schema!r}; accepted: column definitions, for example 'id bigint'"
+        )
+    elif fmt in ("text", "kafka"):
+        mistakes.append(f"schema: not used by {fmt}; accepted with json, csv, parquet, orc")
+    return str(schema)
 
 
 def _env_or_text(value: Any) -> str | EnvVar | None:

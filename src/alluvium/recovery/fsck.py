@@ -14,10 +14,10 @@ from alluvium.delta import dependents
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.heads import head_of
 from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.named_files import plain
 from alluvium.delta.needed_files import NeededFiles
 from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
+from alluvium.paths import Place
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.plan.recovery.log_health import LogHealth
@@ -92,7 +92,7 @@ class Fsck:
         self._session = session
         self._tables = list(tables)
         self._by_name: Mapping[str, Table] = {one.name: one for one in self._tables}
-        self._homes = [plain(one).rstrip("/") for one in homes]
+        self._homes = list(homes)
         self._store = Files(session)
         self._full, self._say = full, say
         self._files = self._sampled = 0
@@ -198,14 +198,14 @@ class Fsck:
             )
             return
         yield from self._of_register(entries)
-        others = {plain(one.location) for one in entries}
-        others |= {plain(one.place) for one in self._tables if one.shows == table.name}
-        yield from findings.orphans(*state.orphans(self._states(others)))
+        others = {Place.of(one.location) for one in entries}
+        others |= {Place.of(one.place) for one in self._tables if one.shows == table.name}
+        yield from findings.orphans(*state.orphans(self._states(map(str, others))))
 
     def _of_register(self, entries: Iterable[Dependent]) -> Iterator[Finding]:
         """What is to be known of tables that the register of a folder names."""
         for one in entries:
-            place = plain(one.location)
+            place = str(Place.of(one.location))
             [new] = new_places(self._store, self._homes, [place]).values() or [None]
             if new is not None:
                 yield Finding(

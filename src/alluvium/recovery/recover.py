@@ -16,13 +16,13 @@ from alluvium import marks
 from alluvium.delta import dependents, heads, log, unregistered
 from alluvium.delta.inline_vectors import InlineVectors
 from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.named_files import plain
 from alluvium.delta.needed_files import NeededFiles
 from alluvium.delta.published import Publisher
 from alluvium.delta.relocated import Relocation
 from alluvium.delta.setting_back import SettingBack, touched
 from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
+from alluvium.paths import name_of
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
 from alluvium.recovery import shown, streams
@@ -61,7 +61,7 @@ class Recovery:
         self._session = session
         self._tables = list(tables)
         self._by_name: Mapping[str, Table] = {one.name: one for one in self._tables}
-        self._homes = [plain(one).rstrip("/") for one in homes]
+        self._homes = list(homes)
         self._does, self._say = not dry_run, say
         self._files = Files(session)
         self._stamp = datetime.fromtimestamp(now(), UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -170,7 +170,7 @@ class Recovery:
         whole = self._without(table, state, bad)
         if whole is None:
             yield (
-                f"{number} cannot be read ({findings.named(sorted(map(_name, bad)))}), and no"
+                f"{number} cannot be read ({findings.named(sorted(map(name_of, bad)))}), and no"
                 " version that the log tells is without them; accepted: a backup of the files"
             )
             return
@@ -179,7 +179,7 @@ class Recovery:
         yield self._told(
             "goes back",
             f"to version {version}, the newest without {number} that cannot be read"
-            f" ({findings.named(sorted(map(_name, bad)))}); {undone} undone, with the progress of"
+            f" ({findings.named(sorted(map(name_of, bad)))}); {undone} undone, with the progress of"
             " merges. The next build reads those events again",
         )
         self._moved[table.name] = version
@@ -239,7 +239,7 @@ class Recovery:
             self.left.append(table.name)
             yield (
                 f"it shows files in {findings.named(sorted(found))}, of which"
-                f" {counted(len(missing), 'file')} did not come along ({_name(missing[0])});"
+                f" {counted(len(missing), 'file')} did not come along ({name_of(missing[0])});"
                 " accepted: a copy of the whole home"
             )
             return
@@ -255,7 +255,7 @@ class Recovery:
         root = NeededFiles(self._session, table.place).root
         moved = []
         for one in dependents.noted(self._session, root):
-            [new] = new_places(self._files, self._homes, [plain(one.location)]).values() or [None]
+            [new] = new_places(self._files, self._homes, [one.location]).values() or [None]
             if new is not None:
                 moved.append((one, replace(one, location=new)))
         if not moved:
@@ -312,21 +312,27 @@ class Recovery:
             why += "; of the versions that readers saw none is left, so no test has seen this one"
         yield self._told("shows", f"version {version} of {candidate.name}: {why}")
         if self._does:
-            publisher = Publisher(
-                self._session,
-                candidate.by_path,
-                table.by_path,
-                version,
-                hides=table.hides,
-                again=bad,
+            self._show(table, candidate, version, head, bad)
+
+    def _show(
+        self, table: Table, candidate: Table, version: int, head: log.TableVersion, bad: set[str]
+    ) -> None:
+        """Publish a version where readers still see `head`; bad: files to write again."""
+        publisher = Publisher(
+            self._session,
+            candidate.by_path,
+            table.by_path,
+            version,
+            hides=table.hides,
+            again=bad,
+        )
+        if publisher.head != head:
+            raise ValueError("another run published meanwhile; accepted: the command again")
+        if missing := publisher.missing():
+            raise ValueError(
+                f"{candidate.name} misses {counted(len(missing), 'file')}, such as {missing[0]}"
             )
-            if publisher.head != head:
-                raise ValueError("another run published meanwhile; accepted: the command again")
-            if missing := publisher.missing():
-                raise ValueError(
-                    f"{candidate.name} misses {counted(len(missing), 'file')}, such as {missing[0]}"
-                )
-            publisher.publish({"recovered": True})
+        publisher.publish({"recovered": True})
 
     # Streams -----------------------------------------------------------------------------------
 
@@ -360,7 +366,3 @@ def _noted(table: Table, base: int) -> str:
     if table.shows is None:
         return "alluvium.recover: deletion vectors of the log are in files"
     return json.dumps({marks.PUBLISH_NOTE: {"recovered": True, "base": base}})
-
-
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]

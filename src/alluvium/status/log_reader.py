@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from alluvium.paths import Place
 from alluvium.plan.snapshot import FILES, Snapshot, live
 from alluvium.plan.versions.written import WrittenCommit, is_of_file
 from alluvium.wording import listed
@@ -254,7 +254,7 @@ def _checkpointed(
 
 
 def _sidecar(log: LogFiles, path: str) -> Path:
-    return log.folder / LOG / "_sidecars" / unquote(path.rpartition("/")[2])
+    return log.folder / LOG / "_sidecars" / Place.of_uri(path, Place.of("/")).name
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:

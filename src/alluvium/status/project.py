@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Any
 
 from alluvium import marks
 from alluvium.names import in_catalog
+from alluvium.paths import LOCAL, Place
 from alluvium.plan.graph import is_in_files
 from alluvium.plan.status import notes
 from alluvium.plan.status.table import NodeNote, SeenTable
@@ -195,18 +195,18 @@ def _is_kept(node: Mapping[str, Any]) -> bool:
 
 def _table(project: Project, node: Node) -> SeenTable:
     note = notes.of_node(_text(project.home / notes.FOLDER / notes.file_name(node.table)))
-    named = _place(project, node, note)
+    at = _place(project, node, note)
     about: dict[str, Any] = {
         "name": project.name_of(node),
         "unique_id": node.unique_id,
-        "place": named,
+        "place": at.shown,
         "note": note,
     }
-    place = _local(named)
-    if place is None:
+    if at.system != LOCAL:
         return SeenTable(
-            **about, problem=f"{named} is not read: only local paths and mounted disks are"
+            **about, problem=f"{at} is not read: only local paths and mounted disks are"
         )
+    place = Path(at.path)
     if not (place / LOG).is_dir():
         # A node that failed before its first table has left a note without an id.
         was_there = note is not None and note.table_id is not None
@@ -226,23 +226,14 @@ def _table(project: Project, node: Node) -> SeenTable:
     )
 
 
-def _place(project: Project, node: Node, note: NodeNote | None) -> str:
+def _place(project: Project, node: Node, note: NodeNote | None) -> Place:
+    home = Place.of(str(project.home))
     if note is not None and note.place is not None:
-        is_elsewhere = ":" in note.place or note.place.startswith("/")
-        return note.place if is_elsewhere else str(project.home / note.place)
-    root = node.config.get("location_root")
-    if root:
-        is_elsewhere = ":" in root or root.startswith("/")
-        return f"{root if is_elsewhere else project.folder / root}/{node.alias}"
+        return Place.of(note.place, home)
+    if root := node.config.get("location_root"):
+        return Place.of(root, Place.of(str(project.folder.resolve()))) / node.alias
     schema, name = in_catalog(node.schema), in_catalog(node.alias)
-    folder = project.home / "warehouse"
-    return str(folder / name if schema == "default" else folder / f"{schema}.db" / name)
-
-
-def _local(place: str) -> Path | None:
-    """A place as Hadoop writes it, as a path of this machine; None for another file system."""
-    bare = re.sub("^file:/+", "/", place)
-    return Path(bare) if bare.startswith("/") else None
+    return home / "warehouse" / (name if schema == "default" else f"{schema}.db/{name}")
 
 
 def _tags(place: Path) -> dict[str, int]:
@@ -257,10 +248,10 @@ def _branches(project: Project, place: Path, table_id: str) -> dict[str, int]:
     for path in _children(place / _REGISTER):
         try:
             entry = json.loads(path.read_bytes())
-            folder = _local(entry["location"])
-            if entry.get("kind") != "branch" or folder is None:
+            at = Place.of(entry["location"])
+            if entry.get("kind") != "branch" or at.system != LOCAL:
                 continue
-            numbers = log_reader.read(folder)[1].transactions
+            numbers = log_reader.read(Path(at.path))[1].transactions
             found[str(entry["name"])] = numbers[f"{marks.BRANCH}{table_id}"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # discarded, or another table's by now

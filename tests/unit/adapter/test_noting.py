@@ -69,7 +69,7 @@ def test_a_note_that_cannot_be_written_stops_nothing(noted: Any, tmp_path: Path)
     noting.held_back(tmp_path, "a.items", HELD)
 
 
-def test_what_is_noted_of_a_target(tmp_path: Path) -> None:
+def test_what_is_noted_of_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project, elsewhere = tmp_path / "shop", tmp_path / "homes"
     tiers = {"fast": {"slo": "15 minutes", "spark_conf": {"key": "secret"}}, "slow": {}}
     for home, said in ((project / ".alluvium", ".alluvium"), (elsewhere, str(elsewhere))):
@@ -78,6 +78,10 @@ def test_what_is_noted_of_a_target(tmp_path: Path) -> None:
         text = (project / "target" / notes.BUILD).read_text()
         assert notes.of_build(text) == notes.Build(said, "dev", "shop", {"fast": 900.0})
         assert "secret" not in text
+    # As `--project-dir shop` gives it.
+    monkeypatch.chdir(tmp_path)
+    noting.building(Path("shop"), project / "target", project / ".alluvium", build, tiers)
+    assert notes.of_build((project / "target" / notes.BUILD).read_text()).home == ".alluvium"
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"at": 3}', '{"home": 1}'])

@@ -104,9 +104,9 @@ class Shop:
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setattr(project, "now", lambda: NOW)
-    monkeypatch.chdir(tmp_path)
-    found = Shop(tmp_path, {})
-    found.home.mkdir()
+    found = Shop(tmp_path / "a b%20ü", {})
+    found.home.mkdir(parents=True)
+    monkeypatch.chdir(found.folder)
     found.node("orders_events", "streaming_table")
     found.node("batch", "view", "orders_events")
     merge = {"order_by": "at", "delete_when": "gone"}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
-from alluvium.delta import dependents
+from alluvium.delta import dependents, unregistered
+from alluvium.delta.relocated import Relocation
+from alluvium.paths import Place
 
 LOGS = {
     "file:/lake/my table[1]/_delta_log",
@@ -57,8 +60,8 @@ def test_the_table_that_a_folder_belongs_to(folder: str, root: str | None) -> No
 
 @pytest.mark.parametrize("folder", ["s3://bucket", "s3://bucket/"])
 def test_what_lies_in_the_root_of_a_file_system(folder: str) -> None:
-    assert "s3://bucket/part-0.parquet".startswith(dependents.below(folder))
-    assert not "s3://bucket-2/part-0.parquet".startswith(dependents.below(folder))
+    assert "s3://bucket/part-0.parquet".startswith(Place.of(folder).below)
+    assert not "s3://bucket-2/part-0.parquet".startswith(Place.of(folder).below)
 
 
 def test_each_table_once_and_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +72,39 @@ def test_each_table_once_and_not_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     found = dependents.roots_of(None, folders, "s3://bucket/")
     assert found == ["file:/lake/my table[1]", "file:/lake/other", "s3://bucket-2/t"]
     assert store.asked < len(days)
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ("file:/a%20home/warehouse/s.db", "/a home/warehouse/s.db/t"),
+        ("file:///a%2520home/s.db/", "/a%20home/s.db/t"),
+        ("s3a://bucket/lake/s.db", "s3a://bucket/lake/s.db/t"),
+        ("s3a://bucket", "s3a://bucket/t"),
+    ],
+)
+def test_where_a_table_of_a_schema_is_made(schema: str, place: str) -> None:
+    session = MagicMock()
+    catalog = session._jsparkSession.sessionState().catalog()
+    catalog.getDatabaseMetadata("s").locationUri.return_value = schema
+    assert unregistered.default_location(session, "s", "T") == place
+
+
+@pytest.mark.parametrize(
+    ("uri", "moved"),
+    [
+        ("file:/old%20home/t/a%20b%2525/p+", "s3a://bucket/new%20home/t/a%20b%2525/p+"),
+        ("file:///old%20home/t/p", "s3a://bucket/new%20home/t/p"),
+        ("/old%20home/t/p", "s3a://bucket/new%20home/t/p"),
+        # Another folder whose name begins so, one elsewhere, and one of the table's own.
+        ("file:/old%20home/t2/p", None),
+        ("s3a://bucket/old%20home/t/p", None),
+        ("a%20b/p", None),
+        ("../t2/p", None),
+    ],
+)
+def test_a_file_of_an_old_folder_is_in_the_new_one(uri: str, moved: str | None) -> None:
+    move = object.__new__(Relocation)
+    move._root = Place.of("s3a://bucket/new home/shown")
+    move._places = [(Place.of("file:/old home/t"), Place.of("s3a://bucket/new home/t"))]
+    assert move._new_uri(uri) == moved

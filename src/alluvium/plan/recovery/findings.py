@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from alluvium.paths import name_of
 from alluvium.wording import counted
 
 _NAMED = 3
@@ -113,7 +114,7 @@ def of_files(files: Iterable[NeededFile]) -> list[Finding]:
             if kind in UNUSABLE
             else "to write the files again, as OPTIMIZE does"
         )
-        found.append(Finding(what, means, helps, tuple(_name(file.path) for file in some)))
+        found.append(Finding(what, means, helps, tuple(name_of(file.path) for file in some)))
     return found
 
 
@@ -131,10 +132,6 @@ def _worded(text: str, files: Sequence[NeededFile]) -> str:
     )
 
 
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]
-
-
 def of_vectors(damaged: Sequence[tuple[str, str]]) -> list[Finding]:
     """What is wrong with deletion vectors: the file of each, and why it does not read."""
     if not damaged:
@@ -146,7 +143,7 @@ def of_vectors(damaged: Sequence[tuple[str, str]]) -> list[Finding]:
             "what reads their data files fails; without the vectors deleted rows would come back",
             f"a backup of the files, or {RECOVER}, which goes back to the newest version without"
             " them",
-            tuple(sorted({_name(file) for file, _ in damaged})),
+            tuple(sorted({name_of(file) for file, _ in damaged})),
         )
     ]
 
@@ -183,7 +180,7 @@ def of_bounds(columns: Iterable[tuple[str, str]], looked: int, total: int) -> li
             "queries and merges skip files that hold matching rows",
             "`analyze table … compute delta statistics`, or to write the files again, as OPTIMIZE"
             " does",
-            tuple(dict.fromkeys(_name(file) for file, _ in wrong)),
+            tuple(dict.fromkeys(name_of(file) for file, _ in wrong)),
         )
     ]
 

@@ -11,6 +11,7 @@ from itertools import islice
 import pyarrow.compute as pc
 
 from alluvium import marks
+from alluvium.paths import is_absolute
 from alluvium.plan.commands import operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
@@ -185,7 +186,7 @@ def _retention(properties: Mapping[str, str]) -> timedelta:
 
 def _is_own(path: str) -> bool:
     """Whether a file lies in the table's own folder."""
-    return not path.startswith(("/", "../")) and ":" not in path.split("/", 1)[0]
+    return not (is_absolute(path) or path.startswith("../"))
 
 
 def _millis(time: datetime) -> float:

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
+from alluvium.paths import Place
 from alluvium.plan.layout.settings import duration
 from alluvium.plan.status import notes
 from alluvium.plan.status.table import FailedAudit, NodeNote
@@ -74,7 +75,7 @@ def building(project: Path, target: Path, home: Path, build: notes.Build, tiers:
         build: without home and tiers.
         tiers: as the package's macro gives them; None where it is not there.
     """
-    inside = _inside(project, str(home))
+    inside = _inside(project.resolve(), str(home))
     slos = {}
     for tier, settings in (tiers or {}).items():
         if isinstance(settings, Mapping) and settings.get("slo") is not None:
@@ -84,9 +85,7 @@ def building(project: Path, target: Path, home: Path, build: notes.Build, tiers:
 
 def _inside(folder: Path, place: str) -> str:
     """A place as it lies in a folder; one that is elsewhere as it is."""
-    bare = place.removeprefix("file:").removeprefix("//")
-    start = f"{folder}/"
-    return bare.removeprefix(start) if bare.startswith(start) else place
+    return Place.of(place).inside(Place.of(str(folder))) or place
 
 
 def _read(path: Path) -> NodeNote | None:

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import unregistered
 from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.named_files import plain
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
+from alluvium.paths import Place
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files, keeps_tombstones, streams_above
 from alluvium.recovery.tables import Table
@@ -71,14 +71,14 @@ def others(session: SparkSession, known: Iterable[Table]) -> Iterator[Table]:
     """
     files = Files(session)
     warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
-    places = {plain(one.place) for one in known}
+    taken = {Place.of(one.place) for one in known}
     for folder in sorted(files.names(warehouse)):
         schema = folder.removesuffix(".db")
         if schema == folder:
             continue
         for name in sorted(files.names(f"{warehouse}/{folder}")):
             place, is_known = _place(session, schema, name, None)
-            if not is_known and plain(place) not in places and LogFolder(session, place).exists():
+            if not is_known and Place.of(place) not in taken and LogFolder(session, place).exists():
                 whole = f"{quoted(schema)}.{quoted(name)}"
                 yield Table(f"{schema}.{name}", whole, place, "", False)
 
@@ -98,7 +98,7 @@ def homes(session: SparkSession, home: Path, nodes: Mapping[str, Any]) -> list[s
     """The folders that the tables of a project lie in."""
     roots = {node.config.get("location_root") for node in nodes.values() if is_in_files(node)}
     warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
-    return [str(home), warehouse, *(str(root) for root in roots if root is not None)]
+    return [str(home), warehouse, *map(Files(session).qualified, roots - {None})]
 
 
 def _name(node: Any, nodes: list[Any]) -> str:
@@ -113,6 +113,6 @@ def _place(session: SparkSession, schema: str, name: str, root: str | None) -> t
     if known is not None and known.location is not None:
         return known.location, True
     if root is not None or session.catalog.databaseExists(quoted(schema)):
-        return unregistered.default_location(session, schema, name, root), False
+        return unregistered.default_folder(session, schema, name, root), False
     warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
     return f"{warehouse}/{in_catalog(schema)}.db/{in_catalog(name)}", False

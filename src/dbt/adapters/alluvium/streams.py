@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from alluvium import ingest as stream
 from alluvium.ingest.spec import KEYS
 from alluvium.names import in_catalog, quoted
+from alluvium.paths import Place
 from alluvium.plan.layout.settings import Layout
 from alluvium.schema import shown
 from dbt.adapters.alluvium import layouts, told
@@ -190,7 +191,7 @@ def checkpoint_of(
     warehouse = str(session.conf.get("spark.sql.warehouse.dir"))
     if location_root is not None:
         root = f"{location_root.rstrip('/')}/_checkpoints"
-    elif Path(warehouse.removeprefix("file:")) == home / "warehouse":
+    elif Place.of(warehouse) == Place.of(str(home / "warehouse")):
         root = str(home / "checkpoints")
     else:
         # Tables of a shared warehouse are not this machine's alone, nor are their checkpoints.

@@ -1,0 +1,1 @@
+"""Files of Delta tables: where they lie."""
