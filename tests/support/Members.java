@@ -8,6 +8,8 @@ import org.codehaus.janino.SimpleCompiler;
 /**
  * Prints the members of classes, a line each: the class, a tab, and the member as `alluvium.engine.internals` has it.
  *
+ * <p>Methods of the instances of a class begin with `#`.
+ *
  * <p>What cannot be compiled or found has one line, with an exclamation mark; what can, an empty one.
  */
 public class Members {
@@ -42,9 +44,8 @@ public class Members {
         boolean isObject = name.endsWith("$");
         Method[] methods = found.getMethods();
         for (int n = 0; n < methods.length; n++) {
-            if (Modifier.isStatic(methods[n].getModifiers()) != isObject) {
-                print(name, methods[n].getName(), methods[n].getParameterTypes());
-            }
+            boolean isAsked = Modifier.isStatic(methods[n].getModifiers()) != isObject;
+            print(name, (isAsked ? "" : "#") + methods[n].getName(), methods[n].getParameterTypes());
         }
         Field[] fields = found.getFields();
         for (int n = 0; n < fields.length; n++) {
