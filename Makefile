@@ -49,7 +49,7 @@ test-cost: machine $(VENV)/.dev jars databricks ## make test, and its CPU second
 	$(PYTEST) -m "not slow" --write-costs $(ARGS)
 
 .PHONY: lint
-lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamllint, and the prose of the pages
+lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamllint, the prose of the pages, and long functions
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -57,6 +57,7 @@ lint: machine-python $(VENV)/.dev ## ruff, mypy, import-linter, sqlfluff, yamlli
 	$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models macros tests/data_tests)
 	$(BIN)/yamllint --strict .
 	$(BIN)/python scripts/check-prose
+	$(BIN)/python scripts/check-functions
 
 .PHONY: prose
 prose: machine-python $(VENV)/.dev ## the prose and the links of the pages alone; ARGS=--report for figures

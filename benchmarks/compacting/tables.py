@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import internals, log
 from alluvium.demo.edits import read_edits
 from alluvium.engine import jvm
 from alluvium.names import quoted
@@ -119,12 +119,12 @@ def wikiticker(folder: Path, files: int) -> Source:
 
 def land(session: SparkSession, table: str, adds: Iterable[dict[str, Any]]) -> None:
     """Commit files that a writer has written, as Delta's own writers commit theirs."""
-    action = jvm.scala_object(session, "org.apache.spark.sql.delta.actions.Action$")
-    append = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    action = jvm.internal(session, internals.ACTION)
+    append = jvm.internal(session, internals.MANUAL_UPDATE)
     none = jvm.of(session).scala.Option.empty()
     transaction = log.delta_log(session, table).startTransaction(none, none)
     # Does nothing where auto compaction is off.
-    hook = jvm.scala_object(session, "org.apache.spark.sql.delta.hooks.AutoCompact$")
+    hook = jvm.internal(session, internals.AUTO_COMPACT)
     transaction.registerPostCommitHook(hook)
     made = [action.fromJson(json.dumps({"add": add})) for add in adds]
     transaction.commit(jvm.scala_seq(session, made), append)

@@ -16,6 +16,7 @@ from compacting import tables
 from pyspark.sql import SparkSession
 
 from alluvium import marks
+from alluvium.delta.internals import DELTA_LOG
 from alluvium.engine import jvm
 from alluvium.plan.automata import Index, summarize
 from alluvium.plan.automata.tags import to_text
@@ -134,4 +135,4 @@ def planning(session: SparkSession, name: str, on: bool) -> tuple[float, float]:
 
 def _forget(session: SparkSession) -> None:
     """Delta's logs, so that the next query reads one."""
-    jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaLog$").clearCache()
+    jvm.internal(session, DELTA_LOG).clearCache()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -16,6 +17,10 @@ OF_TESTS = {path.stem for path in (REPO / "tests").iterdir()} - SHARED
 OF_BENCHMARKS = {path.stem for path in (REPO / "benchmarks").iterdir()}
 # A name that both have is found in their own folder.
 BOTH = OF_TESTS & OF_BENCHMARKS
+# A class, as text or asked from py4j; settings begin with `spark.` and coordinates end here.
+INTERNAL = re.compile(
+    r"\.org\.apache\.spark\b|org\.apache\.spark\.\w+|(?<!hadoop\.)io\.delta\.\w+|antlr|univocity"
+)
 
 
 def module_of(path: Path) -> str:
@@ -38,6 +43,18 @@ def graph() -> dict[str, set[str]]:
                 names |= {one if one in files else node.module for one in of}
         found[module] = names & files.keys()
     return found
+
+
+def test_internal_classes_are_named_in_the_lists() -> None:
+    """What Spark and Delta do not promise stands in `internals`, and only what is asked for."""
+    lists = [REPO / "src/alluvium" / folder / "internals.py" for folder in ("engine", "delta")]
+    texts = {path: path.read_text() for path in (REPO / "src").rglob("*.py") if path not in lists}
+    named = {path.name: found for path, text in texts.items() if (found := INTERNAL.findall(text))}
+    assert named == {}
+    asked = {word for text in texts.values() for word in re.findall(r"[A-Z][A-Z_]+", text)}
+    listed = {word for path in lists for word in re.findall(r"(?m)^[A-Z][A-Z_]+", path.read_text())}
+    assert len(listed) > 60
+    assert listed <= asked
 
 
 def test_no_circle_of_files() -> None:

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructField
 
 from alluvium import marks
 from alluvium.delta import column_values, log
+from alluvium.engine.handles import HadoopConf
 from alluvium.names import among, did_you_mean
 from alluvium.plan.automata import Index, budget, summarize
 from alluvium.plan.automata.tags import to_text
@@ -89,7 +90,7 @@ class Indexer:
     Those of many values are made only where they are worth it: see `budget.Effort`.
     """
 
-    def __init__(self, session: SparkSession, conf: Any, indexed: Sequence[Indexed]) -> None:
+    def __init__(self, session: SparkSession, conf: HadoopConf, indexed: Sequence[Indexed]) -> None:
         self._session, self._conf, self._indexed = session, conf, indexed
         self._known: dict[Any, Index | None] = {}
         self._effort = budget.Effort()

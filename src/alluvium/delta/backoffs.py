@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaOption
 from alluvium.plan.compaction.backoff import Backoff, ChangedFile
 from alluvium.plan.layout.settings import Layout
 
@@ -98,13 +100,13 @@ def changed_files(commit: str) -> Iterator[ChangedFile]:
         raise ValueError("files are gone")
 
 
-def _checksum(session: SparkSession, snapshot: Any) -> Any:
+def _checksum(session: SparkSession, snapshot: DeltaSnapshot) -> JavaOption:
     """As an option: Delta does not always have that of its own last commit in memory."""
     none = jvm.of(session).scala.Option.empty()
     return snapshot.deltaLog().readChecksum(snapshot.version(), none)
 
 
-def _transactions(session: SparkSession, snapshot: Any) -> list[Any]:
+def _transactions(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any]:
     """The newest `txn` action of each application, as far as the checksum has them."""
     checksum = _checksum(session, snapshot)
     if not checksum.isDefined() or not checksum.get().setTransactions().isDefined():
@@ -112,7 +114,7 @@ def _transactions(session: SparkSession, snapshot: Any) -> list[Any]:
     return jvm.items(checksum.get().setTransactions().get())
 
 
-def _commits(session: SparkSession, table_log: Any, versions: range) -> Iterator[str]:
+def _commits(session: SparkSession, table_log: DeltaLog, versions: range) -> Iterator[str]:
     """Their texts, read one by one."""
     for version in versions:
         yield log.commit_of(session, table_log, version).mkString("\n")

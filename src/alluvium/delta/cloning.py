@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from alluvium.delta import committing, log
+from alluvium.delta.handles import DeltaSnapshot
+from alluvium.delta.internals import CLONE, DELTA_LOG, DOMAIN_METADATA
 from alluvium.delta.needed_files import forget
 from alluvium.delta.states import absolute_files, add_files, elsewhere, metadata_action
 from alluvium.engine import jvm
 from alluvium.plan.versions.properties import MAPPING
 
-_DELTA = "org.apache.spark.sql.delta."
 # Features that a clone takes over as they are. Of others Delta's command knows what a clone has.
 _PLAIN = {
     "appendOnly",
@@ -38,7 +39,7 @@ _PLAIN = {
 _TIMES_SINCE = "delta.inCommitTimestampEnablement"
 
 
-def is_plain(snapshot: Any) -> bool:
+def is_plain(snapshot: DeltaSnapshot) -> bool:
     """Whether `clone` can be used of a version."""
     names = str(snapshot.protocol().readerAndWriterFeatureNames().mkString(" ")).split()
     properties = metadata_action(snapshot)["configuration"]
@@ -50,7 +51,7 @@ def is_plain(snapshot: Any) -> bool:
 
 def clone(
     copy: jvm.SessionCopy,
-    snapshot: Any,
+    snapshot: DeltaSnapshot,
     source: str,
     location: str,
     table_id: str,
@@ -84,7 +85,7 @@ def clone(
         # What lay there before may be kept.
         forget(session, location)
         path = jvm.java_class(java, "org.apache.hadoop.fs.Path")(location)
-        table_log = jvm.java_class(java, _DELTA + "DeltaLog").forTable(copy.spark, path)
+        table_log = jvm.internal(session, DELTA_LOG).forTable(copy.spark, path)
         none = java.scala.Option.empty()
         transaction = table_log.startTransaction(none, none)
         if int(transaction.readVersion()) >= 0:
@@ -98,7 +99,7 @@ def clone(
         transaction.updateProtocol(snapshot.protocol())
         actions = jvm.java_class(java, "java.util.ArrayList")(_files(copy, snapshot))
         number = int(actions.size())
-        domains = jvm.scala_object(session, _DELTA + "DomainMetadataUtils$")
+        domains = jvm.internal(session, DOMAIN_METADATA)
         for one in jvm.items(
             domains.handleDomainMetadataForCloneTable(snapshot, transaction.snapshot())
         ):
@@ -106,9 +107,7 @@ def clone(
         for app, one in numbers.items():
             actions.add(committing.set_transaction(session, app, one))
         converters = jvm.java_class(java, "scala.jdk.javaapi.CollectionConverters")
-        operation = java.org.apache.spark.sql.delta.DeltaOperations.Clone(
-            source, snapshot.version()
-        )
+        operation = jvm.internal(session, CLONE)(source, snapshot.version())
         transaction.commit(converters.asScala(actions).toSeq(), operation)
         return number
 
@@ -122,7 +121,7 @@ def _kept(of_source: Mapping[str, str]) -> dict[str, str]:
     return {key: one for key, one in of_source.items() if not key.startswith(_TIMES_SINCE)}
 
 
-def _files(copy: jvm.SessionCopy, snapshot: Any) -> Any:
+def _files(copy: jvm.SessionCopy, snapshot: DeltaSnapshot) -> Any:
     """AddFile actions of a version, paths and vectors absolute: a Java list."""
     root = log.qualified(snapshot.deltaLog())
     files = absolute_files(copy.session, root, snapshot.allFiles()).withColumns(elsewhere())

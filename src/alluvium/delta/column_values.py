@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
+from alluvium.engine.handles import HadoopConf
 
 _READER = "alluvium.ParquetValues"
 _TEXTS, _NUMBERS = 1, 2
@@ -27,7 +28,7 @@ _GREGORIAN = -141_427
 
 def distinct(
     session: SparkSession,
-    conf: Any,
+    conf: HadoopConf,
     uris: Sequence[str],
     columns: Sequence[tuple[str, pa.DataType]],
 ) -> Iterator[list[pa.Array | None]]:
@@ -42,13 +43,8 @@ def distinct(
         columns: the name that each has in files, and its type: string, an integer, boolean, date.
     """
     java = jvm.of(session)
-    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
-    made = java.java.lang.Class.forName(_READER, True, loader).getConstructors()[0]
-    gateway: Any = session.sparkContext._gateway
-    arguments = gateway.new_array(java.java.lang.Object, 4)
-    arguments[0], arguments[1], arguments[2] = conf, _THREADS, _MOST_VALUES
-    arguments[3] = java.java.lang.Long.valueOf(_MOST_BYTES)
-    reader = made.newInstance(arguments)
+    bytes_at_most = java.java.lang.Long.valueOf(_MOST_BYTES)
+    reader = jvm.new_own(session, _READER, conf, _THREADS, _MOST_VALUES, bytes_at_most)
     names = _list(java, [name for name, _ in columns])
     together = max(1, _TOGETHER // len(columns))
     for begin in range(0, len(uris), together):

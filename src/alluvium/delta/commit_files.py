@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot
+from alluvium.delta.internals import HISTORY
 from alluvium.engine import jvm
 from alluvium.paths import Place
 from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
@@ -140,9 +143,21 @@ class TableLog:
         self.folder = log.qualified(self._log)
         self._place = Place.of(self.folder)
 
+    def at(self, version: int) -> DeltaSnapshot:
+        """Delta's snapshot of a version, which may have come since.
+
+        Raises ValueError where there is no such version; it says which ones there are.
+        """
+        newest = self.snapshot if version <= self.version else self.newest()
+        return log.earlier(self._session, newest, version, self.name)
+
+    def newest(self) -> DeltaSnapshot:
+        """Delta's snapshot of the newest version by now, which may be a later one."""
+        return log.newest_of(self._session, self._log)
+
     def table_id(self, version: int) -> str:
         """The id of the table's metadata in a version."""
-        return str(self._at(version).metadata().id())
+        return str(self.at(version).metadata().id())
 
     def files(self) -> int | None:
         """Number of files of the newest version, as Delta wrote it beside the commit, if it did."""
@@ -155,13 +170,21 @@ class TableLog:
 
     def first(self) -> int:
         """The earliest version of whose commit the log has the file."""
-        manager = jvm.scala_object(self._session, "org.apache.spark.sql.delta.DeltaHistoryManager$")
+        manager = jvm.internal(self._session, HISTORY)
         return int(manager.getEarliestDeltaFile(self._log))
 
     def has(self, version: int) -> bool:
         """Whether the log has the commit's file."""
         path = log.commit_path(self._session, self._log, version)
         return bool(path.getFileSystem(self._log.newDeltaHadoopConf()).exists(path))
+
+    def version_at(self, moment: datetime) -> int:
+        """The version at a moment; Delta's errors say that there was none, or is none any more."""
+        at = jvm.of(self._session).java.sql.Timestamp(int(moment.timestamp() * 1000))
+        none = jvm.of(self._session).scala.Option.empty()
+        jvm.activate(self._session)
+        found = self._log.history().getActiveCommitAtTime(at, none, True, True, False)
+        return int(found.version())
 
     def spans(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """First and last of versions to read at a time, newest first, with growing steps.
@@ -198,7 +221,7 @@ class TableLog:
 
     def state(self, version: int) -> pa.Table:
         """The files of a version as if it had added them: columns as `snapshots.ACTIONS`."""
-        files = DataFrame(self._at(version).allFiles().toDF(), self._session).selectExpr(
+        files = DataFrame(self.at(version).allFiles().toDF(), self._session).selectExpr(
             f"bigint({version}) as version",
             "path",
             "true as is_add",
@@ -213,11 +236,6 @@ class TableLog:
     def location(self, path: str) -> str:
         """The URI of a data file, by its path in the log."""
         return Place.of_uri(path, self._place).uri
-
-    def _at(self, version: int) -> Any:
-        if version == self.version:
-            return self.snapshot
-        return log.snapshot_at(self._session, self._log, version)
 
 
 def _parted(lines: pa.Table) -> Commits:
@@ -239,7 +257,7 @@ def _parted(lines: pa.Table) -> Commits:
     )
 
 
-def commit_id(session: SparkSession, table_log: Any, version: int) -> str | None:
+def commit_id(session: SparkSession, table_log: DeltaLog, version: int) -> str | None:
     """The commit's id, from its file alone; None where the log has the file no more."""
     lines = log.commit_if_there(session, table_log, version)
     if lines is None:

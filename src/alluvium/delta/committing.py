@@ -11,6 +11,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium.delta.handles import (
+    DeltaAction,
+    DeltaFile,
+    DeltaOperation,
+    DeltaSnapshot,
+    DeltaTransaction,
+)
+from alluvium.delta.internals import ACTION, OPTIMIZE, SET_TRANSACTION
 from alluvium.engine import jvm
 
 # What Delta puts into the next commit of a session: the user's metadata, and a `txn` action.
@@ -25,30 +33,31 @@ NEVER_FORGOTTEN = 253_402_300_799_000
 
 def set_transaction(
     session: SparkSession, app_id: str, version: int, until: int = NEVER_FORGOTTEN
-) -> Any:
+) -> DeltaAction:
     """A `txn` action; `until` in ms since 1970: when it is said to be last updated."""
-    java = jvm.of(session)
-    made = jvm.java_class(java, "org.apache.spark.sql.delta.actions.SetTransaction")
-    return made(app_id, version, java.scala.Option.apply(until))
+    at = jvm.of(session).scala.Option.apply(until)
+    made: DeltaAction = jvm.internal(session, SET_TRANSACTION)(app_id, version, at)
+    return made
 
 
-def optimize(session: SparkSession) -> Any:
+def optimize(session: SparkSession) -> DeltaOperation:
     """The operation of a commit that changes no row."""
-    java = jvm.of(session)
-    operations = jvm.java_class(java, "org.apache.spark.sql.delta.DeltaOperations")
-    none = java.scala.Option.empty()
-    empty = jvm.scala_seq(session, [])
-    return operations.Optimize(empty, empty, False, none, False)
+    none, empty = jvm.of(session).scala.Option.empty(), jvm.scala_seq(session, [])
+    made: DeltaOperation = jvm.internal(session, OPTIMIZE)(empty, empty, False, none, False)
+    return made
 
 
-def transaction(session: SparkSession, snapshot: Any) -> Any:
+def transaction(session: SparkSession, snapshot: DeltaSnapshot) -> DeltaTransaction:
     """Delta's transaction on a version of a table."""
     option = jvm.of(session).scala.Option
     return snapshot.deltaLog().startTransaction(option.empty(), option.apply(snapshot))
 
 
 def commit_next(
-    copy: jvm.SessionCopy, transaction: Any, actions: Iterable[Any], operation: Any
+    copy: jvm.SessionCopy,
+    transaction: DeltaTransaction,
+    actions: Iterable[Any],
+    operation: DeltaOperation,
 ) -> int:
     """Commit right behind the version that was looked at; the new version.
 
@@ -70,18 +79,24 @@ def commit_next(
             ) from error
 
 
-def action(session: SparkSession, kind: str, content: Mapping[str, Any]) -> Any:
+def action(session: SparkSession, kind: str, content: Mapping[str, Any]) -> DeltaAction:
     """An action of Delta's, as a line of the log has it: `kind` is the line's one key."""
-    actions = jvm.scala_object(session, "org.apache.spark.sql.delta.actions.Action$")
-    return actions.fromJson(json.dumps({kind: content}))
+    made: DeltaAction = jvm.internal(session, ACTION).fromJson(json.dumps({kind: content}))
+    return made
 
 
-def fields(file: Any) -> dict[str, Any]:
+def add_file(session: SparkSession, content: Mapping[str, Any]) -> DeltaFile:
+    """An AddFile action, from its fields."""
+    made: DeltaFile = jvm.internal(session, ACTION).fromJson(json.dumps({"add": content}))
+    return made
+
+
+def fields(file: DeltaFile) -> dict[str, Any]:
     """Of an AddFile action, as the log has them."""
     found: dict[str, Any] = json.loads(file.json())["add"]
     return found
 
 
-def edited(session: SparkSession, file: Any, **changes: object) -> Any:
+def edited(session: SparkSession, file: DeltaFile, **changes: object) -> DeltaFile:
     """An AddFile action with other fields."""
-    return action(session, "add", fields(file) | changes)
+    return add_file(session, fields(file) | changes)

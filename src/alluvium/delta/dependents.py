@@ -13,7 +13,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -24,8 +23,10 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import log, named_files
 from alluvium.delta.files import paths
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.engine import causes
 from alluvium.engine.files import Files
+from alluvium.engine.handles import JavaFrame
 from alluvium.names import quoted
 from alluvium.paths import Place
 
@@ -176,7 +177,9 @@ def vacuums(session: SparkSession, folders: Iterable[str]) -> list[str]:
 # What dependents need ----------------------------------------------------------------------------
 
 
-def roots(session: SparkSession, snapshot: Any, *, has_removed: bool = False) -> list[str]:
+def roots(
+    session: SparkSession, snapshot: DeltaSnapshot, *, has_removed: bool = False
+) -> list[str]:
     """The folders of tables that files and vectors of a version lie in: its own, then others.
 
     has_removed: whether files count too that the version's log still tells to be removed.
@@ -259,7 +262,7 @@ def named(found: Sequence[Dependent]) -> str:
     return ", ".join(map(str, found[:_SHOWN])) + (", …" if found[_SHOWN:] else "")
 
 
-def _named(session: SparkSession, actions: Any) -> DataFrame:
+def _named(session: SparkSession, actions: JavaFrame) -> DataFrame:
     """Of each file and deletion vector that has an absolute path, its `folder`."""
     files = DataFrame(actions.toDF(), session)
     vectors = files.where("deletionVector.storageType = 'p'")

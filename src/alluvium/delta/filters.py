@@ -14,16 +14,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from alluvium.delta import internals as delta
+from alluvium.engine import internals as spark
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaExpression, JavaPlan, JavaRelation
 from alluvium.plan.layout.suggestion import EQUALITY, JOINED, OTHER, RANGE, SUBQUERY
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 # The first looks for the files of each Delta table; the others add filters on what a join finds.
-_RULES = (
-    "org.apache.spark.sql.delta.stats.PrepareDeltaScan",
-    "org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter",
-    "org.apache.spark.sql.execution.dynamicpruning.PartitionPruning",
-)
+_RULES = (delta.PREPARE_SCAN.name, spark.INJECT_RUNTIME_FILTER.name, spark.PARTITION_PRUNING.name)
 # What compares a column with constants: EQUALITY or RANGE, by the name of the expression.
 _EITHER_SIDE = {
     "EqualTo": EQUALITY,
@@ -63,7 +62,7 @@ class Optimizer(jvm.SessionCopy):
         super().__init__(session)
         given = self.spark.conf().get(_EXCLUDED, "")
         self.set(_EXCLUDED, ",".join([*filter(None, [given]), *_RULES]))
-        self._physical = self._object("org.apache.spark.sql.catalyst.planning.PhysicalOperation$")
+        self._physical = self._internal(spark.PHYSICAL_OPERATION)
 
     def readings(self, sql: str) -> list[Reading]:
         """What a query does with the tables that the metastore knows, a reading for each.
@@ -76,7 +75,7 @@ class Optimizer(jvm.SessionCopy):
         with self.active():
             state = self.spark.sessionState()
             # A command is resolved and not run.
-            mode = self._object("org.apache.spark.sql.execution.CommandExecutionMode$").SKIP()
+            mode = self._internal(spark.COMMAND_EXECUTION_MODE).SKIP()
             analyzed = state.executePlan(state.sqlParser().parsePlan(sql), mode).analyzed()
             # Not the execution's own optimized plan: that reads a cached table from the cache.
             plan = state.optimizer().execute(analyzed.clone())
@@ -86,7 +85,7 @@ class Optimizer(jvm.SessionCopy):
             scans += [(leaf, []) for leaf in jvm.relations(analyzed)]
         return _readings(scans, joins)
 
-    def _scans(self, plan: Any) -> Iterator[tuple[Any, list[Any]]]:
+    def _scans(self, plan: JavaPlan) -> Iterator[tuple[Any, list[Any]]]:
         """The relations that a plan reads, each with the filters right above it."""
         found = self._physical.unapply(plan)
         if found.isDefined():
@@ -119,7 +118,7 @@ def _readings(scans: list[tuple[Any, list[Any]]], joins: list[tuple[Any, Any]]) 
     return [Reading(table, dict(uses)) for table, uses in found.items()]
 
 
-def _table(relation: Any) -> tuple[str, str] | None:
+def _table(relation: JavaRelation) -> tuple[str, str] | None:
     """Schema and name of a relation; None where it was read by its path."""
     table = relation.catalogTable()
     if not table.isDefined() or not table.get().identifier().database().isDefined():
@@ -128,7 +127,7 @@ def _table(relation: Any) -> tuple[str, str] | None:
     return name.database().get().lower(), name.table().lower()
 
 
-def _joins(plan: Any) -> Iterator[tuple[Any, Any]]:
+def _joins(plan: JavaPlan) -> Iterator[tuple[Any, Any]]:
     """The columns that joins compare for equality, in pairs."""
     if plan.nodeName() == "Join" and plan.condition().isDefined():
         for one in _conjuncts(plan.condition().get()):
@@ -140,7 +139,7 @@ def _joins(plan: Any) -> Iterator[tuple[Any, Any]]:
         yield from _joins(child)
 
 
-def _conjuncts(expression: Any) -> Iterator[Any]:
+def _conjuncts(expression: JavaExpression) -> Iterator[Any]:
     if expression.nodeName() == "And":
         for child in jvm.items(expression.children()):
             yield from _conjuncts(child)
@@ -148,7 +147,7 @@ def _conjuncts(expression: Any) -> Iterator[Any]:
         yield expression
 
 
-def _uses(expression: Any) -> dict[str, set[str]]:
+def _uses(expression: JavaExpression) -> dict[str, set[str]]:
     """By column, what a filter does with it."""
     found: dict[str, set[str]] = {}
     for one in _conjuncts(expression):
@@ -163,7 +162,7 @@ def _uses(expression: Any) -> dict[str, set[str]]:
     return found
 
 
-def _bounds(expression: Any) -> dict[str, str]:
+def _bounds(expression: JavaExpression) -> dict[str, str]:
     """The columns whose values in the rows that pass are bounded by constants, and how.
 
     Sound: what is said of a column holds for every row that passes.
@@ -195,20 +194,20 @@ def _bounds(expression: Any) -> dict[str, str]:
     return {columns[0].name(): kind} if constant else {}
 
 
-def _is_column(expression: Any) -> bool:
+def _is_column(expression: JavaExpression) -> bool:
     return bool(expression.nodeName() == "AttributeReference")
 
 
-def _is_constant(expression: Any) -> bool:
+def _is_constant(expression: JavaExpression) -> bool:
     """Whether it has one value for all rows: a literal, the current time, a subquery."""
     return bool(expression.deterministic()) and bool(expression.references().isEmpty())
 
 
-def _asks_subquery(expression: Any) -> bool:
+def _asks_subquery(expression: JavaExpression) -> bool:
     return any(one.nodeName() == "ScalarSubquery" for one in _nodes(expression))
 
 
-def _nodes(expression: Any) -> Iterator[Any]:
+def _nodes(expression: JavaExpression) -> Iterator[Any]:
     yield expression
     for child in jvm.items(expression.children()):
         yield from _nodes(child)

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from alluvium.engine import jvm, many_files
+from alluvium.engine.handles import HadoopConf, HadoopPath
 
 # Bytes of a file's end that are read at first; a footer that is longer takes a second look.
 _TAIL = 2**16
@@ -48,7 +49,9 @@ _READER = "alluvium.ParquetFooters"
 _TASK_FILES = 256
 
 
-def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.FileMetaData]:
+def read(
+    java: Any, conf: HadoopConf, files: Iterable[tuple[Any, int]]
+) -> Iterator[pq.FileMetaData]:
     """The footer of each file, in their order; each is opened once.
 
     Of wide tables one takes megabytes: a few are in memory at a time.
@@ -59,7 +62,7 @@ def read(java: Any, conf: Any, files: Iterable[tuple[Any, int]]) -> Iterator[pq.
         files: Hadoop path and size in bytes of each.
     """
 
-    def one(file: tuple[Any, int]) -> pq.FileMetaData:
+    def one(file: tuple[HadoopPath, int]) -> pq.FileMetaData:
         path, size = file
         stream = path.getFileSystem(conf).open(path)
         try:
@@ -107,16 +110,7 @@ def of_many(session: SparkSession, files: pa.Table) -> pa.Table:
         `location` and `footer`, a struct as FOOTER: NULL for a file that is gone, or that is not a
         whole Parquet file.
     """
-    java = jvm.of(session)
-    reader = jvm.own_class(session, _READER)
-    conf = session._jsparkSession.sessionState().newHadoopConf()
-    gateway: Any = session.sparkContext._gateway
-    arguments = gateway.new_array(java.java.lang.Object, 1)
-    arguments[0] = conf
-    kind = java.org.apache.spark.sql.types.DataType.fromJson(from_arrow_type(FOOTER).json())
-    session._jsparkSession.udf().register(
-        "__alluvium_footer", reader.getConstructors()[0].newInstance(arguments), kind
-    )
+    jvm.register_own(session, "__alluvium_footer", _READER, from_arrow_type(FOOTER))
     cores = session.sparkContext.defaultParallelism
     tasks = max(1, min(4 * cores, files.num_rows // _TASK_FILES))
     frame: DataFrame = session.createDataFrame(files).repartition(tasks)

@@ -11,23 +11,35 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import TableVersion
 from alluvium.plan.versions import heads, lineage
 from alluvium.plan.versions.commit import commit_info, noted, restored
 
 
-def is_held(snapshot: Any) -> bool:
+def is_held(snapshot: DeltaSnapshot) -> bool:
     """Whether a published table stays at the version that a person chose."""
     return heads.is_held(log.numbers(snapshot)[1])
 
 
-def head_of(snapshot: Any) -> TableVersion | None:
+def head_of(snapshot: DeltaSnapshot) -> TableVersion | None:
     """What a version of a published table shows; None before its first publish."""
     found = heads.head_of(log.numbers(snapshot)[1])
     return None if found is None else TableVersion(*found)
 
 
-def shown_since(session: SparkSession, snapshot: Any) -> datetime | None:
+def shown_by(session: SparkSession, table: str) -> TableVersion | None:
+    """`head_of` the newest version."""
+    return head_of(log.snapshot_of(session, table))
+
+
+def shown_and_held(session: SparkSession, table: str) -> tuple[TableVersion | None, bool]:
+    """`head_of` and `is_held` of the newest version."""
+    snapshot = log.snapshot_of(session, table)
+    return head_of(snapshot), is_held(snapshot)
+
+
+def shown_since(session: SparkSession, snapshot: DeltaSnapshot) -> datetime | None:
     """When the newest publish of a table was; None where its log does not tell it."""
     for lines in log.commits_of(session, snapshot):
         info = commit_info(lines[0]) if lines else {}
@@ -49,7 +61,7 @@ class Written(NamedTuple):
     is_foreign: bool
 
 
-def written(session: SparkSession, snapshot: Any) -> Iterator[Written]:
+def written(session: SparkSession, snapshot: DeltaSnapshot) -> Iterator[Written]:
     """The commits up to a version of a published table, newest first, that its log still has."""
     for lines in log.commits_of(session, snapshot):
         actions = list(map(json.loads, lines or ()))
@@ -59,7 +71,7 @@ def written(session: SparkSession, snapshot: Any) -> Iterator[Written]:
         yield Written(note, has_files and not note)
 
 
-def is_undone(session: SparkSession, newest: Any, version: int) -> bool:
+def is_undone(session: SparkSession, newest: DeltaSnapshot, version: int) -> bool:
     """Whether a table was restored to a version before this one, and never back again.
 
     Where the log does not say it, it counts as undone.

@@ -18,10 +18,13 @@ from alluvium import marks
 from alluvium.delta import committing, log
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import relation
+from alluvium.delta.handles import DeltaSnapshot, DeltaVector
+from alluvium.delta.internals import VECTOR_TOMBSTONES
 from alluvium.delta.needed_files import forget
 from alluvium.delta.states import id_of
 from alluvium.delta.vector_writer import VectorWriter
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaFrame
 
 # What a publish notes of a table that has no vector in its log.
 IN_FILES = "files"
@@ -34,7 +37,7 @@ class InlineVectors(jvm.SessionCopy):
         snapshot: Delta's, of that version.
     """
 
-    def __init__(self, session: SparkSession, snapshot: Any) -> None:
+    def __init__(self, session: SparkSession, snapshot: DeltaSnapshot) -> None:
         super().__init__(session)
         self._snapshot = snapshot
         # Another writer may bring back a file that is said to be gone: then nothing is committed.
@@ -55,12 +58,12 @@ class InlineVectors(jvm.SessionCopy):
     def _gone(self) -> list[Any]:
         return self._inline(self._snapshot.tombstones())
 
-    def _inline(self, actions: Any) -> list[Any]:
+    def _inline(self, actions: JavaFrame) -> list[Any]:
         with self.active():
             chosen = self._functions.expr("deletionVector.storageType = 'i'")
             return list(actions.filter(chosen).collectAsList())
 
-    def mend(self, metadata: Callable[[int], str]) -> Any:
+    def mend(self, metadata: Callable[[int], str]) -> DeltaSnapshot:
         """Put them into files, in a commit or two that change no row; Delta's newest snapshot.
 
         metadata: gives a commit's `userMetadata` from the version that it follows.
@@ -101,13 +104,12 @@ class InlineVectors(jvm.SessionCopy):
                 old = json.loads(file.json())["remove"] | {"dataChange": False}
                 kept = old | {"deletionVector": _written(vector)}
                 actions += [old | {"deletionTimestamp": 0}, kept]
-            operation = "org.apache.spark.sql.delta.DeltaOperations$AddDeletionVectorsTombstones$"
             removed = [committing.action(self.session, "remove", one) for one in actions]
             # Under this operation Delta does not count them among the files that go.
-            yield removed, self._object(operation)
+            yield removed, self._internal(VECTOR_TOMBSTONES)
 
 
-def in_files(copy: jvm.SessionCopy, snapshot: Any, files: Sequence[Any]) -> list[Any]:
+def in_files(copy: jvm.SessionCopy, snapshot: DeltaSnapshot, files: Sequence[Any]) -> list[Any]:
     """AddFile actions of a table, those of vectors in the log with the same ones in files.
 
     snapshot: of the table; the files of vectors come into its folder.
@@ -119,12 +121,12 @@ def in_files(copy: jvm.SessionCopy, snapshot: Any, files: Sequence[Any]) -> list
         if marks.PUBLISHED_TAG in tags:
             tag = json.loads(tags[marks.PUBLISHED_TAG]) | {"own": id_of(vector)}
             wide["tags"] = {**tags, marks.PUBLISHED_TAG: json.dumps(tag)}
-        moved[file.path()] = committing.action(copy.session, "add", wide)
+        moved[file.path()] = committing.add_file(copy.session, wide)
     return [moved.get(file.path(), file) for file in files] if moved else list(files)
 
 
 def _moved(
-    copy: jvm.SessionCopy, snapshot: Any, actions: Sequence[Any]
+    copy: jvm.SessionCopy, snapshot: DeltaSnapshot, actions: Sequence[Any]
 ) -> Iterator[tuple[Any, Any]]:
     """Those actions whose vectors stand in the log, and descriptors of the same in files."""
     writer = VectorWriter(copy.session, snapshot)
@@ -138,7 +140,7 @@ def _moved(
         writer.close()
 
 
-def _written(vector: Any) -> dict[str, Any]:
+def _written(vector: DeltaVector) -> dict[str, Any]:
     """Delta's descriptor of a vector in a file as the log has it."""
     return {
         "storageType": vector.storageType(),

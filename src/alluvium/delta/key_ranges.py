@@ -12,12 +12,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 
 from alluvium.engine import jvm
+from alluvium.engine.internals import EXPRESSION_UTILS, LITERAL
 
 # Files that ranges are made from, and rows of them for each task. One range has two or three in a
 # hundred more rows than another.
 _FILES, _ROWS = 64, 2048
 _SEED = 1966
-_EXPRESSIONS = "org.apache.spark.sql.classic.ExpressionUtils$"
 
 
 def to_sample(sizes: Sequence[int]) -> list[int]:
@@ -53,13 +53,13 @@ def bounds(some: DataFrame, key: Column, tasks: int, sizes: Sequence[int], rows:
     found: Any = keys.select(known)._jdf
     # As Spark has them: in Python some types lose what they are.
     [row] = found.queryExecution().executedPlan().executeCollect()
-    literal = jvm.of(some.sparkSession).org.apache.spark.sql.catalyst.expressions.Literal
+    literal = jvm.internal(some.sparkSession, LITERAL)
     return literal(row.getArray(0), found.schema().apply(0).dataType())
 
 
 def shared(frame: DataFrame, key: Column, tasks: int, bounds: Any) -> DataFrame:
     """The frame's rows, a partition for each task, in the order of their ranges."""
-    ends = Column(jvm.scala_object(frame.sparkSession, _EXPRESSIONS).column(bounds))
+    ends = Column(jvm.internal(frame.sparkSession, EXPRESSION_UTILS).column(bounds))
     found = InternalFunction.array_binary_search(ends, key)
     # Below 0 for a key that is not an end of a range: the complement of how many ends are below it.
     return frame.repartitionById(tasks, F.greatest(found, F.bitwise_not(found)))

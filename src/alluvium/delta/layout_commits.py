@@ -12,7 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import automata, committing
 from alluvium.delta.committing import fields
+from alluvium.delta.handles import (
+    DeltaFile,
+    DeltaOperation,
+    DeltaSnapshot,
+    DeltaTransaction,
+)
+from alluvium.delta.internals import COMPUTE_STATS
 from alluvium.delta.table_files import TableFiles
+from alluvium.engine.internals import PYTHON_UTILS, SQL_METRICS
 
 # Commits behind a version by which it is so old that the newest one is worth a look.
 _LONG_AGO = 32
@@ -69,7 +77,7 @@ class LayoutCommits(TableFiles):
         tags = indexer.tags([(self.uri(file), fields(file)) for file in files])
         return {str(file.path()): tag for file, tag in zip(files, tags, strict=True)}
 
-    def uri(self, file: Any) -> str:
+    def uri(self, file: DeltaFile) -> str:
         """Where the data file of an action is."""
         return str(file.absolutePath(self._log).toUri())
 
@@ -103,17 +111,17 @@ class LayoutCommits(TableFiles):
         # A commit of only the same files again. In this operation alone Delta counts them once; a
         # checksum that counts them twice would stop every later checkpoint.
         actions = [self._tagged(file, tags[file.path()]) for file in files]
-        operation = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        return self._commit(files, actions, operation.ComputeStats(self._seq([])), metadata, {})
+        operation = self._internal(COMPUTE_STATS)(self._seq([]))
+        return self._commit(files, actions, operation, metadata, {})
 
-    def _transaction(self, snapshot: Any = None) -> Any:
+    def _transaction(self, snapshot: DeltaSnapshot | None = None) -> DeltaTransaction:
         return committing.transaction(self.session, snapshot or self._snapshot)
 
     def _commit(
         self,
         read: Sequence[Any],
         actions: Sequence[Any],
-        operation: Any,
+        operation: DeltaOperation,
         metadata: str,
         figures: Mapping[str, int],
     ) -> int:
@@ -131,7 +139,7 @@ class LayoutCommits(TableFiles):
                 self._known.pop(file.path(), None)
             return version
 
-    def _begin_at(self, paths: set[str]) -> Any:
+    def _begin_at(self, paths: set[str]) -> DeltaSnapshot:
         """A version for a commit to begin at: Delta looks at all commits since then, one by one."""
         newest = self._log.unsafeVolatileSnapshot()
         start = self._later if paths <= self._same else self._base
@@ -147,25 +155,19 @@ class LayoutCommits(TableFiles):
         self._later = newest
         return newest if paths <= self._same else self._base
 
-    def _after(self, start: Any, version: int) -> Any:
+    def _after(self, start: DeltaSnapshot, version: int) -> DeltaSnapshot:
         """The version that our commit has made, where nobody else's is between; else `start`."""
         newest = self._log.unsafeVolatileSnapshot()
         return newest if newest.version() == version == start.version() + 1 else start
 
-    def _register(self, transaction: Any, figures: Mapping[str, int]) -> None:
+    def _register(self, transaction: DeltaTransaction, figures: Mapping[str, int]) -> None:
         context = self.session.sparkContext._jsc.sc()
-        metrics = self._jvm.org.apache.spark.sql.execution.metric.SQLMetrics
-        made = self._jvm.java.util.HashMap()
-        for name, value in figures.items():
-            metric = metrics.createMetric(context, name)
-            metric.set(value)
-            made.put(name, metric)
-        scala = self._jvm.scala
-        converters = scala.jdk.javaapi.CollectionConverters
-        immutable = self._object("scala.collection.immutable.Map$")
-        transaction.registerSQLMetrics(
-            self.spark, getattr(immutable, "from")(converters.asScala(made))
-        )
+        create = self._internal(SQL_METRICS).createMetric
+        metrics = {name: create(context, name) for name in figures}
+        for name, metric in metrics.items():
+            metric.set(figures[name])
+        made = self._internal(PYTHON_UTILS).toScalaMap(metrics)
+        transaction.registerSQLMetrics(self.spark, made)
 
     def _files(self, paths: Iterable[str]) -> list[Any]:
         """AddFile actions of the version that was read.
@@ -178,18 +180,18 @@ class LayoutCommits(TableFiles):
             self._known |= {file.path(): file for file in files}
         return [self._known[path] for path in wanted]
 
-    def _found(self, snapshot: Any, paths: Iterable[str]) -> Sequence[Any]:
+    def _found(self, snapshot: DeltaSnapshot, paths: Iterable[str]) -> Sequence[Any]:
         """Those of the files that a version has."""
         chosen = self._functions.col("path").isin(self._seq(paths))
         found: Sequence[Any] = snapshot.allFiles().filter(chosen).collect()
         return found
 
-    def _tagged(self, file: Any, tags: Mapping[str, str]) -> Any:
+    def _tagged(self, file: DeltaFile, tags: Mapping[str, str]) -> DeltaFile:
         old = fields(file).get("tags") or {}
         return committing.edited(self.session, file, dataChange=False, tags={**old, **tags})
 
 
-def _state(file: Any) -> tuple[Any, ...]:
+def _state(file: DeltaFile) -> tuple[Any, ...]:
     """What other writers may change of a file."""
     action = fields(file)
     return action.get("deletionVector"), action.get("tags")

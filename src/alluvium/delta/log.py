@@ -15,7 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
 from alluvium.delta import committing
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot
+from alluvium.delta.internals import DELTA_LOG, FILE_NAMES, MANUAL_UPDATE
 from alluvium.engine import jvm
+from alluvium.engine.handles import HadoopPath, JavaColumn, JavaOption, JavaSeq
 from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.locate import Kept
 from alluvium.plan.versions.commit import commit_info
@@ -58,19 +61,15 @@ class Metadata:
         }
 
 
-def delta_log(session: SparkSession, table: str) -> Any:
+def delta_log(session: SparkSession, table: str) -> DeltaLog:
     """Delta's `DeltaLog` of a table, with this session as the thread's."""
-    # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
-    SparkSession._get_j_spark_session_class(jvm.of(session)).setActiveSession(
-        session._jsparkSession
-    )
+    jvm.activate(session)
     name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
-    return jvm.of(session).org.apache.spark.sql.delta.DeltaLog.forTable(
-        session._jsparkSession, name
-    )
+    found: DeltaLog = jvm.internal(session, DELTA_LOG).forTable(session._jsparkSession, name)
+    return found
 
 
-def snapshot_of(session: SparkSession, table: str, version: int | None = None) -> Any:
+def snapshot_of(session: SparkSession, table: str, version: int | None = None) -> DeltaSnapshot:
     """Delta's `Snapshot` of a version; None for the newest."""
     newest = newest_of(session, delta_log(session, table))
     if version is None or version == newest.version():
@@ -78,7 +77,7 @@ def snapshot_of(session: SparkSession, table: str, version: int | None = None) -
     return snapshot_at(session, newest.deltaLog(), version)
 
 
-def snapshot_there(session: SparkSession, table: str, version: int | None) -> Any:
+def snapshot_there(session: SparkSession, table: str, version: int | None) -> DeltaSnapshot:
     """`snapshot_of` a version that a person names; ValueError says which ones there are."""
     snapshot = snapshot_of(session, table)
     if int(snapshot.version()) < 0:
@@ -86,7 +85,9 @@ def snapshot_there(session: SparkSession, table: str, version: int | None) -> An
     return earlier(session, snapshot, version, table)
 
 
-def earlier(session: SparkSession, snapshot: Any, version: int | None, table: str) -> Any:
+def earlier(
+    session: SparkSession, snapshot: DeltaSnapshot, version: int | None, table: str
+) -> DeltaSnapshot:
     """The snapshot of a version up to that of `snapshot`; ValueError says which ones there are.
 
     table: its name, for the message.
@@ -105,22 +106,27 @@ def earlier(session: SparkSession, snapshot: Any, version: int | None, table: st
         ) from error
 
 
-def newest_of(session: SparkSession, table_log: Any) -> Any:
+def newest_of(session: SparkSession, table_log: DeltaLog) -> DeltaSnapshot:
     """Delta's `Snapshot` of the newest version of a log."""
     none = jvm.of(session).scala.Option.empty()
     return table_log.update(False, none, none)
 
 
-def snapshot_at(session: SparkSession, table_log: Any, version: int) -> Any:
+def snapshot_at(session: SparkSession, table_log: DeltaLog, version: int) -> DeltaSnapshot:
     """Delta's `Snapshot` of a version of a log."""
     none = jvm.of(session).scala.Option.empty()
     return table_log.getSnapshotAt(version, none, none, False)
 
 
-def qualified(table_log: Any) -> str:
+def qualified(table_log: DeltaLog) -> str:
     """The folder of a table, with its file system."""
     path = table_log.dataPath()
     return str(path.getFileSystem(table_log.newDeltaHadoopConf()).makeQualified(path).toString())
+
+
+def folder(session: SparkSession, table: str) -> str:
+    """The folder of a table, by its name, with its file system."""
+    return qualified(delta_log(session, table))
 
 
 def table_id(session: SparkSession, table: str) -> str:
@@ -157,7 +163,7 @@ def metadata(session: SparkSession, table: str) -> Metadata:
     return Metadata(str(found.id()), schema_of(snapshot), partitions)
 
 
-def schema_of(snapshot: Any) -> StructType:
+def schema_of(snapshot: DeltaSnapshot) -> StructType:
     """The columns of a version."""
     return StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
 
@@ -185,7 +191,7 @@ def state(
     return numbers(snapshot_of(session, table, version))
 
 
-def numbers(snapshot: Any) -> tuple[str, dict[str, int]]:
+def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
     """Table id, and the newest version of each application's `txn` action."""
     found = jvm.items(snapshot.setTransactions())
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
@@ -201,18 +207,19 @@ def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
     return commit_info(lines.head()) if lines.nonEmpty() else {}
 
 
-def newest_commit(session: SparkSession, snapshot: Any) -> Any:
+def newest_commit(session: SparkSession, snapshot: DeltaSnapshot) -> JavaSeq:
     """The actions, a Scala `Seq` of JSON texts, of the commit that made this snapshot."""
     return commit_of(session, snapshot.deltaLog(), snapshot.version())
 
 
-def commit_of(session: SparkSession, table_log: Any, version: int) -> Any:
+def commit_of(session: SparkSession, table_log: DeltaLog, version: int) -> JavaSeq:
     """The actions, a Scala `Seq` of JSON texts, of a commit that the log still has."""
     path = commit_path(session, table_log, version)
-    return table_log.store().read(path, table_log.newDeltaHadoopConf())
+    lines: JavaSeq = table_log.store().read(path, table_log.newDeltaHadoopConf())
+    return lines
 
 
-def commit_if_there(session: SparkSession, table_log: Any, version: int) -> Any:
+def commit_if_there(session: SparkSession, table_log: DeltaLog, version: int) -> JavaSeq | None:
     """`commit_of`; None where the log has it no more."""
     try:
         return commit_of(session, table_log, version)
@@ -222,10 +229,11 @@ def commit_if_there(session: SparkSession, table_log: Any, version: int) -> Any:
         return None
 
 
-def commit_path(session: SparkSession, table_log: Any, version: int) -> Any:
+def commit_path(session: SparkSession, table_log: DeltaLog, version: int) -> HadoopPath:
     """The Hadoop path of a commit's file."""
-    names = jvm.of(session).org.apache.spark.sql.delta.util.FileNames
-    return names.unsafeDeltaFile(table_log.logPath(), version)
+    names = jvm.internal(session, FILE_NAMES)
+    path: HadoopPath = names.unsafeDeltaFile(table_log.logPath(), version)
+    return path
 
 
 def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator[list[str] | None]:
@@ -236,7 +244,9 @@ def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator
     yield from commits_of(session, snapshot_of(session, table), after)
 
 
-def commits_of(session: SparkSession, snapshot: Any, after: int = -1) -> Iterator[list[str] | None]:
+def commits_of(
+    session: SparkSession, snapshot: DeltaSnapshot, after: int = -1
+) -> Iterator[list[str] | None]:
     """`newest_first` from the commit that made a snapshot."""
     table_log = snapshot.deltaLog()
     for version in range(int(snapshot.version()), after, -1):
@@ -258,7 +268,7 @@ def commit_transactions(
     now = int((time.time() if until is None else until) * 1000)
     none = jvm.of(session).scala.Option.empty()
     transaction = delta_log(session, table).startTransaction(none, none)
-    manual = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    manual = jvm.internal(session, MANUAL_UPDATE)
     made = (committing.set_transaction(session, *one, now) for one in versions.items())
     transaction.commit(jvm.scala_seq(session, made), manual)
 
@@ -322,14 +332,14 @@ def fragments(session: SparkSession, table: str, columns: Sequence[str]) -> dict
     return {column: Fragments.read(files, version) for column, files in by_column.items()}
 
 
-def row_counts(session: SparkSession, snapshot: Any) -> Any:
+def row_counts(session: SparkSession, snapshot: DeltaSnapshot) -> JavaColumn:
     """Column of `snapshot.withStats()`: rows of each file, with those that are deleted."""
     nothing = jvm.scala_seq(session, [])
     return snapshot.getStatsColumnOrNullLiteral("numRecords", nothing).cast("bigint")
 
 
 def statistics(
-    session: SparkSession, snapshot: Any, field: StructField, rows: Any
+    session: SparkSession, snapshot: DeltaSnapshot, field: StructField, rows: JavaColumn
 ) -> dict[str, Any]:
     """Columns of `snapshot.withStats()`: bounds `lo` and `hi` of a field's values, and `nulls`.
 
@@ -337,7 +347,7 @@ def statistics(
     functions = jvm.functions(session)
     path = jvm.scala_seq(session, [field.name])
 
-    def stats(kind: str) -> Any:
+    def stats(kind: str) -> JavaColumn:
         return snapshot.getStatsColumnOrNullLiteral(kind, path)
 
     nulls = stats("nullCount").cast("bigint")
@@ -351,7 +361,7 @@ def statistics(
     }
 
 
-def partition_text(session: SparkSession, field: StructField) -> Any:
+def partition_text(session: SparkSession, field: StructField) -> JavaColumn:
     """Column of a snapshot's files: the value of a partition column, as the log keeps it."""
     functions = jvm.functions(session)
     name = field.metadata.get(PHYSICAL, field.name)
@@ -359,7 +369,7 @@ def partition_text(session: SparkSession, field: StructField) -> Any:
     return functions.nullif(functions.col("partitionValues").getItem(name), functions.lit(""))
 
 
-def parsed(text: Any, kind: DataType) -> Any:
+def parsed(text: JavaColumn, kind: DataType) -> JavaColumn:
     """A column of texts as values; NULL for a text that is none."""
     name = kind.simpleString()
     # What "timestamp" alone means is a setting.
@@ -367,7 +377,7 @@ def parsed(text: Any, kind: DataType) -> Any:
 
 
 def from_partition(
-    session: SparkSession, snapshot: Any, field: StructField, rows: Any
+    session: SparkSession, snapshot: DeltaSnapshot, field: StructField, rows: JavaColumn
 ) -> dict[str, Any]:
     """Every row of a file has its partition's value, which the log keeps as text."""
     functions = jvm.functions(session)
@@ -377,5 +387,5 @@ def from_partition(
     return {"lo": value, "hi": value, "nulls": nulls.cast("bigint")}
 
 
-def _number(option: Any) -> int:
+def _number(option: JavaOption) -> int:
     return int(option.get()) if option.isDefined() else 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from alluvium.delta.handles import DeltaMergeCommand
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaFrame, JavaObject, JavaSeq
+from alluvium.engine.internals import EXPRESSION_UTILS
 from alluvium.plan.ranges.cost import COST
 
 # Of more distinct values few files have none, and a tag takes milliseconds for each 1,000.
@@ -12,8 +13,13 @@ _MOST_VALUES = 1000
 
 
 def left(
-    copy: jvm.SessionCopy, command: Any, scanned: Any, candidates: Any, rows: Any, small: bool
-) -> Any:
+    copy: jvm.SessionCopy,
+    command: DeltaMergeCommand,
+    scanned: JavaObject,
+    candidates: JavaSeq,
+    rows: JavaFrame,
+    small: bool,
+) -> JavaSeq:
     """The candidates, less those whose automata have no key of the source.
 
     Where looking costs more than it can save nothing is looked at.
@@ -37,7 +43,7 @@ def left(
     saves = float(COST.reading(found.files(), found.bytes(), 0))
     if saves <= COST.planning * len(sources):
         return candidates
-    columns = jvm.scala_object(session, "org.apache.spark.sql.classic.ExpressionUtils$")
+    columns = jvm.internal(session, EXPRESSION_UTILS)
     frame = rows.coalesce(1) if small else rows
     for place, source in enumerate(sources):
         column = frame.select(jvm.scala_seq(session, [columns.column(source)]))
@@ -46,4 +52,5 @@ def left(
         values = plan.executeCollect()
         if len(values) <= _MOST_VALUES:
             found.ask(place, values)
-    return found.kept(int(saves * 1e9))
+    kept: JavaSeq = found.kept(int(saves * 1e9))
+    return kept

@@ -14,15 +14,18 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from alluvium.delta import internals as delta
 from alluvium.delta import matching_files
+from alluvium.delta.handles import DeltaFile, DeltaMergeCommand
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.delta.refusal import Facts
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
+from alluvium.engine import internals as spark
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaColumn, JavaExpression, JavaFrame, JavaPlan, JavaSeq
 from alluvium.names import quoted
 from alluvium.plan.ranges.locate import Kept
 
-_DELTA = "org.apache.spark.sql.delta."
 # Delta's own names: its output expressions ask for both.
 _SOURCE_ROW = "_source_row_present_"
 _TARGET_ROW = "_target_row_present_"
@@ -45,6 +48,8 @@ class MergeCommand(jvm.SessionCopy):
     Raises AnalysisException (pyspark.errors) as MERGE does.
     """
 
+    _command: DeltaMergeCommand
+
     def __init__(
         self,
         session: SparkSession,
@@ -54,14 +59,14 @@ class MergeCommand(jvm.SessionCopy):
     ) -> None:
         super().__init__(session)
         self._sort_by = sort_by
-        self._expressions = self._object("org.apache.spark.sql.classic.ExpressionUtils$")
+        self._expressions = self._internal(spark.EXPRESSION_UTILS)
         for key, value in settings.items():
             self.set(key, value)
         with self.active():
             parsed = self.spark.sessionState().sqlParser().parsePlan(sql)
             # Not executed, but optimised as a command is before it runs: Delta skips no file by
             # a BETWEEN, which the optimiser turns into two comparisons.
-            mode = self._object("org.apache.spark.sql.execution.CommandExecutionMode$").SKIP()
+            mode = self._internal(spark.COMMAND_EXECUTION_MODE).SKIP()
             self._command = self.spark.sessionState().executePlan(parsed, mode).optimizedPlan()
             self.is_merge = self._command.getClass().getSimpleName() == "MergeIntoCommand"
             if self.is_merge:
@@ -77,7 +82,7 @@ class MergeCommand(jvm.SessionCopy):
     @contextmanager
     def in_transaction(self) -> Iterator[None]:
         """Reads of the target by the source go through this thread's transaction, as in MERGE."""
-        transactions = self._object(_DELTA + "OptimisticTransaction$")
+        transactions = self._internal(delta.OPTIMISTIC_TRANSACTION)
         transactions.setActive(self._transaction)
         try:
             yield
@@ -91,7 +96,7 @@ class MergeCommand(jvm.SessionCopy):
         command, transaction = self._command, self._transaction
         metadata, protocol = transaction.metadata(), transaction.protocol()
         index = command.targetFileIndex()
-        patterns = self._object("org.apache.spark.sql.catalyst.trees.TreePattern$")
+        patterns = self._internal(spark.TREE_PATTERN)
         parts = [command.condition(), *self._matched, *self._unmatched]
         collects = self.spark.conf().get("spark.databricks.delta.stats.collect", "true")
         return Facts(
@@ -100,8 +105,8 @@ class MergeCommand(jvm.SessionCopy):
             no_vectors=not self.inserts_only
             and not command.shouldWritePersistentDeletionVectors(self.spark, transaction),
             change_feed=command.isCdcEnabled(transaction),
-            row_tracking=self._object(_DELTA + "RowTracking$").isSupported(protocol),
-            identity=not self._object(_DELTA + "IdentityColumn$")
+            row_tracking=self._internal(delta.ROW_TRACKING).isSupported(protocol),
+            identity=not self._internal(delta.IDENTITY_COLUMN)
             .getIdentityColumns(metadata.schema())
             .isEmpty(),
             uniform=metadata.configuration().contains("delta.universalFormat.enabledFormats"),
@@ -125,12 +130,14 @@ class MergeCommand(jvm.SessionCopy):
         """Whether the progress in the settings is recorded in the table already."""
         return bool(self._command.hasBeenExecuted(self._transaction, self.spark, self._none))
 
-    def candidates(self) -> Any:
+    def candidates(self) -> JavaSeq:
         """The files that may hold a match, registered as what this transaction has read."""
         predicates = self._command.getTargetOnlyPredicates(self.spark)
         return self._transaction.filterFiles(predicates, True)
 
-    def with_keys(self, candidates: Any, source: Any = None, small: bool = False) -> Any:
+    def with_keys(
+        self, candidates: JavaSeq, source: JavaFrame | None = None, small: bool = False
+    ) -> JavaSeq:
         """The candidates whose tags do not say that no row of the source matches in them.
 
         source: its rows; where they are not given they are computed.
@@ -139,25 +146,22 @@ class MergeCommand(jvm.SessionCopy):
         scanned = self._transaction.metadata().schema()
         return matching_files.left(self, self._command, scanned, candidates, rows, small)
 
-    def materialise_source(self) -> tuple[Any, int]:
+    def materialise_source(self) -> tuple[JavaFrame, int]:
         """The rows of the source, each with a number, computed once; and their bytes in Spark.
 
         Never computed again: numbers given twice to rows in another order would join the wrong
         ones. Where a block is lost the merge fails.
         """
         command = self._command
-        parts = self._seq([command.condition(), *self._matched, *self._unmatched])
-        used = self._attributes(parts)
+        used = self._attributes(self._seq([command.condition(), *self._matched, *self._unmatched]))
         columns = command.source().outputSet().intersect(used).toSeq()
-        plans = self._jvm.org.apache.spark.sql.catalyst.plans.logical
         counted = command.incrementMetricAndReturnBool("numSourceRows", True)
         frame = (
-            self._frame(plans.Project(columns, command.source()))
+            self._frame(self._internal(spark.PROJECT)(columns, command.source()))
             .filter(self._column(counted))
             .withColumn(_SOURCE_ROW, self._functions.monotonically_increasing_id())
         )
-        rows, stored = self._checkpoint(frame)
-        return rows, stored
+        return self._checkpoint(frame)
 
     def plan_for(self, volume: int, small: bool) -> None:
         """Plan what follows for so many bytes of rows in Spark.
@@ -176,7 +180,9 @@ class MergeCommand(jvm.SessionCopy):
         self.set("spark.sql.adaptive.enabled", adaptive)
         self.set("spark.sql.shuffle.partitions", str(shuffles))
 
-    def materialise_matches(self, source: Any, candidates: Any, small: bool) -> tuple[Any, int]:
+    def materialise_matches(
+        self, source: JavaFrame, candidates: JavaSeq, small: bool
+    ) -> tuple[JavaFrame, int]:
         """Every pair of rows that meets ON: source row, place of the target row, the clause that
         applies (NULL for none). With it the target's columns that an update asks for. Then their
         bytes in Spark."""
@@ -190,34 +196,31 @@ class MergeCommand(jvm.SessionCopy):
             )
             clause = self._first_true(self._matched)
             columns += [functions.col(_FILE), functions.col(_ROW), clause.alias(_MATCHED)]
-            updates = self._seq(self._updates().values())
-            used = self._attributes(updates)
+            used = self._attributes(self._seq(self._updates().values()))
             read = command.target().outputSet().intersect(used).toSeq()
             columns += [self._column(attribute) for attribute in jvm.items(read)]
         batch = functions.broadcast(source) if small else source
         pairs = target.join(batch, self._column(command.condition()), "inner")
         return self._checkpoint(pairs.select(self._seq(columns)))
 
-    def kept(self, candidates: Any, left: Any) -> Kept:
+    def kept(self, candidates: JavaSeq, left: JavaSeq) -> Kept:
         """The figures of the files that are looked at, `left` of the candidates."""
-        snapshot = self._transaction.snapshot()
+        snapshot, plan = self._transaction.snapshot(), self._reading(left)
         return Kept(
             files=left.size(),
             files_total=int(snapshot.numOfFiles()),
-            bytes=int(
-                self._reading(left).collectLeaves().head().relation().location().sizeInBytes()
-            ),
+            bytes=int(plan.collectLeaves().head().relation().location().sizeInBytes()),
             bytes_total=int(snapshot.sizeInBytes()),
             skipped=candidates.size() - left.size(),
         )
 
-    def _reading(self, files: Any) -> Any:
+    def _reading(self, files: JavaSeq) -> JavaPlan:
         """The plan that reads some of the target's files."""
         return self._command.buildTargetPlanWithFiles(
             self.spark, self._transaction, files, self._seq([])
         )
 
-    def rows_by_file(self, matches: Any, small: bool) -> list[Any]:
+    def rows_by_file(self, matches: JavaFrame, small: bool) -> list[Any]:
         """One JVM row a file: path, pairs, matched rows, updated rows, and the rows that change
         as (number, largest index, serialised bitmap)."""
         functions = self._functions
@@ -249,7 +252,7 @@ class MergeCommand(jvm.SessionCopy):
         """Whether any clause writes rows; a statement that only deletes does not."""
         return bool(self._unmatched or self._updates())
 
-    def write(self, source: Any, matches: Any, small: bool) -> list[Any]:
+    def write(self, source: JavaFrame, matches: JavaFrame, small: bool) -> list[Any]:
         """New files with the updated and the inserted rows, as AddFile actions."""
         functions = self._functions
         found = functions.broadcast(matches) if small else matches
@@ -292,8 +295,8 @@ class MergeCommand(jvm.SessionCopy):
         partition = list(metadata.partitionSchema().fieldNames())
         if partition:
             frame = frame.repartition(self._seq(functions.col(quoted(name)) for name in partition))
-        rows = sorted_in_tasks(DataFrame(frame, self.session), partition, self._sort_by)
-        written = self._transaction.writeFiles(rows._jdf, self._none, False, self._seq([]))
+        ordered = sorted_in_tasks(DataFrame(frame, self.session), partition, self._sort_by)
+        written = self._transaction.writeFiles(ordered._jdf, self._none, False, self._seq([]))
         return jvm.items(written)
 
     def files_opened(self) -> int:
@@ -309,11 +312,10 @@ class MergeCommand(jvm.SessionCopy):
     def vector_writer(self) -> VectorWriter:
         return VectorWriter(self.session, self._transaction)
 
-    def touched(self, file: str, candidates: Any) -> Any:
+    def touched(self, file: str, candidates: Any) -> DeltaFile:
         """The AddFile among `candidates` that is read as `file`."""
-        return self._command.getTouchedFile(
-            self._transaction.deltaLog().dataPath(), file, candidates
-        )
+        place = self._transaction.deltaLog().dataPath()
+        return self._command.getTouchedFile(place, file, candidates)
 
     def by_absolute_path(self, candidates: Any) -> Any:
         path = self._transaction.deltaLog().dataPath()
@@ -331,20 +333,18 @@ class MergeCommand(jvm.SessionCopy):
         progress = command.createSetTransaction(self.spark, transaction.deltaLog(), self._none)
         first = [progress.get()] if progress.isDefined() else []
         final = self._seq([*first, *actions])
-        operations = _DELTA + "DeltaOperations$"
-        predicate = self._object(operations + "MergePredicate$")
-        operation = self._object(operations + "Merge$").apply(
+        predicate = self._internal(delta.MERGE_PREDICATE)
+        operation = self._internal(delta.MERGE).apply(
             self._jvm.scala.Option.apply(command.condition()),
             self._seq(predicate.apply(clause) for clause in self._matched),
             self._seq(predicate.apply(clause) for clause in self._unmatched),
             self._seq([]),
         )
-        records = self._object(_DELTA + "NumRecordsStats$").fromActions(final)
+        records = self._internal(delta.RECORD_COUNTS).fromActions(final)
         command.validateNumRecords(final, records, operation, transaction.deltaLog())
         no_tags = getattr(transaction, "commitIfNeeded$default$3")()
         version = transaction.commitIfNeeded(final, operation, no_tags)
-        caches = self.spark.sharedState().cacheManager()
-        caches.recacheByPlan(self.spark, command.target())
+        self.spark.sharedState().cacheManager().recacheByPlan(self.spark, command.target())
         return int(version.get()) if version.isDefined() else None
 
     def close(self) -> None:
@@ -353,18 +353,19 @@ class MergeCommand(jvm.SessionCopy):
             rows.unpersist(False)
         self._kept.clear()
 
-    def _frame(self, plan: Any) -> Any:
-        return self._object(_DELTA + "DataFrameUtils$").ofRows(self.spark, plan)
+    def _frame(self, plan: JavaPlan) -> JavaFrame:
+        frame: JavaFrame = self._internal(delta.DATA_FRAMES).ofRows(self.spark, plan)
+        return frame
 
-    def _attributes(self, expressions: Any) -> Any:
-        sets = self._object("org.apache.spark.sql.catalyst.expressions.AttributeSet$")
-        return sets.apply(expressions)
+    def _attributes(self, expressions: JavaSeq) -> Any:
+        return self._internal(spark.ATTRIBUTE_SET).apply(expressions)
 
-    def _column(self, expression: Any) -> Any:
-        return self._expressions.column(expression)
+    def _column(self, expression: JavaExpression) -> JavaColumn:
+        column: JavaColumn = self._expressions.column(expression)
+        return column
 
-    def _checkpoint(self, frame: Any) -> tuple[Any, int]:
-        level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
+    def _checkpoint(self, frame: JavaFrame) -> tuple[JavaFrame, int]:
+        level = self._internal(spark.STORAGE_LEVEL).MEMORY_AND_DISK()
         rows = frame.localCheckpoint(True, level)
         kept = rows.queryExecution().analyzed().rdd()
         self._kept.append(kept)
@@ -380,17 +381,19 @@ class MergeCommand(jvm.SessionCopy):
             if clause.getClass().getSimpleName() == "DeltaMergeIntoMatchedUpdateClause"
         }
 
-    def _first_true(self, clauses: list[Any]) -> Any:
+    def _first_true(self, clauses: list[Any]) -> JavaColumn:
         """The place of the first clause whose condition is true; NULL for none."""
-        functions, chosen = self._functions, None
+        functions = self._functions
+        chosen: JavaColumn | None = None
         for place, clause in enumerate(clauses):
             condition = clause.condition()
             holds = self._column(condition.get()) if condition.isDefined() else functions.lit(True)
             number = functions.lit(place)
             chosen = chosen.when(holds, number) if chosen else functions.when(holds, number)
+        assert chosen is not None, "a statement with a clause"
         return chosen
 
-    def _is(self, column: str, place: int) -> Any:
+    def _is(self, column: str, place: int) -> JavaColumn:
         return self._functions.col(column).equalTo(self._functions.lit(place))
 
     def _when(self, clause: Any, column: str, place: int) -> Any:

@@ -5,8 +5,6 @@ One query for all of them: what else is asked of paths needs no Spark.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +12,7 @@ from pyspark.sql import functions as F
 
 from alluvium.delta import log
 from alluvium.delta.files import paths
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.states import absolute_files, add_files
 from alluvium.paths import Place
 
@@ -21,7 +20,7 @@ from alluvium.paths import Place
 _FILLED = {"size": "coalesce(size, 0L)", "partitionValues": "coalesce(partitionValues, map())"}
 
 
-def named(session: SparkSession, snapshot: Any) -> pa.Table:
+def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
     """The data files of a version, and those that were removed within retention.
 
     Returns:
@@ -72,7 +71,7 @@ def named(session: SparkSession, snapshot: Any) -> pa.Table:
     )
 
 
-def needed(session: SparkSession, snapshot: Any) -> pa.ChunkedArray:
+def needed(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
     """The files and vectors that `named` tells, as `plain`."""
     return needed_of(named(session, snapshot))
 

@@ -23,12 +23,13 @@ from pyspark.sql.types import (
 
 from alluvium.delta import dependents, footers, log, named_files
 from alluvium.delta.files import paths
+from alluvium.delta.handles import DeltaFile
+from alluvium.delta.internals import DELTA_LOG, STORED_BITMAP, VECTOR_STORE
 from alluvium.engine import jvm, many_files
 from alluvium.engine.files import Files
 from alluvium.paths import Place, folder_of
 from alluvium.plan.recovery.findings import UNUSABLE, NeededFile
 
-_DELTA = "org.apache.spark.sql.delta."
 _THREADS = 8
 
 
@@ -138,14 +139,13 @@ class NeededFiles(jvm.SessionCopy):
         chosen = self._functions.expr("deletionVector is not null")
         with self.active():
             files = list(self.snapshot.allFiles().filter(chosen).collectAsList())
-        bitmaps = self._object(_DELTA + "deletionvectors.StoredBitmap$")
-        store = self._jvm.org.apache.spark.sql.delta.storage.dv.HadoopFileSystemDVStore(
-            self._log.newDeltaHadoopConf()
-        )
+        bitmaps = self._internal(STORED_BITMAP)
+        store = self._internal(VECTOR_STORE).createInstance(self._log.newDeltaHadoopConf())
         place = self._log.dataPath()
 
-        def why(file: Any) -> tuple[str, str, str] | None:
+        def why(file: DeltaFile) -> tuple[str, str, str] | None:
             vector = file.deletionVector()
+            assert vector is not None
             path = name = str(file.path())
             try:
                 if vector.isOnDisk():
@@ -242,7 +242,5 @@ def _is_plain(field: Any) -> bool:
 
 def forget(session: SparkSession, place: str) -> None:
     """Let Delta look at a table's log as it is now, not as it was kept."""
-    java: Any = jvm.of(session)
-    java.org.apache.spark.sql.delta.DeltaLog.invalidateCache(
-        session._jsparkSession, java.org.apache.hadoop.fs.Path(place)
-    )
+    path = jvm.of(session).org.apache.hadoop.fs.Path(place)
+    jvm.internal(session, DELTA_LOG).invalidateCache(session._jsparkSession, path)

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from alluvium.delta import dependents, log, named_files
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.files.paths import plain
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.states import FEW, absolute_vector
 from alluvium.engine import many_files
 from alluvium.engine.files import Files
@@ -50,7 +51,7 @@ def vacuum(
     Raises:
         ValueError: it is not known what a dependent needs. Nothing was deleted.
     """
-    folder = log.qualified(log.delta_log(session, table))
+    folder = log.folder(session, table)
     with nullcontext() if dry_run else dependents.vacuuming(session, folder):
         old = _old(session, table, folder, others)
         if old.num_rows and not dry_run:  # else Delta would take its time to find that out
@@ -145,7 +146,7 @@ def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> l
     return found
 
 
-def old_files(session: SparkSession, snapshot: Any) -> list[str]:
+def old_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
     """Files and deletion vectors of a version that the newest one of its table does not name.
 
     Those that it names are there, and nothing deletes them. Told by the commits since, which is
@@ -164,7 +165,7 @@ def old_files(session: SparkSession, snapshot: Any) -> list[str]:
     return _absolute(session, snapshot, removed)
 
 
-def lost(session: SparkSession, snapshot: Any, old: Sequence[str]) -> list[str]:
+def lost(session: SparkSession, snapshot: DeltaSnapshot, old: Sequence[str]) -> list[str]:
     """Those files that a version needs, and that are gone; old: its `old_files`."""
     if not gone(session, old):
         return []
@@ -190,7 +191,7 @@ def needs(lost: Sequence[str]) -> str:
     return f"needs {counted(len(lost), 'file')} that VACUUM deleted, such as {lost[0]}"
 
 
-def _exactly(session: SparkSession, snapshot: Any) -> list[str]:
+def _exactly(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
     """`old_files`, without what came and went since."""
     now = set(_files(session, log.newest_of(session, snapshot.deltaLog())))
     return _absolute(
@@ -198,7 +199,7 @@ def _exactly(session: SparkSession, snapshot: Any) -> list[str]:
     )
 
 
-def _absolute(session: SparkSession, snapshot: Any, files: Iterable[_Name]) -> list[str]:
+def _absolute(session: SparkSession, snapshot: DeltaSnapshot, files: Iterable[_Name]) -> list[str]:
     table_log, found = snapshot.deltaLog(), []
     root = Place.of(log.qualified(table_log))
     for path, vector in files:
@@ -215,7 +216,7 @@ def _name(file: Mapping[str, Any]) -> _Name:
     return file["path"], None if vector is None else json.dumps(vector)
 
 
-def _files(session: SparkSession, snapshot: Any) -> list[_Name]:
+def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[_Name]:
     """Of each file of a version."""
     # In one batch: a join of both states in Spark takes longer than the clone itself.
     files = DataFrame(snapshot.allFiles().toDF(), session)
@@ -223,7 +224,7 @@ def _files(session: SparkSession, snapshot: Any) -> list[_Name]:
     return list(zip(found["path"].to_pylist(), found["vector"].to_pylist(), strict=True))
 
 
-def paths(table_log: Any, actions: Iterable[Any]) -> list[str]:
+def paths(table_log: DeltaLog, actions: Iterable[Any]) -> list[str]:
     """Absolute paths of files of a table, and of their deletion vectors."""
     found = []
     for file in actions:

@@ -19,15 +19,16 @@ from alluvium import marks
 from alluvium.delta import committing, dependents, log, pinned
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import Dependent
+from alluvium.delta.handles import DeltaAction, DeltaOperation, DeltaTransaction
 from alluvium.delta.heads import is_undone
 from alluvium.delta.inline_vectors import IN_FILES, InlineVectors
+from alluvium.delta.internals import COMPUTE_STATS, MANUAL_UPDATE
 from alluvium.delta.published_files import PublishedFiles
-from alluvium.delta.states import FEW, metadata_action
+from alluvium.delta.states import FEW, metadata_action, properties_of
 from alluvium.paths import Place
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.steps import Steps
 
-_DELTA = "org.apache.spark.sql.delta."
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
 # looked at for so long. Delta asks the log's to be at least as long as the files'.
 RETENTION = {
@@ -207,17 +208,21 @@ class Publisher(PublishedFiles):
         self._commit(transaction, [*gone, *added], operation, note, is_last)
 
     def _change(
-        self, gone: Sequence[Any], added: Sequence[Any], metadata: Any, note: Mapping[str, Any]
+        self,
+        gone: Sequence[Any],
+        added: Sequence[Any],
+        metadata: DeltaAction | None,
+        note: Mapping[str, Any],
     ) -> None:
         transaction = self._begin()
         if metadata is not None:
             transaction.updateMetadata(metadata, True)
         now = int(time.time() * 1000)
         removed = [file.removeWithTimestamp(now, True) for file in gone]
-        manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
+        manual = self._internal(MANUAL_UPDATE)
         self._commit(transaction, [*removed, *added], manual, note, True)
 
-    def _begin(self) -> Any:
+    def _begin(self) -> DeltaTransaction:
         """A transaction that fails where somebody else wrote: of two publishers one must lose."""
         transaction = self._transaction(self._snapshot)
         transaction.txnVersion(self._app)
@@ -226,9 +231,9 @@ class Publisher(PublishedFiles):
 
     def _commit(
         self,
-        transaction: Any,
+        transaction: DeltaTransaction,
         actions: Sequence[Any],
-        operation: Any,
+        operation: DeltaOperation,
         note: Mapping[str, Any],
         is_last: bool,
     ) -> None:
@@ -278,10 +283,10 @@ class Publisher(PublishedFiles):
                 stats = json.dumps({**json.loads(stats or "{}"), "tightBounds": False})
             tags = {**new["tags"], marks.PUBLISHED_TAG: json.dumps(tag)}
             actions.append(edited(self.session, file, tags=tags, stats=stats, dataChange=False))
-        operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-        self._commit(transaction, actions, operations.ComputeStats(self._seq([])), note, is_last)
+        operation = self._internal(COMPUTE_STATS)(self._seq([]))
+        self._commit(transaction, actions, operation, note, is_last)
 
-    def _metadata(self) -> Any:
+    def _metadata(self) -> DeltaAction | None:
         """What this version of the source asks for; None where it is as it should be."""
         source, target = (metadata_action(one) for one in (self._source, self._snapshot))
         # Until the first publish it has what CREATE TABLE LIKE gave it.
@@ -309,5 +314,4 @@ def _coming(found: Steps) -> list[str]:
 
 def mistakes_of(session: SparkSession, source: str) -> list[str]:
     """What stops a table from being published, whatever is published."""
-    of_source = metadata_action(log.snapshot_of(session, source))
-    return list(properties.mistakes(of_source["configuration"], None))
+    return list(properties.mistakes(properties_of(session, source), None))

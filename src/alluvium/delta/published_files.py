@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -18,8 +18,10 @@ from alluvium import marks
 from alluvium.delta import committing, footers, log, tombstones
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.committing import edited, fields
-from alluvium.delta.heads import head_of, is_held, written
+from alluvium.delta.handles import DeltaFile, DeltaSnapshot, DeltaTransaction, DeltaVector
+from alluvium.delta.heads import Written, head_of, is_held, written
 from alluvium.delta.inline_vectors import IN_FILES, in_files
+from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import TableVersion
 from alluvium.delta.states import (
     FEW,
@@ -36,8 +38,6 @@ from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.paths import Place
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
-
-_DELTA = "org.apache.spark.sql.delta."
 
 
 def _other_tags() -> Column:
@@ -97,7 +97,7 @@ class PublishedFiles(jvm.SessionCopy):
             self._snapshot = log.snapshot_of(session, target)
             self._log = self._snapshot.deltaLog()
         # Row numbers come from Parquet; a table without vectors shows none of them.
-        feature = self._object(_DELTA + "DeletionVectorsTableFeature$")
+        feature = self._internal(VECTORS_FEATURE)
         has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         self.head = head_of(self._snapshot)
@@ -143,7 +143,7 @@ class PublishedFiles(jvm.SessionCopy):
             return False
         return str(there.metadata().id()) == head.table_id
 
-    def _transaction(self, snapshot: Any) -> Any:
+    def _transaction(self, snapshot: DeltaSnapshot) -> DeltaTransaction:
         """A transaction on the published table."""
         return committing.transaction(self.session, snapshot)
 
@@ -213,7 +213,7 @@ class PublishedFiles(jvm.SessionCopy):
 
         Then files that stay hide other rows than before.
         """
-        notes = (one.note for one in written(self.session, self._snapshot))
+        notes = (one.note for one in self.commits())
         last = next((note for note in notes if "version" in note), {})
         return bool(last.get("hides", self._asked) != self._asked)
 
@@ -230,11 +230,11 @@ class PublishedFiles(jvm.SessionCopy):
             found[path] = self._name(vector)
         return found
 
-    def _name(self, vector: Any) -> str:
+    def _name(self, vector: DeltaVector | None) -> str:
         """The name of a vector, as `_vector` has it."""
         return "" if vector is None else id_of(vector).replace(self._below, "")
 
-    def _entry(self, file: Any) -> Entry:
+    def _entry(self, file: DeltaFile) -> Entry:
         """A published file, or one that `_labelled` gives, by its tag."""
         tag = (fields(file).get("tags") or {}).get(marks.PUBLISHED_TAG)
         known = json.loads(tag) if tag is not None else {}
@@ -248,7 +248,7 @@ class PublishedFiles(jvm.SessionCopy):
         Each of its commits says which version it was made beside: nobody came between. And the
         newest one says that no vector stands in the log.
         """
-        commits = islice(written(self.session, self._snapshot), FEW)
+        commits = islice(self.commits(), FEW)
         for version, (note, is_foreign) in zip(range(self.shown, -1, -1), commits, strict=False):
             if is_foreign or (note and note.get("base") != version - 1):
                 return False
@@ -257,6 +257,10 @@ class PublishedFiles(jvm.SessionCopy):
                 here = note.get("root", self._root) == self._root
                 return bool(here and note.get("vectors") == IN_FILES) and self.has_head(note)
         return False
+
+    def commits(self) -> Iterator[Written]:
+        """The commits of the published table, newest first, that its log still has."""
+        return written(self.session, self._snapshot)
 
     def commit_of(self, version: int) -> str | None:
         """What tells a commit of the source from another one that has its number later.
@@ -332,7 +336,7 @@ class PublishedFiles(jvm.SessionCopy):
             actions = list(found.values())
         return in_files(self, self._snapshot, actions)
 
-    def _counted(self, file: Any) -> Any:
+    def _counted(self, file: DeltaFile) -> DeltaFile:
         """The file with its row count, which a vector asks for; its footer has it too."""
         if file.numPhysicalRecords().isDefined():
             return file
@@ -361,13 +365,13 @@ class PublishedFiles(jvm.SessionCopy):
 
         return self._actions("published", files, paths)
 
-    def _hiding(self, file: Any, vector: Any) -> Any:
+    def _hiding(self, file: DeltaFile, vector: DeltaVector) -> DeltaFile:
         """The file with a vector of ours, which its tag names beside the source's."""
         wide = fields(file.removeRows(vector, True, True)._1())
         tag = json.loads(wide["tags"][marks.PUBLISHED_TAG])
         tag["own"] = self._name(vector)
         wide["tags"][marks.PUBLISHED_TAG] = json.dumps(tag)
-        return committing.action(self.session, "add", wide)
+        return committing.add_file(self.session, wide)
 
     def _actions(
         self, table: str, files: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]

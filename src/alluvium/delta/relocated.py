@@ -14,8 +14,6 @@ from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.paths import Place
 
-_DELTA = "org.apache.spark.sql.delta."
-
 
 class Relocation(jvm.SessionCopy):
     """The way of a table's files and vectors from old folders to new ones, in one commit.
@@ -85,7 +83,7 @@ class Relocation(jvm.SessionCopy):
             transaction.readWholeTable()
             actions = [
                 *(old.removeWithTimestamp(now, False) for old, _ in self._moves),
-                *(committing.action(self.session, "add", new) for _, new in self._moves),
+                *(committing.add_file(self.session, new) for _, new in self._moves),
             ]
             operation = committing.optimize(self.session)
             return int(transaction.commit(self._seq(actions), operation))

@@ -23,9 +23,12 @@ from pyspark.sql import functions as F
 from alluvium import marks
 from alluvium.delta import committing, footers, key_ranges, zcurve
 from alluvium.delta.committing import edited, fields
+from alluvium.delta.handles import DeltaFile
+from alluvium.delta.internals import AUTO_COMPACT, MANUAL_UPDATE
 from alluvium.delta.layout_commits import LayoutCommits, WrittenFile
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaFrame
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.names import among, quoted
 from alluvium.paths import name_of
@@ -33,7 +36,6 @@ from alluvium.plan.compaction import row_groups
 from alluvium.plan.layout import zorder
 from alluvium.plan.layout.settings import Layout
 
-_DELTA = "org.apache.spark.sql.delta."
 # A task's place among those of its job, as Spark writes it into the names of its files.
 _TASK = re.compile(r"part-(\d+)-")
 # Column of the place on the Z-curve, while rows are sorted.
@@ -105,7 +107,7 @@ class Rewriter(LayoutCommits):
     def is_compacted_by_writers(self) -> bool:
         """Whether Delta's auto compaction follows the commits of this session to the table."""
         settings = self.session._jsparkSession.sessionState().conf()
-        auto = self._object(_DELTA + "hooks.AutoCompact$")
+        auto = self._internal(AUTO_COMPACT)
         return bool(auto.getAutoCompactType(settings, self._snapshot.metadata()).isDefined())
 
     def make_cuts(self, columns: Sequence[str], paths: Sequence[str]) -> int:
@@ -121,7 +123,7 @@ class Rewriter(LayoutCommits):
             transaction = self._transaction()
             # Having read the number, two that make cuts at a time cannot both commit.
             number = transaction.txnVersion(marks.ZORDER_CUTS) + 1
-            manual = self._object(_DELTA + "DeltaOperations$ManualUpdate$")
+            manual = self._internal(MANUAL_UPDATE)
             made = [
                 committing.set_transaction(self.session, app, number)
                 for app in (marks.ZORDER_CUTS, f"{marks.ZORDER_CUTS}:{cuts.text()}")
@@ -303,7 +305,7 @@ class Rewriter(LayoutCommits):
 
     def _sorted(
         self, merged: Rewritten, columns: Sequence[str], place: Column | None, tasks: int
-    ) -> Any:
+    ) -> JavaFrame:
         """The rows of a group's files, those of each task in order."""
         files = self._files(merged.paths)
         frame = self._frame(files).coalesce(tasks)
@@ -317,13 +319,14 @@ class Rewriter(LayoutCommits):
             ends = key_ranges.bounds(self._frame(some), key, tasks, sizes, rows)
             frame = key_ranges.shared(frame, key, tasks, ends)
         if place is None:
-            return sorted_in_tasks(frame, self.partition_by, columns)._jdf
+            ordered = sorted_in_tasks(frame, self.partition_by, columns)
+            return _java(ordered)
         # A column while it sorts: found once a row, not at every comparison.
         name = _PLACE
         while among(name, frame.columns):
             name += "_"
         frame = frame.withColumn(name, place)
-        return sorted_in_tasks(frame, self.partition_by, [name, *columns]).drop(name)._jdf
+        return _java(sorted_in_tasks(frame, self.partition_by, [name, *columns]).drop(name))
 
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None
@@ -345,6 +348,11 @@ class Rewriter(LayoutCommits):
         return keys
 
 
+def _java(frame: DataFrame) -> JavaFrame:
+    found: JavaFrame = frame._jdf
+    return found
+
+
 def _key(columns: Sequence[str], place: Column | None) -> Column:
     """The sort key, a struct."""
     parts = [F.col(quoted(name)) for name in columns]
@@ -353,17 +361,17 @@ def _key(columns: Sequence[str], place: Column | None) -> Column:
     return F.struct([part.alias(str(number)) for number, part in enumerate(parts)])
 
 
-def _partition(action: Any) -> Any:
+def _partition(action: DeltaFile) -> Any:
     """Its values as the log has them: writers spell a time in several ways."""
     return fields(action)["partitionValues"]
 
 
-def _name(action: Any) -> str:
+def _name(action: DeltaFile) -> str:
     """Of a new file. Folders before it have the names of partitions, which may be anything."""
     return name_of(str(action.path()))
 
 
-def _task(action: Any) -> int:
+def _task(action: DeltaFile) -> int:
     """Place of the task that wrote a new file."""
     match = _TASK.match(_name(action))
     if match is None:

@@ -14,6 +14,8 @@ from pyspark.sql import functions as F
 from alluvium import marks
 from alluvium.delta import committing, log, pinned
 from alluvium.delta.committing import edited
+from alluvium.delta.handles import DeltaAction, DeltaSnapshot
+from alluvium.delta.internals import RESTORE
 from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
 from alluvium.plan.versions.properties import MAPPING, restored
@@ -29,7 +31,7 @@ class SettingBack(jvm.SessionCopy):
         now, then: Delta's snapshots of both versions. The commit follows `now`, or there is none.
     """
 
-    def __init__(self, session: SparkSession, now: Any, then: Any) -> None:
+    def __init__(self, session: SparkSession, now: DeltaSnapshot, then: DeltaSnapshot) -> None:
         super().__init__(session)
         self._now, self._then, self._log = now, then, now.deltaLog()
 
@@ -88,11 +90,10 @@ class SettingBack(jvm.SessionCopy):
                 *(edited(self.session, file, dataChange=True) for file in comes),
             ]
             version = self._jvm.scala.Option.apply(int(self._then.version()))
-            operations = self._jvm.org.apache.spark.sql.delta.DeltaOperations
-            restore = operations.Restore(version, self._none)
+            restore = self._internal(RESTORE)(version, self._none)
             return committing.commit_next(self, transaction, actions, restore)
 
-    def _metadata(self) -> Any:
+    def _metadata(self) -> DeltaAction | None:
         """That of the earlier version; None where it is the same.
 
         How the table is kept, its retention for one, stays as it is now.
@@ -104,7 +105,7 @@ class SettingBack(jvm.SessionCopy):
             return None
         return committing.action(self.session, "metaData", wanted)
 
-    def _but(self, one: Any, other: Any) -> list[Any]:
+    def _but(self, one: DeltaSnapshot, other: DeltaSnapshot) -> list[Any]:
         """The files of one version that the other has not, or has with another vector.
 
         Whole actions, as the table's own log writes them: to ask `steps`, and for the actions then,

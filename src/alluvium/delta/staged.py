@@ -20,7 +20,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaSnapshot
+from alluvium.delta.internals import ACTION, BATCH_INDEX, LOG_INDEX
 from alluvium.engine import jvm
+from alluvium.engine.internals import COMPUTE_CURRENT_TIME, DATASET
 from alluvium.plan.versions.commit import commit_info
 
 # Operations whose files are all that the table has.
@@ -29,7 +32,6 @@ _WHOLE = {
     "REPLACE TABLE AS SELECT",
     "CREATE OR REPLACE TABLE AS SELECT",
 }
-_INDEX = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
 # The files of a commit are read on the driver; so many at most.
 _MOST = 1000
 
@@ -56,7 +58,7 @@ def replace_view(frame: DataFrame, name: str, but: str | None = None) -> Callabl
     if identifier.database().isDefined():
         return None
     view = catalog.getRawTempView(identifier.table())
-    snapshots: dict[str, Any] = {}
+    snapshots: dict[str, DeltaSnapshot] = {}
 
     def settled(session: SparkSession, relation: Any) -> Any:
         index = relation.location()
@@ -93,7 +95,7 @@ def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> Dat
         if leaf.isStreaming() or not jvm.reads_files(session, relation):
             continue
         index = relation.location()
-        if index.getClass().getName() != _INDEX or index.isTimeTravelQuery():
+        if index.getClass().getName() != LOG_INDEX.name or index.isTimeTravelQuery():
             continue
         found = other(session, relation)
         if found is not None:
@@ -101,13 +103,13 @@ def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> Dat
             others.put(leaf, new)
     if others.isEmpty():
         return frame
-    dataset = jvm.scala_object(session, "org.apache.spark.sql.classic.Dataset$")
-    clock = jvm.scala_object(session, "org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$")
+    dataset = jvm.internal(session, DATASET)
+    clock = jvm.internal(session, COMPUTE_CURRENT_TIME)
     known = clock.apply(jvm.call_own(session, "alluvium.Leaves", "replaced", plan, others))
     return DataFrame(dataset.ofRows(session._jsparkSession, known), session)
 
 
-def _by_commit(session: SparkSession, relation: Any, snapshot: Any = None) -> Any:
+def _by_commit(session: SparkSession, relation: Any, snapshot: DeltaSnapshot | None = None) -> Any:
     """A relation of the files that its newest commit added; None where there may be others."""
     index = relation.location()
     if index.partitionFilters().nonEmpty():
@@ -116,7 +118,7 @@ def _by_commit(session: SparkSession, relation: Any, snapshot: Any = None) -> An
     files = _files(session, snapshot)
     if files is None:
         return None
-    batch = jvm.of(session).org.apache.spark.sql.delta.files.TahoeBatchFileIndex
+    batch = jvm.internal(session, BATCH_INDEX)
     delta_log, seq = index.deltaLog(), jvm.scala_seq(session, files)
     return _with_index(
         relation,
@@ -139,7 +141,7 @@ def _with_index(relation: Any, index: Any) -> Any:
     )
 
 
-def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
+def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
     """The AddFile actions of a snapshot that one commit wrote; None where it may have others."""
     checksum = snapshot.checksumOpt()
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
@@ -157,5 +159,5 @@ def _files(session: SparkSession, snapshot: Any) -> list[Any] | None:
     whole = whole and sum(add["size"] for add in adds.values()) == checksum.get().tableSizeBytes()
     if not whole or any(add.get("deletionVector") for add in adds.values()):
         return None
-    actions = jvm.of(session).org.apache.spark.sql.delta.actions
-    return [actions.Action.fromJson(line) for line in adds]
+    actions = jvm.internal(session, ACTION)
+    return [actions.fromJson(line) for line in adds]

@@ -21,14 +21,16 @@ from alluvium import marks
 from alluvium.delta import committing, log
 from alluvium.delta.commit_files import commit_lines
 from alluvium.delta.files import paths
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot, DeltaVector
 from alluvium.delta.heads import head_of
+from alluvium.delta.internals import FILE_OPERATIONS, IMPLICITS
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaFrame
 from alluvium.names import among, quoted
 from alluvium.paths import Place
 from alluvium.plan.versions.properties import LARGEST_ID
 from alluvium.plan.versions.steps import Entry, Move
 
-_DELTA = "org.apache.spark.sql.delta."
 TOMBSTONE = "_deleted"
 # When a merge made it, where nothing else of the row says so.
 TOMBSTONE_TIME = "_tombstone_time"
@@ -119,7 +121,7 @@ class State:
             )
         )
 
-    def _named(self, actions: Any) -> DataFrame:
+    def _named(self, actions: JavaFrame) -> DataFrame:
         return absolute_files(self.session, self.root, actions).select(
             "*",
             paths.plain(F.col("path")).alias("name"),
@@ -196,25 +198,32 @@ class State:
         return found
 
 
-def metadata_action(snapshot: Any) -> dict[str, Any]:
+def metadata_action(snapshot: DeltaSnapshot) -> dict[str, Any]:
     """The `metaData` action of a version, as its line of the log has it."""
     found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
     return found
 
 
-def add_files(session: SparkSession, files: DataFrame, snapshot: Any) -> Any:
+def properties_of(session: SparkSession, table: str) -> dict[str, str]:
+    """The properties of the newest version of a table."""
+    found: dict[str, str] = metadata_action(log.snapshot_of(session, table))["configuration"]
+    return found
+
+
+def add_files(session: SparkSession, files: DataFrame, snapshot: DeltaSnapshot) -> JavaFrame:
     """Rows of files as a Java Dataset of AddFile actions; further columns are left out.
 
     snapshot: of any table, whose files have the columns that an action has.
     """
-    encoder = jvm.scala_object(session, _DELTA + "implicits.package$")
+    encoder = jvm.internal(session, IMPLICITS)
     whole = files.select(*snapshot.allFiles().toDF().columns())
-    return getattr(whole._jdf, "as")(encoder.addFileEncoder())
+    found: JavaFrame = getattr(whole._jdf, "as")(encoder.addFileEncoder())
+    return found
 
 
-def absolute_files(session: SparkSession, root: str, actions: Any) -> DataFrame:
+def absolute_files(session: SparkSession, root: str, actions: JavaFrame) -> DataFrame:
     """A Dataset of AddFile actions, paths and vectors absolute; root: `log.qualified`."""
-    helper = jvm.scala_object(session, _DELTA + "util.DeltaFileOperations$")
+    helper = jvm.internal(session, FILE_OPERATIONS)
     return DataFrame(helper.makePathsAbsolute(root, actions).toDF(), session)
 
 
@@ -236,13 +245,16 @@ def only(files: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
     return files.join(chosen, column, "left_semi")
 
 
-def absolute_vector(session: SparkSession, table_log: Any, written: Mapping[str, Any]) -> Any:
+def absolute_vector(
+    session: SparkSession, table_log: DeltaLog, written: Mapping[str, Any]
+) -> DeltaVector:
     """Delta's descriptor of a deletion vector as a table elsewhere would have it.
 
     written: as the table's log has it.
     """
-    action = committing.action(session, "add", {**_ANY_FILE, "deletionVector": written})
-    return action.deletionVector().copyWithAbsolutePath(table_log.dataPath())
+    vector = committing.add_file(session, {**_ANY_FILE, "deletionVector": written}).deletionVector()
+    assert vector is not None
+    return vector.copyWithAbsolutePath(table_log.dataPath())
 
 
 def unique_id(vector: Column) -> Column:
@@ -255,7 +267,7 @@ def unique_id(vector: Column) -> Column:
     return F.concat(kind, F.when(kind == "i", F.sha2(place, 256)).otherwise(place), at)
 
 
-def id_of(vector: Any) -> str:
+def id_of(vector: DeltaVector) -> str:
     """`unique_id` of Delta's descriptor of a deletion vector."""
     if not vector.isInline():
         return str(vector.uniqueId())

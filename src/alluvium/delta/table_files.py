@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +13,9 @@ from pyspark.sql.types import StructField, TimestampType
 
 from alluvium import marks
 from alluvium.delta import automata, log
+from alluvium.delta.internals import CLUSTERED_TABLES, ROW_TRACKING
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaColumn
 from alluvium.names import among, did_you_mean
 from alluvium.plan.compaction import tags
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
@@ -23,7 +24,6 @@ from alluvium.plan.layout.generated import bucket_partition
 from alluvium.plan.layout.of_table import key_columns, newest_cuts
 from alluvium.plan.snapshot import Field
 
-_DELTA = "org.apache.spark.sql.delta."
 # What was read last, the oldest first: the hook, the data tests and the tables about tables of
 # one run look at the same versions.
 _read: dict[Hashable, pa.Table] = {}
@@ -151,7 +151,7 @@ class TableFiles(jvm.SessionCopy):
         found = found.append_column("hi", hi)
         return found.select(FRAGMENT_SCHEMA.names).cast(FRAGMENT_SCHEMA)
 
-    def _bucket(self) -> Any:
+    def _bucket(self) -> JavaColumn:
         """The partition, in one spelling: writers have several for a time or a decimal."""
         functions = self._functions
         parts = []
@@ -169,7 +169,7 @@ class TableFiles(jvm.SessionCopy):
             parts += [functions.lit(name), functions.coalesce(self._seq(texts))]
         return functions.to_json(functions.map(self._seq(parts))) if parts else functions.lit("")
 
-    def _ends(self, column: str | None, window: str | None) -> Any:
+    def _ends(self, column: str | None, window: str | None) -> JavaColumn:
         functions = self._functions
         if column is None or window is None:
             return functions.lit(None).cast("double")
@@ -203,12 +203,12 @@ class TableFiles(jvm.SessionCopy):
                 " would put them back; accepted: the candidate"
             )
         protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
-        if self._object(_DELTA + "RowTracking$").isEnabled(protocol, metadata):
+        if self._internal(ROW_TRACKING).isEnabled(protocol, metadata):
             raise ValueError(
                 "the table tracks rows (delta.enableRowTracking), and merging files would give them"
                 " new ids; accepted: tables without row tracking"
             )
-        clustered = self._object(_DELTA + "skipping.clustering.ClusteredTableUtils$")
+        clustered = self._internal(CLUSTERED_TABLES)
         clustering = clustered.getClusteringColumnsOptional(self._snapshot)
         if clustering.isDefined() and clustering.get().nonEmpty():
             raise ValueError(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from alluvium.delta.handles import DeltaSnapshot, DeltaTransaction
+from alluvium.delta.internals import BATCH_INDEX, BITMAP_GENERATOR, VECTOR_HELPER
 from alluvium.delta.states import TOMBSTONE
 from alluvium.delta.vector_writer import VectorWriter, bitmap_of
 from alluvium.engine import jvm
 
-_DELTA = "org.apache.spark.sql.delta."
-
 
 def hidden(
     copy: jvm.SessionCopy,
-    source: Any,
-    transaction: Any,
+    source: DeltaSnapshot,
+    transaction: DeltaTransaction,
     files: Sequence[Any],
     shown: Mapping[str, Any],
 ) -> Iterator[tuple[str, Any]]:
@@ -29,7 +29,7 @@ def hidden(
         files: AddFile actions with absolute paths and row counts.
         shown: by path, vectors that it has now: one that hides the same rows stays.
     """
-    helper = copy._object(_DELTA + "commands.DMLWithDeletionVectorsHelper$")
+    helper = copy._internal(VECTOR_HELPER)
     place = source.deltaLog().dataPath()
     known = helper.generateCandidateFileMap(place, copy._seq(files))
     vectors = VectorWriter(copy.session, transaction)
@@ -48,10 +48,10 @@ def hidden(
         vectors.close()
 
 
-def _rows(copy: jvm.SessionCopy, helper: Any, source: Any, files: Sequence[Any]) -> Any:
+def _rows(copy: jvm.SessionCopy, helper: Any, source: DeltaSnapshot, files: Sequence[Any]) -> Any:
     """One JVM row a file with tombstones: its path, and their row numbers as a bitmap."""
     seq, source_log = copy._seq(files), source.deltaLog()
-    index = copy._jvm.org.apache.spark.sql.delta.files.TahoeBatchFileIndex(
+    index = copy._internal(BATCH_INDEX)(
         copy.spark, "publish", seq, source_log, source_log.dataPath(), source, False
     )
     plan = source_log.createDataFrame(source, seq, False, copy._none)
@@ -61,7 +61,7 @@ def _rows(copy: jvm.SessionCopy, helper: Any, source: Any, files: Sequence[Any])
     condition = (
         copy.spark.sessionState().sqlParser().parseExpression(f"coalesce(`{TOMBSTONE}`, false)")
     )
-    generator = copy._object(_DELTA + "commands.DeletionVectorBitmapGenerator$")
+    generator = copy._internal(BITMAP_GENERATOR)
     with copy.active():
         # No vector is joined to the rows: `VectorWriter` has those of the files.
         found = generator.buildRowIndexSetsForFilesMatchingCondition(

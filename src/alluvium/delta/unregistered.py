@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -13,10 +12,11 @@ from alluvium.delta import log
 from alluvium.delta.dependents import LOG, relation
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
+from alluvium.engine.handles import JavaObject
+from alluvium.engine.internals import CATALOG_TABLE_TYPE
 from alluvium.names import in_catalog, literal
 from alluvium.paths import Place
 
-_TYPES = "org.apache.spark.sql.catalyst.catalog.CatalogTableType"
 _PLACE_OF_TYPE = 1  # in Spark's case class CatalogTable
 
 
@@ -116,15 +116,12 @@ def manage(session: SparkSession, name: str) -> None:
     values = entry.productIterator()
     while values.hasNext():
         fields.append(values.next())
-    fields[_PLACE_OF_TYPE] = jvm.scala_object(session, f"{_TYPES}$").MANAGED()
-    gateway: Any = session.sparkContext._gateway
-    array = gateway.new_array(jvm.of(session).java.lang.Object, len(fields))
-    for place, value in enumerate(fields):
-        array[place] = value
+    fields[_PLACE_OF_TYPE] = jvm.internal(session, CATALOG_TABLE_TYPE).MANAGED()
     [constructor] = entry.getClass().getConstructors()
     catalog = session._jsparkSession.sessionState().catalog()
     unregister(session, name)
-    catalog.externalCatalog().createTable(constructor.newInstance(array), False)
+    made = constructor.newInstance(jvm.array(session, fields))
+    catalog.externalCatalog().createTable(made, False)
     session.catalog.refreshTable(name)
 
 
@@ -133,10 +130,12 @@ def is_managed(session: SparkSession, name: str) -> bool:
     return str(_entry(session, name).tableType().name()) == "MANAGED"
 
 
-def _entry(session: SparkSession, name: str) -> Any:
+def _entry(session: SparkSession, name: str) -> JavaObject:
     """What the catalog has of a table; name: quoted, with its schema."""
     state = session._jsparkSession.sessionState()
-    return state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
+    identifier = state.sqlParser().parseTableIdentifier(name)
+    entry: JavaObject = state.catalog().getTableMetadata(identifier)
+    return entry
 
 
 def unregister(session: SparkSession, name: str) -> None:

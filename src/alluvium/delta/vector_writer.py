@@ -8,22 +8,22 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium.delta import internals as delta
+from alluvium.delta.handles import DeltaSnapshot, DeltaTransaction, DeltaVector
+from alluvium.engine import internals as spark
 from alluvium.engine import jvm
+from alluvium.engine.handles import JavaColumn
 
-_DELTA = "org.apache.spark.sql.delta."
 
-
-def bitmap_of(session: SparkSession, column: Any) -> Any:
+def bitmap_of(session: SparkSession, column: JavaColumn) -> JavaColumn:
     """Aggregate, a column of Scala's: how many row numbers, the largest one, and their bitmap."""
-    expressions = jvm.scala_object(session, "org.apache.spark.sql.classic.ExpressionUtils$")
-    aggregation = jvm.of(session).org.apache.spark.sql.catalyst.expressions.aggregation
-    bitmap = aggregation.BitmapAggregator(expressions.expression(column), _portable(session))
-    return expressions.column(bitmap.toAggregateExpression())
-
-
-def _portable(session: SparkSession) -> Any:
-    formats = _DELTA + "deletionvectors.RoaringBitmapArrayFormat$"
-    return jvm.scala_object(session, formats).Portable()
+    expressions = jvm.internal(session, spark.EXPRESSION_UTILS)
+    portable = jvm.internal(session, delta.BITMAP_FORMAT).Portable()
+    bitmap = jvm.internal(session, delta.BITMAP_AGGREGATOR)(
+        expressions.expression(column), portable
+    )
+    numbers: JavaColumn = expressions.column(bitmap.toAggregateExpression())
+    return numbers
 
 
 class VectorWriter:
@@ -32,13 +32,22 @@ class VectorWriter:
     transaction: on the table, or a snapshot of it.
     """
 
-    def __init__(self, session: SparkSession, transaction: Any) -> None:
+    def __init__(
+        self, session: SparkSession, transaction: DeltaTransaction | DeltaSnapshot
+    ) -> None:
         self.session = session
         self._transaction = transaction
-        self._helper = jvm.scala_object(session, _DELTA + "commands.DeletionVectorWriter$")
+        self._helper = jvm.internal(session, delta.VECTOR_WRITER)
         self._context: Any = None
 
-    def write(self, file: str, before: Any, bitmap: bytes, rows: int, known: Any = None) -> Any:
+    def write(
+        self,
+        file: str,
+        before: DeltaVector | None,
+        bitmap: bytes,
+        rows: int,
+        known: DeltaVector | None = None,
+    ) -> DeltaVector:
         """The descriptor of `before` (a descriptor or None) and `bitmap` (of `rows` rows).
 
         known: a descriptor that is given back where it hides the same rows.
@@ -47,25 +56,25 @@ class VectorWriter:
             return known
         if self._context is None:
             self._open()
-        java = jvm.of(self.session)
-        option = java.scala.Option
+        option = jvm.of(self.session).scala.Option
         merged = option.empty() if before is None else option.apply(before.serializeToBase64())
-        data = java.org.apache.spark.sql.delta.commands.DeletionVectorData(
-            file, merged, bitmap, rows
-        )
-        return self._helper.storeBitmapAndGenerateResult(self._context, data).deletionVector()
+        data = jvm.internal(self.session, delta.VECTOR_DATA)(file, merged, bitmap, rows)
+        stored = self._helper.storeBitmapAndGenerateResult(self._context, data)
+        vector: DeltaVector = stored.deletionVector()
+        return vector
 
     def close(self) -> None:
         """Raises what the file system raises where the file could not be finished."""
         if self._context is not None:
             self._context.writer().close()
 
-    def _is_same(self, known: Any, before: Any, bitmap: bytes, rows: int) -> bool:
+    def _is_same(
+        self, known: DeltaVector, before: DeltaVector | None, bitmap: bytes, rows: int
+    ) -> bool:
         """Whether `known` hides the rows of `before` and `bitmap`, and no others."""
         if known.cardinality() != rows + (0 if before is None else before.cardinality()):
             return False
-        delta = jvm.of(self.session).org.apache.spark.sql.delta
-        united = delta.deletionvectors.RoaringBitmapArray.readFrom(bitmap)
+        united = jvm.internal(self.session, delta.BITMAP_ARRAY).readFrom(bitmap)
         if before is not None:
             united.merge(self._load(before))
         try:
@@ -73,21 +82,20 @@ class VectorWriter:
         except (Py4JJavaError, PySparkException):  # its file is gone or cut
             return False
 
-    def _load(self, vector: Any) -> Any:
-        bitmaps = jvm.scala_object(self.session, _DELTA + "deletionvectors.StoredBitmap$")
+    def _load(self, vector: DeltaVector) -> Any:
+        bitmaps = jvm.internal(self.session, delta.STORED_BITMAP)
         path = self._transaction.deltaLog().dataPath()
         return bitmaps.create(vector, path).load(self._store())
 
     def _store(self) -> Any:
-        stores = jvm.scala_object(self.session, _DELTA + "storage.dv.DeletionVectorStore$")
+        stores = jvm.internal(self.session, delta.VECTOR_STORE)
         return stores.createInstance(self._transaction.deltaLog().newDeltaHadoopConf())
 
     def _open(self) -> None:
         log, metadata = self._transaction.deltaLog(), self._transaction.metadata()
-        utilities = jvm.scala_object(self.session, _DELTA + "util.Utils$")
+        utilities = jvm.internal(self.session, delta.UTILS)
         store = self._store()
         prefix = utilities.getRandomPrefix(utilities.getRandomPrefixLength(metadata))
         pair = self._helper.createWriter(store, store.pathWithFileSystem(log.dataPath()), prefix)
-        commands = jvm.of(self.session).org.apache.spark.sql.delta.commands
-        context = getattr(commands, "DeletionVectorWriter$DeletionVectorMapperContext")
+        context = jvm.internal(self.session, delta.VECTOR_CONTEXT)
         self._context = context(store, pair._1(), log.dataPath(), pair._2(), prefix)

@@ -21,6 +21,11 @@ class Files:
         where = self._jvm.org.apache.hadoop.fs.Path(path)
         return where.getFileSystem(self._conf), where
 
+    @property
+    def name_encoding(self) -> str:
+        """By which Java reads the names of local files."""
+        return str(self._jvm.java.lang.System.getProperty("sun.jnu.encoding"))
+
     def matches(self, path: str) -> bool:
         """Whether the path is there, or for a glob anything that it means."""
         fs, where = self._open(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import lru_cache, partial, reduce
@@ -11,9 +11,12 @@ from typing import Any, TypeVar
 from py4j.java_gateway import is_instance_of
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
+from pyspark.sql.types import DataType
+
+from alluvium.engine.handles import JavaFunctions
+from alluvium.engine.internals import DATA_TYPE, FUNCTIONS, HADOOP_FS_RELATION, Internal
 
 T = TypeVar("T")
-_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 def of(session: SparkSession) -> Any:
@@ -21,9 +24,10 @@ def of(session: SparkSession) -> Any:
     return session._jvm
 
 
-def functions(session: SparkSession) -> Any:
+def functions(session: SparkSession) -> JavaFunctions:
     """Spark's functions of columns, as Scala has them."""
-    return java_class(of(session), "org.apache.spark.sql.functions")
+    found: JavaFunctions = internal(session, FUNCTIONS)
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -50,20 +54,59 @@ def call_own(session: SparkSession, name: str, method: str, *arguments: Any) -> 
     """What a static method of a class of `own_jar` gives; it has no other one of this name."""
     methods = own_class(session, name).getMethods()
     found = next(one for one in methods if one.getName() == method)
+    return found.invoke(None, array(session, arguments))
+
+
+def new_own(session: SparkSession, name: str, *arguments: object) -> Any:
+    """An instance of a class of `own_jar`, by its one constructor."""
+    [constructor] = own_class(session, name).getConstructors()
+    return constructor.newInstance(array(session, arguments))
+
+
+def register_own(
+    session: SparkSession,
+    function: str,
+    name: str,
+    returns: DataType,
+    *arguments: object,
+    conf: Mapping[str, str] | None = None,
+) -> None:
+    """Register a function of SQL that a class of `own_jar` is.
+
+    Args:
+        arguments: of its constructor, behind Hadoop's configuration.
+        conf: Hadoop's settings beside those of the session.
+    """
+    hadoop = session._jsparkSession.sessionState().newHadoopConf()
+    for key, value in (conf or {}).items():
+        hadoop.set(key, value)
+    made = new_own(session, name, hadoop, *arguments)
+    session._jsparkSession.udf().register(function, made, data_type(session, returns))
+
+
+def data_type(session: SparkSession, kind: DataType) -> Any:
+    """Spark's own of a type."""
+    return internal(session, DATA_TYPE).fromJson(kind.json())
+
+
+def array(session: SparkSession, values: Sequence[object]) -> Any:
+    """A Java array of objects."""
     gateway: Any = session.sparkContext._gateway
-    array = gateway.new_array(of(session).java.lang.Object, len(arguments))
-    for place, value in enumerate(arguments):
-        array[place] = value
-    return found.invoke(None, array)
+    made = gateway.new_array(of(session).java.lang.Object, len(values))
+    for place, value in enumerate(values):
+        made[place] = value
+    return made
 
 
-def scala_object(session: SparkSession, name: str) -> Any:
-    """A Scala `object`; py4j's own class loader does not know jars that were added later."""
-    return _scala_object(of(session), name)
+def internal(session: SparkSession, its: Internal) -> Any:
+    """A class for its constructors and static members, or a Scala `object`."""
+    get = _scala_object if its.name.endswith("$") else java_class
+    return get(of(session), its.name)
 
 
 @lru_cache(maxsize=64)
 def _scala_object(jvm: Any, name: str) -> Any:
+    # Py4j's own class loader does not know jars that were added later.
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     cls = jvm.java.lang.Class.forName(name, True, loader)
     return cls.getField("MODULE$").get(None)
@@ -104,7 +147,7 @@ def reads_files(session: SparkSession, relation: Any) -> bool:
     """Whether a `LogicalRelation`'s relation is one over files, as Delta's are."""
     gateway: Any = session.sparkContext._gateway
     # Delta's are of a subclass without a name.
-    return bool(is_instance_of(gateway, relation, _FILES))
+    return bool(is_instance_of(gateway, relation, HADOOP_FS_RELATION.name))
 
 
 class SessionCopy:
@@ -116,7 +159,7 @@ class SessionCopy:
         self._jvm = of(session)
         self._functions = functions(session)
         self._conf = self.spark.conf()
-        self._object = partial(scala_object, session)
+        self._internal = partial(internal, session)
         self._seq = partial(scala_seq, session)
         self._none = java_class(self._jvm, "scala.Option").empty()
 
@@ -129,6 +172,17 @@ class SessionCopy:
         """Delta takes settings from the thread's session."""
         with active(self.session, self.spark):
             yield
+
+
+def activate(session: SparkSession) -> None:
+    """Make a session its thread's: Delta asks for that. SQL does it, calls past SQL do not."""
+    java = SparkSession._get_j_spark_session_class(of(session))
+    java.setActiveSession(session._jsparkSession)
+
+
+def copied(session: SparkSession) -> SparkSession:
+    """A session with the views, functions and settings of another one, and its own from then on."""
+    return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
 
 
 @contextmanager

@@ -13,8 +13,9 @@ import tempfile
 from pathlib import Path
 
 from alluvium.engine import EngineError, jars, java, versions
+from alluvium.engine.internals import DELTA_EXTENSION
 
-EXTENSIONS = "io.delta.sql.DeltaSparkSessionExtension,alluvium.PrunedReads"
+EXTENSIONS = f"{DELTA_EXTENSION.name},alluvium.PrunedReads"
 """`spark.sql.extensions`: Delta's, and behind it the rule by which plain queries skip files."""
 
 # Each may use those before it.

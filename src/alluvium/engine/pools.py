@@ -7,6 +7,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from alluvium.engine import jvm
+from alluvium.engine.internals import POOL, SCHEDULING_MODE
+
 _PROPERTY = "spark.scheduler.pool"
 _guard = threading.Lock()
 
@@ -18,13 +21,11 @@ def use(session: SparkSession, name: str, weight: int = 1, min_share: int = 0) -
     before weights count. Without effect unless spark.scheduler.mode is FAIR.
     """
     context: Any = session.sparkContext
-    jvm = context._jvm
     root = context._jsc.sc().taskScheduler().rootPool()
     with _guard:
         if root.getSchedulableByName(name) is None:
-            scheduler = jvm.org.apache.spark.scheduler
-            fair = scheduler.SchedulingMode.FAIR()
-            root.addSchedulable(scheduler.Pool(name, fair, min_share, weight))
+            fair = jvm.internal(session, SCHEDULING_MODE).FAIR()
+            root.addSchedulable(jvm.internal(session, POOL)(name, fair, min_share, weight))
     context.setLocalProperty(_PROPERTY, name)
 
 

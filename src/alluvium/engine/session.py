@@ -25,6 +25,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from alluvium.engine import EngineError, home_lock, homes, jars, java, log_store, own_jar, versions
+from alluvium.engine.internals import DELTA_CATALOG
 
 _MEMORY = "spark.driver.memory"
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -254,7 +255,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.master": settings.master,
         "spark.jars": ",".join(map(str, paths)),
         "spark.sql.extensions": own_jar.EXTENSIONS,
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalog.spark_catalog": DELTA_CATALOG.name,
         _WAREHOUSE: str(home / "warehouse"),
         # Buckets, literals and freshness must not depend on where the process runs.
         _ZONE: "UTC",

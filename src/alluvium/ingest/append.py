@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from py4j.protocol import Py4JJavaError
@@ -20,10 +20,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import arrivals, log
+from alluvium.engine import jvm
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.events import Trigger
+from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.kafka_source import KafkaSource
 from alluvium.ingest.micro_batches import MicroBatches, not_alone
@@ -98,25 +100,11 @@ def append(
     replaced = _size(session, target) if place.replaces else None
 
     run = MicroBatches(feed, sql, view, target, place)
-    waiting = None
-    absent: str | None = None
-    warnings: list[str] = []
     if isinstance(source, KafkaSource):
-        topics = Topics(files, place, feed.spec)
-        topics.check(target.name, source.topic_ids(session))
-        topics.settle(session, target.name)
-        if is_kafka_idle(files, place):
-            waiting = held_back(feed, partial(source.waiting, session, place.location), place, now)
-        if waiting is None:
-            _stream(session, source, run)
-        warnings = list(topics.warnings(session, target.name))
+        taken = _from_topics(session, feed, files, source, run, now)
     else:
-        intake = Intake(session, files, source, place, target.name)
-        waiting = held_back(feed, intake.events, place, now)
-        if waiting is None:
-            _take(session, intake, run)
-        absent, warnings = intake.absent, intake.warnings()
-        run.place = replace(run.place, version=intake.version)
+        taken = _from_files(session, feed, files, source, run, now)
+    warnings = taken.warnings
     if run.place.replaces and last_epoch(files, place) < 0:
         # Nothing at the source: the refreshed table is empty.
         run.replace_by_nothing(session)
@@ -131,12 +119,61 @@ def append(
     return replace(
         run.figures(),
         seconds=time.monotonic() - started,
-        waiting=waiting or 0,
+        waiting=taken.waiting or 0,
         min_rows=feed.spec.min_rows,
-        absent=absent,
+        absent=taken.absent,
         newest=arrivals.newest(session, target.name),
         warnings=tuple(warnings),
     )
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What came of one look at a source.
+
+    Attributes:
+        waiting: events that wait for more to come; None where all that was there was read.
+        absent: the landing folder, where it is not there.
+    """
+
+    waiting: int | None
+    absent: str | None
+    warnings: list[str]
+
+
+def _from_topics(
+    session: SparkSession,
+    feed: Feed,
+    files: Files,
+    source: KafkaSource,
+    run: MicroBatches,
+    now: Callable[[], float],
+) -> _Taken:
+    place, table, waiting = run.place, run.target.name, None
+    topics = Topics(files, place, feed.spec)
+    topics.check(table, source.topic_ids(session))
+    topics.settle(session, table)
+    if is_kafka_idle(files, place):
+        waiting = held_back(feed, partial(source.waiting, session, place.location), place, now)
+    if waiting is None:
+        _stream(session, source, run)
+    return _Taken(waiting, None, list(topics.warnings(session, table)))
+
+
+def _from_files(
+    session: SparkSession,
+    feed: Feed,
+    files: Files,
+    source: FileSource,
+    run: MicroBatches,
+    now: Callable[[], float],
+) -> _Taken:
+    intake = Intake(session, files, source, run.place, run.target.name)
+    waiting = held_back(feed, intake.events, run.place, now)
+    if waiting is None:
+        _take(session, intake, run)
+    run.place = replace(run.place, version=intake.version)
+    return _Taken(waiting, intake.absent, intake.warnings())
 
 
 def _size(session: SparkSession, target: Target) -> tuple[int, int]:
@@ -147,7 +184,7 @@ def _size(session: SparkSession, target: Target) -> tuple[int, int]:
 def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:
     """Read the files of a landing folder that the table does not have."""
     # A copy of the session, for the caller's view of the source has all of its events.
-    own = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    own = jvm.copied(session)
 
     def write(trigger: Trigger, epoch: int) -> int:
         version = run.write(own, trigger, epoch)

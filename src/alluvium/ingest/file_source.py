@@ -8,21 +8,22 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths as files_at
+from alluvium.engine.csv_records import records
 from alluvium.engine.files import Files
+from alluvium.engine.frames import first_of_each_partition
 from alluvium.engine.row_json import IN_FULL
 from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
-from alluvium.ingest.csv_records import records
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
 from alluvium.ingest.headers import HeaderError
 from alluvium.ingest.landing import Landed, may_be_listed
 from alluvium.ingest.naming import SAME
-from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS
+from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS, MULTI_LINE
 from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
@@ -123,9 +124,8 @@ class FileSource:
         """
         if Place.of(self.path).system != LOCAL:
             return
-        jvm: Any = session._jvm
-        encoding = jvm.java.lang.System.getProperty("sun.jnu.encoding")
         files = Files(session)
+        encoding = files.name_encoding
         root, pattern = Path(self.folder(files)), Place.of(self.path).path
 
         def is_read(folder: bytes, name: bytes) -> bool:
@@ -204,7 +204,7 @@ class FileSource:
         whole = F.col("whole") if "whole" in lines.columns else F.lit(True)
         first = records.select(files_at.path(F.col("url")), "value", "place", whole)
         headers = {}
-        for path, line, place, is_whole in _first_of_each_partition(first).collect():
+        for path, line, place, is_whole in first_of_each_partition(first).collect():
             headers[path] = _Header(bytes(line), place)
             if not is_whole:
                 why = "a quote opens in its line and does not close there; accepted: a header"
@@ -238,7 +238,8 @@ class FileSource:
         if spec.format in LINE_FORMATS:
             lines = _with_places(reader.option("lineSep", "\n").text(paths), F.col("value"))
             if spec.format == "csv" and spec.schema is not None:
-                return records(lines, self.feed.options)
+                given = self.feed.options
+                return records(lines, given, given.get(MULTI_LINE, "").lower() == "true")
             return lines.withColumn("value", _line())
         options = {k: v for k, v in self.feed.options.items() if k not in LISTING_OPTIONS}
         reader = reader.options(**options).format(spec.format)
@@ -311,16 +312,6 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
     for is_strange in (False, True):
         if some := [path for path in paths if (":" in name_of(path)) == is_strange]:
             yield some, is_strange
-
-
-def _first_of_each_partition(frame: DataFrame) -> DataFrame:
-    """The first row of each partition; no more is read."""
-    session = frame.sparkSession
-    # A limit is one of each partition, and then one of all: the first of the two is what is asked.
-    plan: Any = frame.limit(1)._jdf.queryExecution().analyzed().child()
-    jvm: Any = session._jvm
-    dataset = jvm.org.apache.spark.sql.classic.Dataset
-    return DataFrame(dataset.ofRows(session._jsparkSession, plan), session)
 
 
 def list_in_few_tasks(session: SparkSession) -> None:

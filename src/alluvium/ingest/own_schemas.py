@@ -88,19 +88,8 @@ def own_schemas(
         paths: Of the files.
         conf: Hadoop's settings to open them with.
     """
-    java: Any = jvm.of(session)
-    hadoop = session._jsparkSession.sessionState().newHadoopConf()
-    for key, value in conf.items():
-        hadoop.set(key, value)
-    gateway: Any = session.sparkContext._gateway
-    arguments = gateway.new_array(java.java.lang.Object, 2)
-    arguments[0], arguments[1] = hadoop, feed.spec.format == "orc"
-    [constructor] = jvm.own_class(session, _SCHEMAS).getConstructors()
-    session._jsparkSession.udf().register(
-        "__alluvium_schema",
-        constructor.newInstance(arguments),
-        java.org.apache.spark.sql.types.DataType.fromJson(columns_of(_FOUND).json()),
-    )
+    is_orc = feed.spec.format == "orc"
+    jvm.register_own(session, "__alluvium_schema", _SCHEMAS, columns_of(_FOUND), is_orc, conf=conf)
     cores = session.sparkContext.defaultParallelism
     tasks = max(1, min(4 * cores, len(paths) // _TASK_FILES))
     frame = session.createDataFrame(pa.table({"path": paths})).repartition(tasks)

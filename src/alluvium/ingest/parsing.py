@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from alluvium.engine.causes import reason
-from alluvium.ingest.csv_records import names, parser_options
+from alluvium.engine.csv_records import names, parser_options
 from alluvium.ingest.events import EVENT_DDL
 from alluvium.ingest.headers import places, unnamed
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS

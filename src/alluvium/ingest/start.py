@@ -29,30 +29,20 @@ def starting_place(
     root = target.checkpoint
     table_id = id_of(session, target)
     place = checkpoints.load(files, root)
-    ours = place is not None and place.table_id == table_id
-    epoch = -1 if place is None else last_epoch(files, place)
-    # Of Kafka: where the topics begin for it, though no event came yet.
-    started = place is not None and (
-        ledger.exists(files, place.location) or files.is_there(f"{place.location}/sources")
-    )
-    if place is not None and place.replaces:
-        # Its first commit was made and not noted: the table may be any one since, by RESTORE.
-        ours = ours and place.app_id not in log.state(session, target.name)[1]
-    if place is not None and ours and started and not full_refresh:
-        return place
+    table_id = id_of(session, target)
+    ours = None
+    if place is not None and not full_refresh and _is_own(session, target, place, table_id):
+        ours = place
+    if ours is not None and _has_started(files, ours):
+        return ours
     is_new = not existed and log.version(session, target.name) == 0
     highest = 0 if is_new else highest_batch(session, target.name)
     replaces = full_refresh and existed
     known = existed and not full_refresh and highest > 0
-    if place is not None and ours and not full_refresh:
+    if ours is not None:
         # Never started, or Spark's folder is lost: under the same id its epochs would be skipped.
-        replaces, known = place.replaces, highest > 0 and not place.replaces
-    # A dropped table's batches are below those of the one that takes its name.
-    if place is not None and epoch >= 0:
-        base = max(highest, place.batch_id(epoch))
-    else:
-        # No epoch says how far an earlier table came. It rose by less than one a millisecond.
-        base = max(highest, 0 if place is None else place.base, int(now() * 1000))
+        replaces, known = ours.replaces, highest > 0 and not ours.replaces
+    base = _base(files, place, highest, now)
     new = checkpoints.begin(root, base, table_id, replaces=replaces, skips_known=known)
     absent = set(PLACE) - set(session.table(target.name).columns)
     if new.skips_known and absent:
@@ -62,6 +52,34 @@ def starting_place(
         )
     checkpoints.save(files, new)
     return new
+
+
+def _is_own(session: SparkSession, target: Target, place: Checkpoint, table_id: str) -> bool:
+    """Whether a checkpoint is of the table that is there now."""
+    if place.table_id != table_id:
+        return False
+    # Its first commit was made and not noted: the table may be any one since, by RESTORE.
+    return not place.replaces or place.app_id not in log.state(session, target.name)[1]
+
+
+def _has_started(files: Files, place: Checkpoint) -> bool:
+    """Whether anything was read with it; of Kafka, where the topics begin, though nothing came."""
+    return ledger.exists(files, place.location) or files.is_there(f"{place.location}/sources")
+
+
+def _base(files: Files, place: Checkpoint | None, highest: int, now: Callable[[], float]) -> int:
+    """What the numbers of new batches rise from.
+
+    Args:
+        place: the checkpoint that was there.
+        highest: the table's highest batch.
+    """
+    epoch = -1 if place is None else last_epoch(files, place)
+    # A dropped table's batches are below those of the one that takes its name.
+    if place is not None and epoch >= 0:
+        return max(highest, place.batch_id(epoch))
+    # No epoch says how far an earlier table came. It rose by less than one a millisecond.
+    return max(highest, 0 if place is None else place.base, int(now() * 1000))
 
 
 def is_kafka_idle(files: Files, place: Checkpoint) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
@@ -14,6 +13,7 @@ from pyspark.sql.types import LongType, NullType, StructType
 
 from alluvium.delta import bucket_column, log
 from alluvium.engine.causes import first_line
+from alluvium.engine.frames import check_appends
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.names import among, quoted
@@ -66,13 +66,8 @@ def query_columns(
     result = probe.sql(sql)
     if not result.isStreaming:
         raise StreamError(f"{target.name}: the query does not read its stream {view}")
-    jvm: Any = session._jvm
-    sql_pkg = jvm.org.apache.spark.sql
     try:
-        sql_pkg.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
-            result._jdf.queryExecution().analyzed(),
-            sql_pkg.streaming.OutputMode.Append(),
-        )
+        check_appends(result)
     except PySparkException as error:
         raise StreamError(
             f"{target.name}: the query cannot run on a stream, where each event is seen once and "
@@ -149,10 +144,10 @@ def check_columns(session: SparkSession, target: Target, columns: StructType) ->
 
 
 def id_of(session: SparkSession, target: Target) -> str:
-    snapshot = log.snapshot_of(session, target.name)
-    if snapshot.version() < 0:
+    found = log.table_version(session, target.name)
+    if found.version < 0:
         raise StreamError(f"{target.name} exists and is not a Delta table")
-    return str(snapshot.metadata().id())
+    return found.table_id
 
 
 def highest_batch(session: SparkSession, table: str) -> int:

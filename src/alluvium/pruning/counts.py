@@ -21,7 +21,9 @@ from pyspark.sql.types import (
 
 from alluvium import marks
 from alluvium.delta import log, states
+from alluvium.delta.internals import IMPLICITS
 from alluvium.engine import jvm
+from alluvium.engine.internals import TREE_PATTERN
 from alluvium.names import quoted
 from alluvium.plan.automata import Index
 
@@ -113,25 +115,37 @@ def _counts(
     read = untold if picked is None else [path for path in untold if path in picked]
     if where is not None:
         told = told.where(where)
-    keys = [F.col(quoted(name)).alias(name) for name in by]
-    ends = [
-        F.col(f"__alluvium_{end}{place}").alias(f"{end}_{name}")
-        for place, name in enumerate(min_max)
-        for end in ("min", "max")
-    ]
-    frame = told.select(*keys, F.col(_N).alias("row_count"), *ends)
+    frame = _of_told(told, by, min_max)
     if read:
         scan = _scan(session, snapshot, read)
-        scan = scan if where is None else scan.where(where)
-        ends = [
-            function(quoted(name)).alias(f"{end}_{name}")
-            for name in min_max
-            for end, function in _ENDS.items()
-        ]
-        frame = frame.unionAll(scan.groupBy(*keys).agg(F.count("*").alias("row_count"), *ends))
+        frame = frame.unionAll(_of_rows(scan if where is None else scan.where(where), by, min_max))
     view = _VIEW + _digest(snapshot.metadata().id(), version, by, where, min_max)
     _grouped(frame, frame.columns[: len(by)], "row_count").createOrReplaceTempView(view)
     return Counts(view, version, number, number - len(untold), len(read))
+
+
+def _of_told(told: DataFrame, by: Sequence[str], min_max: Sequence[str]) -> DataFrame:
+    """What the log tells, with the columns of the view: see `count_by`."""
+    ends = [
+        F.col(f"__alluvium_{end}{place}").alias(f"{end}_{name}")
+        for place, name in enumerate(min_max)
+        for end in _ENDS
+    ]
+    return told.select(*_keys(by), F.col(_N).alias("row_count"), *ends)
+
+
+def _of_rows(rows: DataFrame, by: Sequence[str], min_max: Sequence[str]) -> DataFrame:
+    """The same of rows that are read."""
+    ends = [
+        function(quoted(name)).alias(f"{end}_{name}")
+        for name in min_max
+        for end, function in _ENDS.items()
+    ]
+    return rows.groupBy(*_keys(by)).agg(F.count("*").alias("row_count"), *ends)
+
+
+def _keys(by: Sequence[str]) -> list[Column]:
+    return [F.col(quoted(name)).alias(name) for name in by]
 
 
 def _grouped(frame: DataFrame, by: Sequence[str], count: str) -> DataFrame:
@@ -144,8 +158,7 @@ def _grouped(frame: DataFrame, by: Sequence[str], count: str) -> DataFrame:
         for place, name in enumerate(frame.columns[len(by) + 1 :])
         for function in [F.max if place % 2 else F.min]
     ]
-    keys = [F.col(quoted(name)).alias(name) for name in by]
-    return frame.groupBy(*keys).agg(F.sum(count).alias(count), *ends)
+    return frame.groupBy(*_keys(by)).agg(F.sum(count).alias(count), *ends)
 
 
 class _Files:
@@ -263,7 +276,7 @@ def _columns_of(session: SparkSession, rows: DataFrame) -> set[str] | None:
     if plan.nodeName() != "Filter" or not plan.subqueriesAll().isEmpty():
         return None
     condition = plan.condition()
-    patterns = jvm.of(session).org.apache.spark.sql.catalyst.trees.TreePattern
+    patterns = jvm.internal(session, TREE_PATTERN)
     if not condition.deterministic() or condition.containsPattern(patterns.CURRENT_LIKE()):
         return None
     return {one.name().lower() for one in jvm.items(condition.references().toSeq())}
@@ -278,7 +291,7 @@ def _picked(session: SparkSession, rows: DataFrame) -> set[str] | None:
     if str(location.getClass().getSimpleName()) not in _PREPARED:
         return None
     files = location.preparedScan().files()
-    encoder = jvm.scala_object(session, "org.apache.spark.sql.delta.implicits.package$")
+    encoder = jvm.internal(session, IMPLICITS)
     actions = session._jsparkSession.createDataset(files, encoder.addFileEncoder())
     return set(DataFrame(actions.toDF(), session).select("path").toArrow()["path"].to_pylist())
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta import dependents, log, unregistered
-from alluvium.engine import jvm
+from alluvium.delta.needed_files import forget
 from alluvium.engine.files import Files
 from alluvium.names import quoted
 
@@ -125,7 +125,7 @@ def _check(session: SparkSession, schema: str, old: str, new: str) -> None:
         raise ValueError(
             f"{schema}.{new} is there already; accepted: to rename or drop it, if it is not needed"
         )
-    place = log.qualified(log.delta_log(session, name))
+    place = log.folder(session, name)
     if about.get("Type") != "MANAGED":
         raise ValueError(
             f"{schema}.{old} lies in {place}, which a rename would not move; accepted: a managed"
@@ -146,8 +146,7 @@ def _check(session: SparkSession, schema: str, old: str, new: str) -> None:
 
 
 def _rename(session: SparkSession, schema: str, old: str, new: str) -> None:
-    java_log = jvm.of(session).org.apache.spark.sql.delta.DeltaLog
-    before = log.delta_log(session, _name(schema, old))
+    before = log.folder(session, _name(schema, old))
     session.sql(f"alter table {_name(schema, old)} rename to {_name(schema, new)}")
     # Delta keeps what it read of a folder, in which the published table is going to lie.
-    java_log.invalidateCache(session._jsparkSession, before.dataPath())
+    forget(session, before)

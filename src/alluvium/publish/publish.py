@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -15,8 +16,9 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta import log, pinned
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.heads import head_of
+from alluvium.delta.heads import shown_by
 from alluvium.delta.published import Moved, Publisher, mistakes_of
+from alluvium.delta.snapshots import TableSnapshot
 from alluvium.plan.versions import properties
 from alluvium.wording import counted
 
@@ -109,33 +111,24 @@ def publish(
     ]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if dry_run and not is_there:
-        now = log.snapshot_of(session, source)
-        shows, files = int(now.version()) if version is None else version, int(now.numOfFiles())
-        return Published(shows, 0, files, 0, time.monotonic() - started, shows, is_dry_run=True)
+        now = TableSnapshot(session, source)
+        shows, seconds = now.version if version is None else version, time.monotonic() - started
+        return Published(shows, 0, now.files, 0, seconds, shows, is_dry_run=True)
     if not is_there:
         make_empty(session, source, target)
-    publisher = _publisher(session, source, target, version, own, hides, description)
-    if publisher.is_foreign:
-        raise ValueError(
-            f"{target} is there with rows that no publish brought. Nothing was changed."
-            " Accepted: to rename or drop that table, or another alias"
-        )
-    if mistakes := publisher.mistakes():
-        raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
-    of_source, numbers = publisher.numbers
-    batch = numbers.get(f"{marks.MERGED_THROUGH}{note.get('candidate')}/{of_source}")
-    note = note if batch is None else {**note, "batch": batch}
-    before = publisher.head
+    at = partial(_publisher, session, source, target, own=own, hides=hides, description=description)
+    publisher = at(version)
+    _refuse(publisher, source, target)
+    note = _with_batch(publisher, note)
     shows, showed = publisher.version, publisher.shown
     moved = Moved(showed, 0, 0)
-    stays = _stays(publisher, table_id, ends_hold)
-    if stays:
-        if before is None:
+    if stays := _stays(publisher, table_id, ends_hold):
+        if publisher.head is None:
             raise RuntimeError(
                 f"{source}: version {shows} is not published, for {stays};"
                 " the next build publishes what it is now"
             )
-        shows = before.version
+        shows = publisher.head.version
     elif dry_run:
         moved = publisher.planned()
     else:
@@ -144,17 +137,7 @@ def publish(
         # A restore beside this one looked at what was shown before.
         if moved.version != showed and publisher.undid_meanwhile():
             stays = f"{_RESTORED} meanwhile"
-            back = None
-            if before is not None and publisher.is_of_source(before):
-                back = None if publisher.undid(before.version) else before.version
-            last = _publisher(session, source, target, back, own, hides)
-            shows = last.version
-            if last.head != log.TableVersion(publisher.table_id, publisher.version):
-                # Others have published since, who look at this too.
-                shows = last.head.version if last.head is not None else shows
-            else:
-                with _alone(session, target):
-                    moved = last.publish(note)
+            shows, moved = _take_back(publisher, at, target, note, moved)
     return Published(
         shows,
         moved.version,
@@ -166,6 +149,50 @@ def publish(
         publisher.is_held and ends_hold,
         dry_run,
     )
+
+
+def _refuse(publisher: Publisher, source: str, target: str) -> None:
+    if publisher.is_foreign:
+        raise ValueError(
+            f"{target} is there with rows that no publish brought. Nothing was changed."
+            " Accepted: to rename or drop that table, or another alias"
+        )
+    if mistakes := publisher.mistakes():
+        raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
+
+
+def _with_batch(publisher: Publisher, note: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The note, with the newest merged batch of its `candidate`."""
+    of_source, numbers = publisher.numbers
+    batch = numbers.get(f"{marks.MERGED_THROUGH}{note.get('candidate')}/{of_source}")
+    return note if batch is None else {**note, "batch": batch}
+
+
+def _take_back(
+    publisher: Publisher,
+    at: Callable[[int | None], Publisher],
+    target: str,
+    note: Mapping[str, Any],
+    moved: Moved,
+) -> tuple[int, Moved]:
+    """Take back a publish of what a restore undid meanwhile; what is shown then, and what was done.
+
+    The table shows what it showed before, or what the candidate is now where that was undone too.
+
+    Args:
+        publisher: that has published.
+        at: gives one of another version of the candidate.
+        moved: what the publish did.
+    """
+    before, back = publisher.head, None
+    if before is not None and publisher.is_of_source(before):
+        back = None if publisher.undid(before.version) else before.version
+    last = at(back)
+    if last.head != log.TableVersion(publisher.table_id, publisher.version):
+        # Others have published since, who look at this too.
+        return last.version if last.head is None else last.head.version, moved
+    with _alone(publisher.session, target):
+        return last.version, last.publish(note)
 
 
 def _publisher(
@@ -290,4 +317,4 @@ def head(session: SparkSession, target: str) -> log.TableVersion | None:
     """What a published table shows; None where there is none, or nothing was published yet."""
     if not session.catalog.tableExists(target):
         return None
-    return head_of(log.snapshot_of(session, target))
+    return shown_by(session, target)

@@ -167,13 +167,14 @@ class Recovery:
         if table.is_tag:
             yield f"{number} cannot be read, and a tag has no other version; accepted: a backup"
             return
-        version = self._without(table, state, bad)
-        if version is None:
+        whole = self._without(table, state, bad)
+        if whole is None:
             yield (
                 f"{number} cannot be read ({findings.named(sorted(map(name_of, bad)))}), and no"
                 " version that the log tells is without them; accepted: a backup of the files"
             )
             return
+        version = whole.version
         undone = counted(state.version - version, "version")
         yield self._told(
             "goes back",
@@ -184,12 +185,11 @@ class Recovery:
         self._moved[table.name] = version
         if self._does:
             message = f"alluvium.recover: back to version {version}; {number} cannot be read"
-            then = log.earlier(self._session, state.snapshot, version, table.name)
-            SettingBack(self._session, state.snapshot, then).commit(message)
+            SettingBack(self._session, state.snapshot, whole.snapshot).commit(message)
         if table.checkpoint is not None:
             yield from self._begin_again(table, "what it read is read again")
 
-    def _without(self, table: Table, state: NeededFiles, bad: set[str]) -> int | None:
+    def _without(self, table: Table, state: NeededFiles, bad: set[str]) -> NeededFiles | None:
         """The newest version all of whose files can be read; None where there is none."""
         left = set(bad)
         version = state.version
@@ -206,7 +206,7 @@ class Recovery:
                 return None
             left = before.unusable()
             if not left:
-                return version
+                return before
         return None
 
     def _of_vectors(self, table: Table) -> Iterator[str]:

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import heads, log
+from alluvium.delta import log
 from alluvium.delta.needed_files import NeededFiles
 from alluvium.delta.published import Publisher
 from alluvium.plan.recovery.findings import RECOVER, Finding
@@ -34,13 +34,13 @@ def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | 
             "no publish moves it before there are as many versions again",
             f"{RECOVER}, which lets it show version {newest.version}",
         )
-    if publisher.touched() or _others_wrote(session, table):
+    if publisher.touched() or _others_wrote(publisher):
         return Finding(
             "somebody else wrote to it",
             f"readers see rows that are not those of version {head.version} of {candidate.name}",
             f"the next publish, or {RECOVER}",
         )
-    note = next(_publishes(session, table), None)
+    note = next(_publishes(publisher), None)
     if note is not None and not publisher.has_head(note):
         return Finding(
             f"it shows version {head.version} of {candidate.name}, which is another one now",
@@ -56,14 +56,9 @@ def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> 
     last: no later version counts.
     """
     publisher = Publisher(session, candidate.by_path, table.by_path, hides=table.hides)
-    newest = log.snapshot_of(session, candidate.by_path)
-    for note in _publishes(session, table):
+    for note in _publishes(publisher):
         version = int(note["version"])
-        if (
-            version > last
-            or not publisher.has_head(note)
-            or heads.is_undone(session, newest, version)
-        ):
+        if version > last or not publisher.has_head(note) or publisher.undid(version):
             continue
         try:
             if not NeededFiles(session, candidate.place, version).unusable():
@@ -73,16 +68,12 @@ def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> 
     return None
 
 
-def _publishes(session: SparkSession, table: Table) -> Iterator[Mapping[str, Any]]:
+def _publishes(publisher: Publisher) -> Iterator[Mapping[str, Any]]:
     """What publishes noted in the log of a published table, newest first."""
-    return (one.note for one in _commits(session, table) if "version" in one.note)
+    return (one.note for one in publisher.commits() if "version" in one.note)
 
 
-def _others_wrote(session: SparkSession, table: Table) -> bool:
+def _others_wrote(publisher: Publisher) -> bool:
     """Whether a commit other than a publish added or took files since the newest publish."""
-    since = takewhile(lambda one: "version" not in one.note, _commits(session, table))
+    since = takewhile(lambda one: "version" not in one.note, publisher.commits())
     return any(one.is_foreign for one in since)
-
-
-def _commits(session: SparkSession, table: Table) -> Iterator[heads.Written]:
-    return heads.written(session, log.snapshot_of(session, table.by_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.states import properties_of
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest import ledger as ledgers
@@ -59,8 +60,7 @@ def _finished(files: Files, place: Checkpoint) -> int:
 
 
 def _forgets(session: SparkSession, relation: str) -> bool:
-    properties = log.snapshot_of(session, relation).metadata().configuration()
-    return bool(properties.contains(_FORGETS))
+    return _FORGETS in properties_of(session, relation)
 
 
 def of_progress(session: SparkSession, table: Table, events: list[Table]) -> Finding | None:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import log, refs
 from alluvium.delta.commit_files import TableLog
-from alluvium.delta.heads import head_of
+from alluvium.delta.heads import shown_by
 from alluvium.delta.states import TOMBSTONE
 from alluvium.names import among
 from alluvium.plan.versions import history
@@ -89,7 +89,7 @@ def names(
     """
     found: dict[int, list[str]] = {}
     for name, target in published.items():
-        shown = head_of(log.snapshot_of(session, target))
+        shown = shown_by(session, target)
         if shown is not None and shown.table_id == table_log.table_id(table_log.version):
             found.setdefault(shown.version, []).append(f"{_HEAD} of {name}")
     found = found or {table_log.version: [_HEAD]}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import committing, dependents, log, pinned, unregistered
+from alluvium.delta import clones, committing, dependents, log, pinned, unregistered
 from alluvium.delta.dependents import Dependent, relation
 from alluvium.delta.refs import Ref, base_of, branch_in
-from alluvium.engine import jvm
+from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.merge import progress
 from alluvium.names import did_you_mean, in_catalog, literal, quoted
@@ -93,9 +92,9 @@ def branch_of(session: SparkSession, schema: str) -> Branch | None:
     """The branch that made a schema; None where none did, or the schema is not there."""
     if not session.catalog.databaseExists(quoted(schema)):
         return None
-    properties = _catalog(session).getDatabaseMetadata(schema).properties()
+    properties = metastore.schema_properties(session, schema)
     name, of = (properties.get(key) for key in (_NAME, _OF))
-    return Branch(str(name.get()), str(of.get())) if name.isDefined() and of.isDefined() else None
+    return Branch(name, of) if name is not None and of is not None else None
 
 
 def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple[str, str]) -> bool:
@@ -187,17 +186,15 @@ def tables_of(
     going, others = list[Table](), list[str]()
     folder = unregistered.default_folder(session, schema, "")
     due = set(Files(session).names(folder))
-    listed = _catalog(session).listTables(schema, "*", False)  # without temporary views
-    for entry in jvm.items(_catalog(session).getTablesByName(listed)):
-        name = str(entry.identifier().table())
+    for entry in metastore.tables(session, schema):
+        name = entry.name
         due.discard(name)
         place = unregistered.default_folder(session, schema, name)
         ref = branch_in(session, place, branch.name)
         if ref is None and f"{schema}.{name}" not in built:
             others.append(f"{schema}.{name}")
             continue
-        is_view = str(entry.tableType().name()) == "VIEW"
-        going.append(Table(f"{quoted(schema)}.{quoted(name)}", place, ref, is_view))
+        going.append(Table(f"{quoted(schema)}.{quoted(name)}", place, ref, entry.is_view))
     for name in sorted(due):
         place = f"{folder}/{name}"
         ref = branch_in(session, place, branch.name)
@@ -332,7 +329,7 @@ def _drop(
     if table.ref is None:
         session.sql(f"drop {'view' if table.is_view else 'table'} if exists {table.name}")
         return
-    refs.drop(session, table.ref, table=table.name if table.is_registered else None)
+    clones.drop(session, table.ref, table=table.name if table.is_registered else None)
 
 
 def _no_such(session: SparkSession, branch: Branch) -> str:
@@ -347,7 +344,3 @@ def _no_such(session: SparkSession, branch: Branch) -> str:
 
 def _schemas(session: SparkSession) -> list[str]:
     return sorted(row.namespace for row in session.sql("show schemas").collect())
-
-
-def _catalog(session: SparkSession) -> Any:
-    return session._jsparkSession.sessionState().catalog()

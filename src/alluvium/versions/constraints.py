@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
-from alluvium.delta.states import metadata_action
+from alluvium.delta.snapshots import TableSnapshot
 from alluvium.names import quoted
 
 _CHECK = "delta.constraints."
 
 
-def broken(snapshot: Any, rows: DataFrame) -> dict[str, int]:
+def broken(table: TableSnapshot, rows: DataFrame) -> dict[str, int]:
     """How many rows break a constraint, by its name and text; only of those that some break.
 
-    snapshot: Delta's, of the table; rows: with its columns.
+    rows: with the table's columns.
     """
     asked = {
         f"the constraint {key.removeprefix(_CHECK)} ({text})": text
-        for key, text in metadata_action(snapshot)["configuration"].items()
+        for key, text in table.properties.items()
         if key.startswith(_CHECK)
     } | {
         f"{field.name} not null": f"{quoted(field.name)} is not null"
-        for field in log.schema_of(snapshot)
+        for field in table.schema
         if not field.nullable
     }
     if not asked:

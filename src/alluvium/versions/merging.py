@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -13,8 +12,8 @@ from pyspark.sql import functions as F
 
 from alluvium import marks
 from alluvium.delta import committing, log
-from alluvium.delta.commit_files import commit_id
 from alluvium.delta.refs import base_of, ref_in
+from alluvium.delta.snapshots import TableSnapshot
 from alluvium.delta.states import TOMBSTONE_TIME
 from alluvium.engine.row_json import IN_FULL
 from alluvium.merge import execute, one_commit, progress
@@ -117,7 +116,7 @@ class _Merging:
         self._names = [quoted(one) for one in key]
         self._first, self._began = self._first_state()
         # What is built on the branch meanwhile is of another merge.
-        self._until = log.snapshot_of(session, ours)
+        self._until = TableSnapshot(session, ours)
         self._columns: list[str] = []
         self._table_id = ""
         self._kept: list[DataFrame] = []
@@ -134,12 +133,12 @@ class _Merging:
     def plan(self) -> MergedBranch:
         """What is to be merged into the table as it is now, in the view `_APPLIED`."""
         self._let_go()
-        snapshot = log.snapshot_of(self.session, self._table)
-        now, self._table_id = int(snapshot.version()), str(snapshot.metadata().id())
-        ours, theirs, since = self._both_had(snapshot)
-        self._check_columns(snapshot, ours)
-        self._view(_OURS, ours, Point(self._ours, int(self._until.version())))
-        self._view(_THEIRS, theirs, Point(self._table, now))
+        now = TableSnapshot(self.session, self._table)
+        self._table_id = now.table_id
+        ours, theirs, since = self._both_had(now)
+        self._check_columns(now, ours)
+        self._view(_OURS, ours, Point(self._ours, self._until.version))
+        self._view(_THEIRS, theirs, Point(self._table, now.version))
         self._check_keys()
         verdicts = self._keep(self.session.sql(three_ways.verdicts(_OURS, _THEIRS)))
         numbers = {
@@ -159,8 +158,8 @@ class _Merging:
             taken.append(three_ways.CONFLICT)
         applied = verdicts.where(F.col("verdict").isin(taken)).withColumn("change", F.col("does"))
         applied.createOrReplaceTempView(_APPLIED)
-        self._check_fits(now)
-        self._check_constraints(snapshot)
+        self._check_fits(now.version)
+        self._check_constraints(now)
         added, changed, removed = (
             sum(numbers.get((verdict, kind), 0) for verdict in taken) for kind in three_ways.KINDS
         )
@@ -171,7 +170,7 @@ class _Merging:
             same=same,
             moved_on=not self.session.table(_THEIRS).isEmpty(),
             since=since,
-            version=now,
+            version=now.version,
             conflicts=conflicts,
             prefer=self._prefer,
         )
@@ -198,18 +197,18 @@ when not matched and applied.change <> 'removed'
         the table itself leaves nothing of what was merged into it.
         """
         app = f"{marks.BRANCH_MERGED}{self._began[0]}/{self._table_id}"
-        return app, int(self._until.version())
+        return app, self._until.version
 
-    def _both_had(self, now: Any) -> tuple[Point, Point, str]:
+    def _both_had(self, now: TableSnapshot) -> tuple[Point, Point, str]:
         """The newest state that branch and table have had, for what each of them changed since; and
         when that was.
 
         That is what was merged last, or where the branch began. For the table it is in its own log
         if it is still there: that tells what a compaction only moved.
 
-        now: the table's snapshot.
+        now: the table.
         """
-        app, numbers = self.noted[0], log.numbers(now)[1]
+        app, numbers = self.noted[0], now.numbers[1]
         # The table's id was not noted once.
         merged = numbers.get(app, numbers.get(app.rpartition("/")[0], -1))
         if merged >= 0:
@@ -219,22 +218,21 @@ when not matched and applied.change <> 'removed'
         since = "began"
         self._check_progress(self._began, since)
         ours = Point(self._ours, 0)
-        theirs = Point(self._table, self._base.version) if self._has_base() else ours
+        theirs = Point(self._table, self._base.version) if self._has_base(now) else ours
         return ours, theirs, since
 
-    def _has_base(self) -> bool:
+    def _has_base(self, now: TableSnapshot) -> bool:
         """Whether the table's log has the version that the branch began as."""
-        ours, theirs = (log.delta_log(self.session, one) for one in (self._ours, self._table))
-        ref = ref_in(self.session, log.qualified(ours))
+        ref = ref_in(self.session, self._until.folder)
         version = self._base.version
         try:
-            if ref is None or ref.commit != commit_id(self.session, theirs, version):
+            if ref is None or ref.commit != now.commit_id(version):
                 return False
             return log.state(self.session, self._table, version)[0] == self._base.table_id
         except (PySparkException, Py4JError):  # the log has that version no more
             return False
 
-    def _first_state(self) -> tuple[Any, tuple[str, dict[str, int]]]:
+    def _first_state(self) -> tuple[TableSnapshot, tuple[str, dict[str, int]]]:
         """The snapshot with which the branch's table began, and its id and progress then.
 
         A table that Delta's own command cloned got its progress by a second commit.
@@ -242,8 +240,8 @@ when not matched and applied.change <> 'removed'
         Raises ValueError where its log has them no more.
         """
         try:
-            first = log.snapshot_of(self.session, self._ours, 0)
-            table_id, numbers = log.numbers(first)
+            first = TableSnapshot(self.session, self._ours, 0)
+            table_id, numbers = first.numbers
             return first, (table_id, numbers or log.state(self.session, self._ours, 1)[1])
         except (PySparkException, Py4JError) as error:
             raise ValueError(
@@ -254,7 +252,7 @@ when not matched and applied.change <> 'removed'
 
     def _check_progress(self, before: tuple[str, dict[str, int]], since: str) -> None:
         """Stop what would take events from the table that its own builds then pass over."""
-        now = log.numbers(self._until)
+        now = self._until.numbers
         then, ours = (progress.by_model(*one) for one in (before, now))
         back = [
             f"{model} from batch {number} to {ours.get(model, 'none')}"
@@ -278,15 +276,15 @@ when not matched and applied.change <> 'removed'
         now = F.when(F.col("after").isNotNull(), F.to_json(row, IN_FULL))
         self._keep(rows.withColumn("now", now)).createOrReplaceTempView(name)
 
-    def _check_columns(self, now: Any, since: Point) -> None:
+    def _check_columns(self, now: TableSnapshot, since: Point) -> None:
         """Stop where a name does not stand for the same column on both sides.
 
         Args:
-            now: the table's snapshot.
+            now: the table.
             since: the branch's table when both had the same rows last.
         """
-        last = log.snapshot_of(self.session, since.table, since.version)
-        schemas = [log.schema_of(one) for one in (self._until, now, self._first, last)]
+        last = TableSnapshot(self.session, since.table, since.version)
+        schemas = [one.schema for one in (self._until, now, self._first, last)]
         self._columns = schemas[1].names
         ours, theirs = (
             {field.name: field.dataType.simpleString() for field in one} for one in schemas[:2]
@@ -298,7 +296,7 @@ when not matched and applied.change <> 'removed'
             if ours.get(name) != theirs.get(name)
         ]
         replaced = (
-            str(self._until.metadata().id()) != self._began[0],
+            self._until.table_id != self._began[0],
             self._table_id != self._base.table_id,
         )
         differ += [
@@ -345,7 +343,7 @@ when not matched and applied.change <> 'removed'
                 )
             )
 
-    def _check_constraints(self, now: Any) -> None:
+    def _check_constraints(self, now: TableSnapshot) -> None:
         """Stop where a row breaks what the table asks for by now."""
         rows = self.session.table(_APPLIED).where("change <> 'removed'").select("after.*")
         if found := broken(now, rows):

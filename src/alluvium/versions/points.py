@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, refs
+from alluvium.delta import refs
 from alluvium.delta.commit_files import TableLog
 from alluvium.delta.dependents import relation
-from alluvium.engine import causes, jvm
+from alluvium.engine import causes
 from alluvium.names import did_you_mean
 from alluvium.plan.versions.batches import batch_of, published_of
 from alluvium.plan.versions.commit import Commit
@@ -84,7 +83,7 @@ def resolve(
     if version is not None:
         return Point(table.name, _there(table, table_log, version))
     if timestamp is not None:
-        return Point(table.name, _at(session, table, table_log, timestamp))
+        return Point(table.name, _at(table, table_log, timestamp))
     if batch is not None:
         return Point(table.name, _of_batch(session, table, table_log, batch))
     return Point(table.name, table_log.version)
@@ -117,17 +116,11 @@ def find_tag(session: SparkSession, folder: str, name: str, whose: str) -> refs.
     return found[name]
 
 
-def _at(session: SparkSession, table: Table, table_log: TableLog, timestamp: str) -> int:
-    java: Any = jvm.of(session)
-    at = parsed_moment(timestamp)
-    moment = java.java.sql.Timestamp(int(at.timestamp() * 1000))
-    history = log.delta_log(session, table.name).history()
-    none = java.scala.Option.empty()
+def _at(table: Table, table_log: TableLog, timestamp: str) -> int:
     try:
-        found = history.getActiveCommitAtTime(moment, none, True, True, False)
+        return table_log.version_at(parsed_moment(timestamp))
     except (Py4JJavaError, PySparkException) as error:
         raise ValueError(f"{table.model}: {causes.explain(error).text}") from error
-    return int(found.version())
 
 
 def _of_batch(session: SparkSession, table: Table, table_log: TableLog, batch: int) -> int:

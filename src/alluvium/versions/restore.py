@@ -13,7 +13,7 @@ from alluvium import marks
 from alluvium.delta import committing, log, pinned
 from alluvium.delta.commit_files import TableLog
 from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.heads import head_of, is_held, is_undone
+from alluvium.delta.heads import is_undone, shown_and_held
 from alluvium.delta.log import TableVersion
 from alluvium.delta.setting_back import SettingBack
 from alluvium.merge import progress, skipped
@@ -109,25 +109,64 @@ def restore(
     """
     # What is listed and what is undone are of this one look.
     table_log = TableLog(session, subject.table)
-    now = table_log.snapshot
     events = files or ([] if before_batch is None else [(before_batch, None)])
     marked = _marked(session, subject, events, skip)
     if version is None:
         then, done = _version_before(subject, table_log, before_batch)
     else:
         then, done = version, _done(table_log, version + 1, table_log.version)
-    was = log.earlier(session, now, then, subject.table)
-    way = SettingBack(session, now, was)
-    if before_batch is not None and (came := _merged(subject, was)) >= before_batch:
-        raise ValueError(_came_along(subject, before_batch, came))
+    was = table_log.at(then)
+    way = SettingBack(session, table_log.snapshot, was)
+    if before_batch is not None:
+        _refuse_batch(subject, before_batch, _merged(subject, was), done)
+    found = undo.undone([one for one in done if one.version > then], then, _NOTES)
+    _refuse_way(subject, way, then, found, including)
+    made = None
+    if (way.changes or marked) and not dry_run:
+        note: dict[str, Any] = {"version": then, "before_batch": before_batch, "skip": skip}
+        if files:
+            note["files"] = [file for _, file in files]
+        made = _commit(session, table_log, way, then, note, marked)
+    due = then if made is None and way.changes else None
+    moved = _follow(session, subject, table_log, shown, made, due, dry_run)
+    return Restored(
+        then,
+        made,
+        found if way.changes else [],
+        len(way.goes),
+        len(way.comes),
+        [one for one in events if skipped.app_id(subject.model, one) in marked],
+        moved,
+    )
+
+
+def _refuse_batch(subject: Subject, batch: int, came: int, done: Sequence[Done]) -> None:
+    """Stop where what a batch brought cannot be undone.
+
+    Args:
+        batch: before which the table is to be.
+        came: the newest batch of the version that it would go back to.
+        done: the commits that were read.
+    """
+    if came >= batch:
+        raise ValueError(_came_along(subject, batch, came))
     named = [one.batches[subject.model] for one in done if subject.model in one.batches]
-    if before_batch is not None and named and before_batch < min(named):
+    if named and batch < min(named):
         # All that was merged would go, for a number that may be a slip.
         raise ValueError(
-            f"{subject.table}: no merge in its log is of batch {before_batch}, or of one before it."
+            f"{subject.table}: no merge in its log is of batch {batch}, or of one before it."
             f" Nothing was changed. Accepted: a batch from {min(named)}; version"
         )
-    found = undo.undone([one for one in done if one.version > then], then, _NOTES)
+
+
+def _refuse_way(
+    subject: Subject,
+    way: SettingBack,
+    then: int,
+    found: Sequence[Undone],
+    including: Sequence[str],
+) -> None:
+    """Stop where the way back loses what nobody named, or the table cannot go it."""
     stops = [one for one in found if one.kind in undo.NAMED and one.kind not in including]
     if stops and way.changes:
         kinds = sorted({one.kind for one in stops} | set(including))
@@ -143,51 +182,66 @@ def restore(
             f"{subject.table}: version {then:,} {pinned.needs(missing)}. Nothing was changed."
             " Accepted: a newer version"
         )
-    made = None
-    if (way.changes or marked) and not dry_run:
-        note: dict[str, Any] = {"version": then, "before_batch": before_batch, "skip": skip}
-        if files:
-            note["files"] = [file for _, file in files]
-        try:
-            made = way.commit(json.dumps({marks.RESTORE_NOTE: note}), marked)
-        except (*OTHER_ROWS, *OTHER_TABLE) as error:
-            raise RuntimeError(
-                f"{subject.table}: another writer was faster; nothing was changed; run it again"
-            ) from error
-        if way.comes and (why := pinned.endangered(session, table_log.folder, way.missing)):
-            raise ValueError(
-                f"{subject.table}: version {then:,}: {why}."
-                f" {_forward(session, table_log, made, marked)}"
-            )
-    is_due = made is None and way.changes
+
+
+def _commit(
+    session: SparkSession,
+    table_log: TableLog,
+    way: SettingBack,
+    then: int,
+    note: Mapping[str, Any],
+    marked: Mapping[str, int],
+) -> int:
+    """Go back in one commit, and see that no vacuum takes the files that come; the new version."""
+    try:
+        made = way.commit(json.dumps({marks.RESTORE_NOTE: note}), marked)
+    except (*OTHER_ROWS, *OTHER_TABLE) as error:
+        raise RuntimeError(
+            f"{table_log.name}: another writer was faster; nothing was changed; run it again"
+        ) from error
+    if way.comes and (why := pinned.endangered(session, table_log.folder, way.missing)):
+        raise ValueError(
+            f"{table_log.name}: version {then:,}: {why}."
+            f" {_forward(session, table_log, made, marked)}"
+        )
+    return made
+
+
+def _follow(
+    session: SparkSession,
+    subject: Subject,
+    table_log: TableLog,
+    shown: Sequence[Shown],
+    made: int | None,
+    due: int | None,
+    dry_run: bool,
+) -> list[tuple[Shown, bool]]:
+    """Let readers see what the table is now, where they see what is undone.
+
+    Args:
+        table_log: as it was looked at.
+        made: the version that the restore made; None where it made none.
+        due: the version that the table is yet to go back to; None where it is there.
+
+    Returns the published tables that move, and whether a checkout held them.
+    """
     # Behind the commit others may have published what came after it.
-    newest = now if made is None else log.newest_of(session, now.deltaLog())
-    found_there = _showing(session, newest, shown, then if is_due else None)
+    newest = table_log.snapshot if made is None else table_log.newest()
+    found = _showing(session, newest, shown, due)
     if not dry_run:
         at = table_log.version if made is None else made
-        for one, shows, _ in found_there:
+        for one, head, _ in found:
             publish.checkout(
-                session, subject.table, one.table, at, hold=None, hides=one.hides, instead_of=shows
+                session, subject.table, one.table, at, hold=None, hides=one.hides, instead_of=head
             )
-    moved = [(one, is_held) for one, _, is_held in found_there]
-    return Restored(
-        then,
-        made,
-        found if way.changes else [],
-        len(way.goes),
-        len(way.comes),
-        [one for one in events if skipped.app_id(subject.model, one) in marked],
-        moved,
-    )
+    return [(one, is_held) for one, _, is_held in found]
 
 
 def _forward(
     session: SparkSession, table_log: TableLog, made: int, marked: Mapping[str, int]
 ) -> str:
     """Take a restore back whose files a vacuum may delete; what a message says then."""
-    newest = log.newest_of(session, table_log.snapshot.deltaLog())
-    newest = log.earlier(session, newest, made, table_log.name)
-    forward = SettingBack(session, newest, table_log.snapshot)
+    forward = SettingBack(session, table_log.at(made), table_log.snapshot)
     try:
         forward.commit("{}", {app: 1 - on for app, on in marked.items()})
     except (*OTHER_ROWS, *OTHER_TABLE):
@@ -285,13 +339,12 @@ def _showing(
     found = []
     for one in shown:
         if session.catalog.tableExists(one.table):
-            snapshot = log.snapshot_of(session, one.table)
-            head = head_of(snapshot)
+            head, is_held = shown_and_held(session, one.table)
             if head is not None and (
                 (then is not None and head.version > then)
                 or is_undone(session, newest, head.version)
             ):
-                found.append((one, head, is_held(snapshot)))
+                found.append((one, head, is_held))
     return found
 
 

@@ -14,8 +14,8 @@ from dbt.tests.util import read_file, run_dbt
 from functional import delta_rs
 from pyspark.sql import SparkSession
 
+from alluvium.engine.statements import statements
 from alluvium.names import literal
-from dbt.adapters.alluvium.statements import statements
 
 NASTY = [
     "", " ", "'", "''", '"', "`", "\\", "\\\\", "\\'", "'\\", "\\n", "a\nb\r\n\tc", "\0", "\\0",

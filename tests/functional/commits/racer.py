@@ -18,8 +18,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from alluvium.delta.internals import MANUAL_UPDATE
 from alluvium.engine import session as engine
-from alluvium.engine.jvm import scala_object
+from alluvium.engine.jvm import internal
 
 STEP = 0.04  # seconds from one name to the next
 STEP_OF_COMMITS = 0.1
@@ -64,7 +65,7 @@ def rows(session: SparkSession, task: dict[str, Any], start: float) -> list[int]
     """
     jvm: Any = session._jvm
     delta, none = jvm.org.apache.spark.sql.delta, jvm.scala.Option.empty()
-    manual = scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    manual = internal(session, MANUAL_UPDATE)
     # Delta asks for the thread's session; SQL sets it, calls past SQL do not.
     SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
     table = delta.DeltaLog.forTable(session._jsparkSession, task["table"])

@@ -17,6 +17,7 @@ from alluvium.compact import run
 from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact, preview
 from alluvium.delta import log
+from alluvium.delta.internals import MANUAL_UPDATE
 from alluvium.engine import jvm
 from alluvium.plan.compaction import backoff
 from alluvium.plan.layout.settings import Layout
@@ -225,7 +226,7 @@ def test_a_backoff_does_not_disturb_a_merge_that_is_under_way(
     assert newest(path).keys() == {"commitInfo", "txn"}
     actions = jvm.of(spark).org.apache.spark.sql.delta.actions
     own = actions.SetTransaction("feed", 1, none(spark))
-    manual = jvm.scala_object(spark, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    manual = jvm.internal(spark, MANUAL_UPDATE)
     assert transaction.commit(jvm.scala_seq(spark, [own]), manual) > 1
 
 

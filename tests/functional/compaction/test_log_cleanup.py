@@ -18,6 +18,7 @@ from support.settings import settings
 from alluvium.compact.run import compact
 from alluvium.compact.state import look
 from alluvium.delta import log
+from alluvium.delta.internals import MANUAL_UPDATE
 from alluvium.engine import jvm
 from alluvium.marks import LAYOUT_TAG, ZORDER_CUTS
 from alluvium.plan.layout.settings import Layout
@@ -81,7 +82,7 @@ def commit_old_transaction(session: SparkSession, table: str) -> None:
     action = java.org.apache.spark.sql.delta.actions.SetTransaction(
         "forgotten", 1, java.scala.Option.apply(1)
     )
-    manual = jvm.scala_object(session, "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$")
+    manual = jvm.internal(session, MANUAL_UPDATE)
     transaction = log.delta_log(session, table).startTransaction(none, none)
     transaction.commit(jvm.scala_seq(session, [action]), manual)
 

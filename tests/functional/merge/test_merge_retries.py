@@ -12,7 +12,8 @@ from functional.merge.conftest import BATCH, SOURCES, merged
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from alluvium.merge import batch, execute
+from alluvium.delta import batch
+from alluvium.merge import execute
 from dbt.adapters.alluvium.handle import SessionHandle
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import merged
 
-from alluvium.merge import batch
+from alluvium.delta import batch
 from dbt.adapters.alluvium.merges import Plan, Planner
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -156,12 +156,7 @@ def _events(before: pa.Table, actions: pa.Table, sizes: pa.Table) -> dict[str, A
     rows = np.where(np.isnan(rows), opened, rows)
     uncompressed = _of_file(files, of_size, _floats(sizes["bytes_uncompressed"]))
     deleted = np.nan_to_num(joined("deleted")[order])
-    segment = np.concatenate(
-        [
-            _floats(before["segment"]),
-            np.where(_flags(actions["is_older"]), np.nan, actions["version"].to_numpy()),
-        ]
-    )[order]
+    segment = np.concatenate([_floats(before["segment"]), _brought_by(actions)])[order]
     is_change = np.concatenate([np.zeros(known, bool), _flags(actions["is_change"])])[order]
 
     # A path's last action in a commit says what is there after it.
@@ -192,6 +187,11 @@ def _events(before: pa.Table, actions: pa.Table, sizes: pa.Table) -> dict[str, A
         "bytes_uncompressed": _times(gone, uncompressed[code])[shown],
         "is_change": is_change[shown],
     }
+
+
+def _brought_by(actions: pa.Table) -> Numbers:
+    """The commit that an action is of; NaN where it stands for an older one."""
+    return np.where(_flags(actions["is_older"]), np.nan, actions["version"].to_numpy())
 
 
 def _totals(versions: npt.NDArray[np.int64], events: dict[str, Any]) -> pa.Table:

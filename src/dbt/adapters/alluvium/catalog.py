@@ -1,87 +1,20 @@
-"""What the metastore knows: the tables of a schema, and what `dbt docs generate` shows of one."""
+"""What `dbt docs generate` shows of a table."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
-from pyspark.sql import SparkSession
 
-from alluvium.engine import jvm
 from alluvium.names import in_catalog
-from alluvium.paths import Place
 from dbt.adapters.alluvium.column import AlluviumColumn
 
 _STATISTICS = re.compile(r"(\d+) (bytes|rows)")
 _PROPERTIES = "# Detailed Table Information"
 _LABELS = {"bytes": "Size in bytes", "rows": "Rows"}
-
-
-@dataclass(frozen=True)
-class Table:
-    name: str
-    is_view: bool
-    provider: str | None
-    location: str | None = None
-    is_managed: bool = False
-
-
-def tables(session: SparkSession, schema: str) -> list[Table]:
-    """The tables and views of `schema` by name; none if there is no such schema.
-
-    Three calls to the metastore, however many tables there are.
-    """
-    catalog = session._jsparkSession.sessionState().catalog()
-    if not catalog.databaseExists(schema):
-        return []
-    return [_table(one) for one in _entries(catalog, schema)]
-
-
-def table(session: SparkSession, schema: str, name: str) -> Table | None:
-    """What the metastore says of one table or view, with the folder of a table; None without."""
-    java = jvm.of(session)
-    catalog = session._jsparkSession.sessionState().catalog()
-    option = java.scala.Option.apply(schema)
-    identifier = java.org.apache.spark.sql.catalyst.TableIdentifier(name, option)
-    if not catalog.tableExists(identifier):
-        return None
-    found = catalog.getTableMetadata(identifier)
-    return replace(_table(found), location=_location(found))
-
-
-def delta_tables(session: SparkSession) -> list[Table]:
-    """The Delta tables of every schema that the metastore knows, by their whole names."""
-    catalog = session._jsparkSession.sessionState().catalog()
-    found = []
-    for schema in map(str, jvm.items(catalog.listDatabases())):
-        for entry in _entries(catalog, schema):
-            one = _table(entry)
-            if one.provider == "delta" and not one.is_view:
-                found.append(replace(one, name=f"{schema}.{one.name}", location=_location(entry)))
-    return found
-
-
-def _entries(catalog: Any, schema: str) -> list[Any]:
-    return jvm.items(catalog.getTablesByName(catalog.listTables(schema, "*", False)))
-
-
-def _location(table: Any) -> str | None:
-    uri = table.storage().locationUri()
-    return str(Place.of_uri(str(uri.get()))) if uri.isDefined() else None
-
-
-def _table(table: Any) -> Table:
-    provider = table.provider()
-    return Table(
-        name=table.identifier().table(),
-        is_view=table.tableType().name() == "VIEW",
-        is_managed=table.tableType().name() == "MANAGED",
-        provider=provider.get().lower() if provider.isDefined() else None,
-    )
 
 
 def columns(

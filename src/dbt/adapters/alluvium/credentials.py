@@ -1,7 +1,7 @@
 """The profile of an alluvium target: `type` and `schema`, the rest is optional."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -17,6 +17,39 @@ _COORDINATE = re.compile(r"^[\w.\-]+:[\w.\-]+:[\w.\-]+$")
 
 def _seconds(wait: Any) -> float:
     return 0.0 if wait in (None, 0, "0") else duration(wait)
+
+
+def _mistakes_of_names(data: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the schema, and with where everything is."""
+    schema, database = data.get("schema"), data.get("database")
+    if not isinstance(schema, str) or not schema:
+        yield "`schema` is missing; accepted: the schema that dbt builds into"
+    if database is not None and str(database).lower() != str(schema).lower():
+        yield "`database` is not known to Spark; accepted: `schema` alone"
+    for key in ("home", "master"):
+        if key in data and (not isinstance(data[key], str) or not data[key]):
+            yield f"`{key}`: {data[key]!r}; accepted: a text"
+
+
+def _mistakes_of_engine(data: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with Spark's properties, the wait for the home, and further jars."""
+    conf = data.get("spark_conf", {})
+    if not isinstance(conf, dict):
+        yield "`spark_conf`: accepted: a mapping of Spark properties to values"
+    elif str(conf.get(_CASE_SENSITIVE)).lower() == "true":
+        yield (
+            f"`spark_conf` sets {_CASE_SENSITIVE}; accepted: without it. Names of columns that"
+            " differ in case alone are one column to Delta"
+        )
+    try:
+        _seconds(data.get("wait", 0))
+    except ValueError as error:
+        yield f"`wait`: {data['wait']!r}; accepted: 0, or {error}"
+    packages = data.get("packages", [])
+    if not isinstance(packages, list) or not all(
+        isinstance(item, str) and _COORDINATE.match(item) for item in packages
+    ):
+        yield "`packages`: accepted: a list of `group:artifact:version`"
 
 
 @dataclass
@@ -57,30 +90,7 @@ class AlluviumCredentials(Credentials):
             for key in data
             if key not in (*accepted, "database")
         ]
-        if not isinstance(data.get("schema"), str) or not data.get("schema"):
-            mistakes.append("`schema` is missing; accepted: the schema that dbt builds into")
-        database = data.get("database")
-        if database is not None and str(database).lower() != str(data.get("schema")).lower():
-            mistakes.append("`database` is not known to Spark; accepted: `schema` alone")
-        for key in ("home", "master"):
-            if key in data and (not isinstance(data[key], str) or not data[key]):
-                mistakes.append(f"`{key}`: {data[key]!r}; accepted: a text")
-        if not isinstance(data.get("spark_conf", {}), dict):
-            mistakes.append("`spark_conf`: accepted: a mapping of Spark properties to values")
-        elif str((data.get("spark_conf") or {}).get(_CASE_SENSITIVE)).lower() == "true":
-            mistakes.append(
-                f"`spark_conf` sets {_CASE_SENSITIVE}; accepted: without it. Names of columns that"
-                " differ in case alone are one column to Delta"
-            )
-        try:
-            _seconds(data.get("wait", 0))
-        except ValueError as error:
-            mistakes.append(f"`wait`: {data['wait']!r}; accepted: 0, or {error}")
-        packages = data.get("packages", [])
-        if not isinstance(packages, list) or not all(
-            isinstance(item, str) and _COORDINATE.match(item) for item in packages
-        ):
-            mistakes.append("`packages`: accepted: a list of `group:artifact:version`")
+        mistakes += [*_mistakes_of_names(data), *_mistakes_of_engine(data)]
         if mistakes:
             raise DbtRuntimeError(
                 "The alluvium target of the profile is not right:\n"

@@ -15,13 +15,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log, own_commit, staged
+from alluvium.delta import batch, log, own_commit, staged
 from alluvium.delta.log import TableVersion
 from alluvium.engine import jvm
-from alluvium.merge import batch
+from alluvium.engine.statements import only_reads, statements
 from dbt.adapters.alluvium import heartbeat, live, streams, told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
-from dbt.adapters.alluvium.statements import only_reads, statements
 
 
 @contextmanager
@@ -120,8 +119,8 @@ class SessionHandle:
         rows = self.session.table(relation)
         version = batch.version_read(rows, table)
         # The merge reads its own table in its transaction.
-        own = None if version is None else log.delta_log(self.session, table).dataPath()
-        put_back = staged.replace_view(rows, relation, own and str(own))
+        own = None if version is None else str(log.delta_log(self.session, table).dataPath())
+        put_back = staged.replace_view(rows, relation, own)
         if put_back is not None:
             rows = self.session.table(relation)
         beside = ThreadPoolExecutor(1, "alluvium-keep")

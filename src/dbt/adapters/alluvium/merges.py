@@ -163,15 +163,7 @@ class Planner:
         planned = [] if outline.several else self._planned_ranges(outline)
         combined = self._planned_predicate(outline) if outline.several else None
         bounded = [row for row in planned if row.get("lo") is not None]
-        look = Look(
-            **adapter.texts(
-                "_merge_look",
-                source=source,
-                outline=outline,
-                ranges=bounded,
-                is_small=adapter.is_small(source),
-            )
-        )
+        look = self._look(outline, bounded)
         profile = BatchProfile.read(adapter.rows(look.profile))
         if profile.tied and look.deletes:
             # The newest events of a key tie, and only some of them delete it: their content says
@@ -188,12 +180,7 @@ class Planner:
         choice = batch.range_choice(outline.settings, profile, planned, self._is_new)
         if planned and choice == "min_max":
             _warn(f"{name}: {batch.outside_warning(outline.settings, profile)}")
-        if outline.settings.null_keys == "insert":
-            profile = replace(
-                profile,
-                events=profile.events + profile.null_keys,
-                key_count=profile.key_count + profile.null_keys,
-            )
+        profile = _with_null_keys(outline, profile)
         texts = Texts(
             **adapter.texts(
                 "_merge_texts",
@@ -214,6 +201,18 @@ class Planner:
             _warn(f"{name}: {batch.rejected_warning(figures.rejected, texts.rejected_table)}")
         pending = batch.is_pending(profile, merged)
         return Plan(name, outline, profile, texts, figures, pending, table.id)
+
+    def _look(self, outline: Outline, ranges: Sequence[RangeRow]) -> Look:
+        source = self._source.render()
+        return Look(
+            **self._adapter.texts(
+                "_merge_look",
+                source=source,
+                outline=outline,
+                ranges=ranges,
+                is_small=self._adapter.is_small(source),
+            )
+        )
 
     def _refuse_settings(self, outline: Outline) -> None:
         settings, source = outline.settings, self._source.render()
@@ -328,6 +327,17 @@ class Planner:
             ranges=combined["ranges"] if combined is not None else len(texts.ranges),
             rejected=profile.rejects + rejected_keys,
         )
+
+
+def _with_null_keys(outline: Outline, profile: BatchProfile) -> BatchProfile:
+    """The profile of what is merged: events without a key too, where they are inserted."""
+    if outline.settings.null_keys != "insert":
+        return profile
+    return replace(
+        profile,
+        events=profile.events + profile.null_keys,
+        key_count=profile.key_count + profile.null_keys,
+    )
 
 
 def _warn(line: str) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from alluvium.engine import jvm
+from alluvium.engine import data_types
 from alluvium.merge.fields import Change, changes, fitted, untyped
 from alluvium.plan.versions.properties import MAPPING
 
-_TYPES = "org.apache.spark.sql.types.DataType"
-_CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
 _WIDENING = "delta.enableTypeWidening"
 
 
@@ -49,23 +46,7 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
     lost = [change for change in found if change.given is None]
     others = [change for change in found if change.stored and change.given]
     if on_schema_change == "sync_all_columns" and (lost or others):
-        properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
-        if lost and properties.get(MAPPING) not in ("name", "id"):
-            raise _refused(
-                table,
-                lost,
-                f"Delta drops fields of tables with column mapping only: set `tblproperties: "
-                f"{{{MAPPING}: name}}` on the node and build it with --full-refresh, or use "
-                "`on_schema_change: append_new_columns`",
-            )
-        if others and properties.get(_WIDENING) != "true":
-            raise _refused(
-                table,
-                others,
-                "Delta changes the type of a field only to a wider one, in tables with "
-                f"`tblproperties: {{{_WIDENING}: true}}`; accepted: that, the type that the table "
-                "has, or --full-refresh",
-            )
+        _refuse(session, table, lost, others)
         statements += [f"drop column {change.name}" for change in lost]
         statements += [_typed(session, change) for change in others]
     if added:
@@ -73,6 +54,29 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
         statements.append(f"add columns ({', '.join(columns)})")
     for statement in statements:
         session.sql(f"alter table {table} {statement}")
+
+
+def _refuse(
+    session: SparkSession, table: str, lost: Sequence[Change], others: Sequence[Change]
+) -> None:
+    """Stop where a table's properties do not let fields go, or change their types."""
+    properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
+    if lost and properties.get(MAPPING) not in ("name", "id"):
+        raise _refused(
+            table,
+            lost,
+            f"Delta drops fields of tables with column mapping only: set `tblproperties: "
+            f"{{{MAPPING}: name}}` on the node and build it with --full-refresh, or use "
+            "`on_schema_change: append_new_columns`",
+        )
+    if others and properties.get(_WIDENING) != "true":
+        raise _refused(
+            table,
+            others,
+            "Delta changes the type of a field only to a wider one, in tables with "
+            f"`tblproperties: {{{_WIDENING}: true}}`; accepted: that, the type that the table "
+            "has, or --full-refresh",
+        )
 
 
 def fit(
@@ -88,8 +92,13 @@ def fit(
     """
     schema = session.table(table).schema
     found = changes(schema, batch.schema)
-    unfit = [change for change in found if change.stored and change.given]
-    unfit = [change for change in unfit if not _assignable(session, change)]
+    unfit = [
+        change
+        for change in found
+        if change.stored
+        and change.given
+        and not data_types.is_assignable(session, change.given, change.stored)
+    ]
     if unfit:
         takes = " (void takes a plain one, with `on_schema_change: append_new_columns`)"
         raise _refused(
@@ -113,13 +122,6 @@ def _refused(table: str, found: Sequence[Change], why: str) -> DbtRuntimeError:
     return DbtRuntimeError(f"{table}: {'; '.join(map(str, found))}. {why[0].upper()}{why[1:]}.")
 
 
-def _assignable(session: SparkSession, change: Change) -> bool:
-    cast = jvm.java_class(jvm.of(session), _CAST)
-    return bool(
-        cast.canANSIStoreAssign(_java(session, change.given), _java(session, change.stored))
-    )
-
-
 def _types(session: SparkSession, found: Sequence[Change], table: str) -> list[str]:
     # Spark's ALTER TABLE refuses them.
     if nested := [one for one in found if isinstance(one.given, (ArrayType, MapType, StructType))]:
@@ -137,10 +139,6 @@ def _typed(session: SparkSession, change: Change) -> str:
 
 
 def _ddl(session: SparkSession, kind: DataType | None) -> str:
-    # An added field is NULL in the rows that are there, whatever the batch's own may be.
-    return str(_java(session, kind).asNullable().sql())
-
-
-def _java(session: SparkSession, kind: DataType | None) -> Any:
     assert kind is not None
-    return jvm.java_class(jvm.of(session), _TYPES).fromJson(kind.json())
+    # An added field is NULL in the rows that are there, whatever the batch's own may be.
+    return data_types.nullable_ddl(session, kind)

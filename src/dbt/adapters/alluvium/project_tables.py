@@ -10,13 +10,14 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta import unregistered
 from alluvium.delta.log_folder import LogFolder
+from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted
 from alluvium.paths import Place
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files, keeps_tombstones, streams_above
 from alluvium.recovery.tables import Table
-from dbt.adapters.alluvium import catalog, streams
+from dbt.adapters.alluvium import streams
 
 
 def tables(
@@ -89,7 +90,7 @@ def missing_views(session: SparkSession, nodes: Mapping[str, Any]) -> list[str]:
         for node in nodes.values()
         if node.resource_type == "model"
         and node.config.materialized == "view"
-        and catalog.table(session, str(node.schema), str(node.alias)) is None
+        and metastore.table(session, str(node.schema), str(node.alias)) is None
     ]
 
 
@@ -108,7 +109,7 @@ def _name(node: Any, nodes: list[Any]) -> str:
 
 def _place(session: SparkSession, schema: str, name: str, root: str | None) -> tuple[str, bool]:
     """Where a table lies or is going to be, and whether the metastore knows it."""
-    known = catalog.table(session, schema, name)
+    known = metastore.table(session, schema, name)
     if known is not None and known.location is not None:
         return known.location, True
     if root is not None or session.catalog.databaseExists(quoted(schema)):

@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import NullType, StructType
 
 from alluvium.delta import own_commit
+from alluvium.engine import jvm
 from alluvium.versions.columns import holds
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
@@ -63,7 +64,7 @@ def run(
     linecache.cache[path] = (len(code), None, code.splitlines(keepends=True), path)
     handle.cursor()  # names the job group, so that Ctrl-C reaches the model's jobs too
     # pandas-on-Spark asks for the active session: of the thread in the JVM, of the process here.
-    SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
+    jvm.activate(session)
     SparkSession._activeSession = session
     scope: dict[str, Any] = {"__name__": "dbt_python_model", "spark": session}
     try:

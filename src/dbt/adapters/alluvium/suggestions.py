@@ -16,12 +16,12 @@ from alluvium.advise.report import suggestion_lines
 from alluvium.delta import log
 from alluvium.delta.filters import Optimizer, Reading
 from alluvium.engine.causes import explain
+from alluvium.engine.statements import statements
 from alluvium.plan.compaction.daily import fragments_a_day
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.layout.suggestion import Table, suggest
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.live import as_names
-from dbt.adapters.alluvium.statements import statements
 
 # Characters of a reason why a statement is left out.
 _LONGEST = 160

@@ -12,11 +12,11 @@ from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySuppor
 from dbt.adapters.spark.impl import SparkAdapter
 from pyspark.sql import SparkSession
 
+from alluvium.engine.statements import statements
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.handle import SessionHandle, mistakes, spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
-from dbt.adapters.alluvium.statements import statements
 
 
 class SessionAdapter(SparkAdapter):

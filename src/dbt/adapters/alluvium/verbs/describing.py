@@ -12,6 +12,7 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMet
 from dbt_common.exceptions import DbtDatabaseError
 from pyspark.errors import AnalysisException
 
+from alluvium.engine import metastore
 from alluvium.names import among, in_catalog, quoted
 from dbt.adapters.alluvium import catalog, lost_tables, told
 from dbt.adapters.alluvium.column import columns, has_bounds
@@ -27,9 +28,9 @@ class Describing(SessionAdapter):
         """The tables and views of a schema; SHOW TABLE EXTENDED, dbt-spark's, asks for each."""
         schema = in_catalog(str(schema_relation.schema))
         with spark_errors():
-            found = catalog.tables(self._handle.session, schema)
+            found = metastore.tables(self._handle.session, schema)
             if self._register_lost_tables(schema, {in_catalog(table.name) for table in found}):
-                found = catalog.tables(self._handle.session, schema)
+                found = metastore.tables(self._handle.session, schema)
         return [
             self.Relation.create(
                 schema=schema,
@@ -77,7 +78,7 @@ class Describing(SessionAdapter):
                 raise
             table = None
             if has_bounds(fields) and stored.schema:
-                table = catalog.table(session, str(stored.schema), str(stored.identifier))
+                table = metastore.table(session, str(stored.schema), str(stored.identifier))
         found = columns(fields, keeps_bounds=table is None or table.provider != "delta")
         return [one for one in found if one.name not in self.HUDI_METADATA_COLUMNS]
 

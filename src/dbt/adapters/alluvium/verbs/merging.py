@@ -18,8 +18,8 @@ from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
-from alluvium.delta import committing, log, own_commit
-from alluvium.merge import batch, execute, one_commit, progress, skipped
+from alluvium.delta import batch, committing, log, own_commit
+from alluvium.merge import execute, one_commit, progress, skipped
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of
 from alluvium.plan.merge.batch import verify_mistake

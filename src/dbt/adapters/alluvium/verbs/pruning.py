@@ -8,9 +8,10 @@ from typing import Any
 from dbt.adapters.base import BaseRelation, available
 from pyspark.errors import AnalysisException
 
+from alluvium.engine import metastore
 from alluvium.pruning import explain_read, values_of
 from alluvium.pruning.counts import count_by
-from dbt.adapters.alluvium import catalog, live, told
+from dbt.adapters.alluvium import live, told
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -64,7 +65,7 @@ class Pruning(Publishing):
         if not relation.schema or self._is_settled(table):
             return None
         with self._working("alluvium.count_by") as session:
-            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            found = metastore.table(session, str(relation.schema), str(relation.identifier))
             if found is None or found.is_view or found.provider != "delta":
                 return None
             parts = [where] if where else []

@@ -6,11 +6,11 @@ from typing import Any
 
 from dbt.adapters.base import available
 
+from alluvium.engine.statements import limited
 from alluvium.names import bare, literal, quoted
 from dbt.adapters.alluvium import named
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.handle import mistakes, spark_errors
-from dbt.adapters.alluvium.statements import limited
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 

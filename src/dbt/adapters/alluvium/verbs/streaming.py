@@ -11,8 +11,9 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta.dependents import LOG
+from alluvium.engine import metastore
 from alluvium.engine.files import Files
-from dbt.adapters.alluvium import catalog, layouts, streams, told
+from dbt.adapters.alluvium import layouts, streams, told
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
@@ -80,7 +81,7 @@ class Streaming(SessionAdapter):
     def check_delta(self, relation: AlluviumRelation) -> None:
         """Raise where what is there under a relation's name cannot be written as Delta."""
         with self._working() as session:
-            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            found = metastore.table(session, str(relation.schema), str(relation.identifier))
             if found is None or found.is_view:
                 return
             name = relation.render()

@@ -9,12 +9,14 @@ from dbt.adapters.base import BaseRelation, available
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta import dependents, log, pinned, unregistered
+from alluvium.delta.clones import Made
 from alluvium.delta.dependents import Dependent
+from alluvium.engine import metastore
 from alluvium.plan import published_models
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
 from alluvium.wording import counted
-from dbt.adapters.alluvium import catalog, live
+from dbt.adapters.alluvium import live
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
@@ -165,7 +167,7 @@ class Versioning(Publishing):
         """
         table = relation.stored.render()
         with self._working(f"alluvium.vacuum of {table}") as session:
-            folder = log.qualified(log.delta_log(session, table))
+            folder = log.folder(session, table)
             tables = [one for one in self._in_metastore() if one.location != folder]
             others = [*pinned.clones(session, folder, tables), *self._shows(table)]
             return pinned.vacuum(session, table, others, dry_run=dry_run)
@@ -174,7 +176,7 @@ class Versioning(Publishing):
         """The Delta tables that the metastore knows, as if each were a clone."""
         return [
             Dependent("clone", one.name, one.location)
-            for one in catalog.delta_tables(self._handle.session)
+            for one in metastore.delta_tables(self._handle.session)
             if one.location
         ]
 
@@ -191,11 +193,11 @@ class Versioning(Publishing):
     def _check_droppable(self, relation: BaseRelation) -> None:
         who = f"{relation.render()} is not dropped"
         with self._working(who) as session:
-            found = catalog.table(session, str(relation.schema), str(relation.identifier))
+            found = metastore.table(session, str(relation.schema), str(relation.identifier))
             # An external table leaves its files.
             if found is None or not (found.is_managed and found.provider == "delta"):
                 return
-            folder = log.qualified(log.delta_log(session, relation.render()))
+            folder = log.folder(session, relation.render())
             needing = dependents.needing(session, folder)
         if needing:
             raise DbtRuntimeError(
@@ -212,11 +214,11 @@ class Versioning(Publishing):
             shown = self.table_of(node)
             is_shown = self._candidates[candidate.unique_id].lower() == table.lower()
             if is_shown and self._version(shown) is not None:
-                location = log.qualified(log.delta_log(session, shown))
+                location = log.folder(session, shown)
                 found.append(Dependent("published", node.name, location))
         return found
 
 
-def _shown(made: refs.Made, point: Mapping[str, Any]) -> str:
+def _shown(made: Made, point: Mapping[str, Any]) -> str:
     tag = point.get("tag")
     return f"version {made.ref.version:,}" if tag is None else f"what tag {tag} names"

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import jvm
-from alluvium.ingest.options import MULTI_LINE
+from alluvium.engine.internals import CSV_OPTIONS, CSV_PARSER, PYTHON_UTILS
 
 _RECORDS = "alluvium.CsvRecords"
 
@@ -18,18 +18,16 @@ def parser_options(options: Mapping[str, str]) -> dict[str, str]:
     return {**options, "lineSep": "\n"}
 
 
-def records(lines: DataFrame, options: Mapping[str, str]) -> DataFrame:
+def records(lines: DataFrame, options: Mapping[str, str], joins: bool) -> DataFrame:
     """Lines with a column `whole`: false for each part of a record that does not end in its line.
-
-    With the option `multiLine` a record is one row, as its first line is, with all of its lines
-    in `value`. It is not whole where its quotes do not close.
 
     Args:
         lines: `value` in bytes, `place`, `url`, `time`; one file to a partition, in its order.
         options: Of the feed.
+        joins: Whether a record may span lines. It is one row, as its first line is, with all of its
+            lines in `value`. It is not whole where its quotes do not close.
     """
     session = lines.sparkSession
-    joins = options.get(MULTI_LINE, "").lower() == "true"
     given = _options(session, options)
     made = jvm.call_own(session, _RECORDS, "of", lines._jdf, given, joins)
     return DataFrame(made, session)
@@ -39,12 +37,10 @@ def names(session: SparkSession, header: str, options: Mapping[str, str]) -> lis
     """The names in a header, as Spark's own parser splits it, without the blanks around them."""
     trim = {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"}
     given = _options(session, {**{k: v for k, v in options.items() if k not in trim}, **trim})
-    java: Any = jvm.of(session)
-    parser = java.com.univocity.parsers.csv.CsvParser(given.asParserSettings())
+    parser = jvm.internal(session, CSV_PARSER)(given.asParserSettings())
     return list(parser.parseLine(header) or [])
 
 
 def _options(session: SparkSession, options: Mapping[str, str]) -> Any:
-    java: Any = jvm.of(session)
-    given = java.PythonUtils.toScalaMap(parser_options(options))
-    return java.org.apache.spark.sql.catalyst.csv.CSVOptions(given, False, "UTC")
+    given = jvm.internal(session, PYTHON_UTILS).toScalaMap(parser_options(options))
+    return jvm.internal(session, CSV_OPTIONS)(given, False, "UTC")

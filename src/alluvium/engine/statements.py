@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from py4j.java_gateway import get_field
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
+from alluvium.engine import internals as spark
 from alluvium.engine import jvm
 
-_PARSER = "org.apache.spark.sql.catalyst.parser"
-_ANTLR = "org.antlr.v4.runtime"
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _FLAGS = re.DOTALL | re.IGNORECASE
 _LOOKS = re.compile(rf"{_BLANK}(?:desc|describe|show|explain)\b", _FLAGS)
@@ -31,15 +29,14 @@ def statements(session: SparkSession, sql: str) -> list[str]:
     """
     if ";" not in sql:
         return [sql.strip()]
-    java_class = partial(jvm.java_class, jvm.of(session))
-    characters = java_class(f"{_ANTLR}.CharStreams").fromString(sql)
-    spark = java_class(f"{_PARSER}.SqlBaseLexer")
-    lexer = spark(java_class(f"{_PARSER}.UpperCaseCharStream")(characters))
-    tokens = java_class(f"{_ANTLR}.CommonTokenStream")(lexer)
+    characters = jvm.internal(session, spark.CHAR_STREAMS).fromString(sql)
+    grammar = jvm.internal(session, spark.SQL_LEXER)
+    lexer = grammar(jvm.internal(session, spark.UPPER_CASE_STREAM)(characters))
+    tokens = jvm.internal(session, spark.TOKEN_STREAM)(lexer)
     tokens.fill()
     last = tokens.size() - 1
-    begin, end = spark.BEGIN, spark.SEMICOLON
-    unknown = tokens.getTokens(0, last, spark.UNRECOGNIZED) or ()
+    begin, end = grammar.BEGIN, grammar.SEMICOLON
+    unknown = tokens.getTokens(0, last, grammar.UNRECOGNIZED) or ()
     if get_field(lexer, "has_unclosed_bracketed_comment") or any(
         token.getText() in "'\"`" for token in unknown
     ):
