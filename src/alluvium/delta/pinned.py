@@ -23,7 +23,7 @@ from alluvium.delta.states import FEW, absolute_vector
 from alluvium.engine import many_files
 from alluvium.engine.files import Files
 from alluvium.names import quoted
-from alluvium.paths import Place
+from alluvium.paths import Place, folder_of
 from alluvium.wording import counted
 
 # Files that are asked for at once, of a file system that may be far away.
@@ -67,7 +67,7 @@ def _sweep(session: SparkSession, folder: str, deleted: Iterable[str]) -> None:
     """Delete folders of partitions that nothing is in any more; Delta looks at the listed files."""
     files, left = Files(session), set[str]()
     for path in deleted:
-        while len(path := path.rpartition("/")[0]) > len(folder):
+        while len(path := folder_of(path)) > len(folder):
             left.add(path)
     for one in sorted(left, key=len, reverse=True):
         files.delete_empty(one)

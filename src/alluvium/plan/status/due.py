@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from urllib.parse import unquote
 
 import pyarrow.compute as pc
 
 from alluvium import marks
-from alluvium.paths import is_absolute
+from alluvium.paths import Place, is_absolute
 from alluvium.plan.commands import build, operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
@@ -217,7 +216,7 @@ def _is_own(path: str) -> bool:
 
 def file_name(path: str) -> str:
     """Of a data file, by a path as a log has it: no two have the same."""
-    return unquote(path).rpartition("/")[2]
+    return Place.of_uri(path, Place.of("/")).name
 
 
 def millis(time: datetime) -> float:
