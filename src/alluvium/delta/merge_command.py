@@ -227,8 +227,7 @@ class MergeCommand(jvm.SessionCopy):
         clause, row = functions.col(_MATCHED), functions.col(_ROW)
         updates = [functions.lit(number) for number in self._updates()]
         updated = functions.when(clause.isin(self._seq(updates)), functions.lit(1))
-        # In one task a few rows need no shuffle.
-        frame = matches.coalesce(1) if small else matches
+        frame = matches.coalesce(1) if small else matches  # in one task rows need no shuffle
         return list(
             frame.groupBy(self._seq([functions.col(_FILE)]))
             .agg(
@@ -288,11 +287,10 @@ class MergeCommand(jvm.SessionCopy):
         kept = functions.col(_DROPPED).equalTo(functions.lit(False))
         frame = rows.select(output).filter(kept).drop(_DROPPED)
         frame = frame.coalesce(1) if small else frame
-        metadata = self._transaction.metadata()
         if not self._sort_by:
             return jvm.items(self._command.writeFiles(self.spark, self._transaction, frame))
         # MERGE's own writer would move rows to the tasks of their partitions, and out of order.
-        partition = list(metadata.partitionSchema().fieldNames())
+        partition = list(self._transaction.metadata().partitionSchema().fieldNames())
         if partition:
             frame = frame.repartition(self._seq(functions.col(quoted(name)) for name in partition))
         ordered = sorted_in_tasks(DataFrame(frame, self.session), partition, self._sort_by)
@@ -388,8 +386,7 @@ class MergeCommand(jvm.SessionCopy):
         for place, clause in enumerate(clauses):
             condition = clause.condition()
             holds = self._column(condition.get()) if condition.isDefined() else functions.lit(True)
-            number = functions.lit(place)
-            chosen = chosen.when(holds, number) if chosen else functions.when(holds, number)
+            chosen = (chosen or functions).when(holds, functions.lit(place))
         assert chosen is not None, "a statement with a clause"
         return chosen
 

@@ -105,10 +105,8 @@ def publish(
     started = time.monotonic()
     is_there = session.catalog.tableExists(target)
     # Before the table is made. Where it is there, the publisher tells what stops the source.
-    if mistakes := [
-        *([] if is_there else mistakes_of(session, source)),
-        *properties.own_mistakes(own),
-    ]:
+    of_source = [] if is_there else mistakes_of(session, source)
+    if mistakes := [*of_source, *properties.own_mistakes(own)]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if dry_run and not is_there:
         now = TableSnapshot(session, source)

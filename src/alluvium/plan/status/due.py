@@ -145,21 +145,8 @@ def _vacuum(table: SeenTable, now: datetime) -> Iterator[Due]:
     """Files that went so long ago that no version within the retention needs them."""
     assert table.snapshot is not None
     keep = retention(table.snapshot.properties)
+    removed, is_all = _removed(table, keep)
     over = millis(now - keep)
-    # When each file went last, and its bytes: what moves its deletion vector names it again.
-    removed: dict[str, tuple[float, int]] = {}
-    since, is_all = float("-inf"), False
-    for one in islice(table.commits(), MOST):
-        if one.info.get("operation") == "VACUUM END" and one.commit.at is not None:
-            # What went within the retention before it, it left.
-            since, is_all = millis(one.commit.at - keep), True
-        if one.commit.at is not None and millis(one.commit.at) < since:
-            break
-        is_all = is_all or one.version == 0
-        for file in one.files("remove"):
-            at = file.get("deletionTimestamp") or 0
-            if since <= at and _is_own(path := file["path"]):
-                removed[path] = max(removed.get(path, (0, 0)), (at, int(file.get("size") or 0)))
     old = {path: size for path, (at, size) in removed.items() if at < over}
     # A file whose deletion vector changed is there still.
     there = set(pc.unique(table.snapshot.files["path"]).to_pylist()) if old else set()
@@ -175,6 +162,29 @@ def _vacuum(table: SeenTable, now: datetime) -> Iterator[Due]:
             f" {span(keep.total_seconds())} ago, and no VACUUM took them since{reach}",
             operation("vacuum", model=table.name, dry_run=False),
         )
+
+
+def _removed(table: SeenTable, keep: timedelta) -> tuple[dict[str, tuple[float, int]], bool]:
+    """The table's own files that went and that no VACUUM took, as far as the log goes back.
+
+    Returns:
+        By path, when each went last, in milliseconds since 1970, and its bytes: what moves its
+        deletion vector names it again. And whether these are all.
+    """
+    found: dict[str, tuple[float, int]] = {}
+    since, is_all = float("-inf"), False
+    for one in islice(table.commits(), MOST):
+        if one.info.get("operation") == "VACUUM END" and one.commit.at is not None:
+            # What went within the retention before it, it left.
+            since, is_all = millis(one.commit.at - keep), True
+        if one.commit.at is not None and millis(one.commit.at) < since:
+            break
+        is_all = is_all or one.version == 0
+        for file in one.files("remove"):
+            at = file.get("deletionTimestamp") or 0
+            if since <= at and _is_own(path := file["path"]):
+                found[path] = max(found.get(path, (0, 0)), (at, int(file.get("size") or 0)))
+    return found, is_all
 
 
 def _purge(table: SeenTable, now: datetime) -> Iterator[Due]:
