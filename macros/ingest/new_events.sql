@@ -20,7 +20,7 @@
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
     {#- Progress passes over what a filter leaves out, and no later run reads it. What `alluvium.at` gives is SQL, which may hold one. -#}
-    {%- for read in [events, bronze or events] if read.event_time_filter or (read is string and (flags.SAMPLE or model.config.incremental_strategy == 'microbatch')) -%}
+    {%- for read in [events, bronze or events] if read.event_time_filter or (read is string and (invocation_args_dict.sample or model.config.incremental_strategy == 'microbatch')) -%}
       {%- do exceptions.raise_compiler_error("alluvium.new_events: " ~ (read if read is string else read.render()) ~ " is filtered by event time (--sample, or a microbatch model). "
           ~ "A batch holds all events up to its progress: run without --sample, or take the config event_time from the model of bronze.") -%}
     {%- endfor -%}

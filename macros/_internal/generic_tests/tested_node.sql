@@ -33,6 +33,6 @@
         else name ~ ' does not show ' ~ alluvium._name_of(node) ~ '; accepted: published: ' ~ names | join(', ') if name is not none
         else names | join(', ') ~ ' show ' ~ alluvium._name_of(node) ~ '; accepted: published: one of them')) -%}
   {%- endif -%}
-  {%- if flags.EMPTY or flags.SAMPLE -%}{{ return(none) }}{%- endif -%}
+  {%- if flags.EMPTY or invocation_args_dict.sample -%}{{ return(none) }}{%- endif -%}
   {{ return(alluvium._existing_relation(meant[0])) }}
 {% endmacro %}

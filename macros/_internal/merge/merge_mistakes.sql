@@ -64,7 +64,7 @@
   {%- for column in ('_deleted', '_tombstone_time') if settings.soft and column in source_types -%}
     {%- do mistakes.append('delete: soft keeps its own column ' ~ column ~ ', the model may not select one') -%}
   {%- endfor -%}
-  {%- for one in alluvium._upstream_models(node) if flags.SAMPLE and '_batch_through' in source_types and one.config.get('event_time') -%}
+  {%- for one in alluvium._upstream_models(node) if invocation_args_dict.sample and '_batch_through' in source_types and one.config.get('event_time') -%}
     {%- do mistakes.append('--sample filters ' ~ alluvium._name_of(one) ~ ' by its event_time, and progress would pass over the events that'
         ~ ' it leaves out; accepted: without --sample, or ' ~ alluvium._name_of(one) ~ ' without event_time') -%}
   {%- endfor -%}

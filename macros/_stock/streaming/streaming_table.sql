@@ -8,7 +8,7 @@
   {%- if config.get('file_format') != 'delta' -%}
     {%- do exceptions.raise_compiler_error(this ~ ': file_format is ' ~ config.get('file_format') ~ '; accepted: delta') -%}
   {%- endif -%}
-  {%- for id in model.depends_on.nodes if flags.SAMPLE and (graph.sources.get(id) or graph.nodes.get(id) or {'config': {}}).config.event_time -%}
+  {%- for id in model.depends_on.nodes if invocation_args_dict.sample and (graph.sources.get(id) or graph.nodes.get(id) or {'config': {}}).config.event_time -%}
     {%- do exceptions.raise_compiler_error(this.identifier ~ ': --sample filters ' ~ id.split('.')[-1] ~ ' by event_time, and the stream would pass'
         ~ ' over the events that it leaves out; accepted: without --sample, or ' ~ id.split('.')[-1] ~ ' without event_time') -%}
   {%- endfor -%}
