@@ -39,6 +39,7 @@ class Drawn:
         self.random = random.Random(seed)
         self.schema = project.test_schema
         self.aside: dict[str, Path] = {}
+        self.forget_logs()
         for table in TABLES:
             self.do(f"create table {{s}}.{table} (id bigint) using delta")
             self.do(f"create view {{s}}.w{table} as select * from {{s}}.{table}")
@@ -114,7 +115,11 @@ class Drawn:
             shutil.copytree(self.aside[table], self.folder(table))
             rows = pa.table({"id": pa.array([self.random.choice(IDS)], pa.int64())})
             write_deltalake(self.folder(table), rows, mode="append")
-            self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+            self.forget_logs()
+
+    def forget_logs(self) -> None:
+        """Delta keeps what it knows of a folder that was replaced past it."""
+        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
     def change(self) -> str:
         changes: list[Callable[[str], None]] = [
