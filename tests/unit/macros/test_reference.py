@@ -20,7 +20,9 @@ from alluvium.delta.published import RETENTION
 from alluvium.engine import pools
 from alluvium.ingest.spec import parse_spec
 from alluvium.plan.layout.settings import parse_layout
+from dbt.adapters.alluvium import reuse
 from dbt.adapters.alluvium.credentials import AlluviumCredentials
+from dbt.adapters.alluvium.verbs import reusing
 
 RULES = reference.schema()
 SAID = reference.texts()
@@ -136,7 +138,10 @@ def test_defaults_of_vars(macros: Macros) -> None:
     code = "".join(path.read_text() for path in files)
     for name, said in SAID["var"].items():
         asked = set(re.findall(rf"\bvar\('{name}', ([^()]+?)\)", code))
-        if isinstance(said.get("default"), bool):
+        if name == reuse.META:  # Python asks for it, and for the other value alone
+            assert said["default"] is True
+            assert "given_vars().get(reuse.META) is False" in inspect.getsource(reusing)
+        elif isinstance(said.get("default"), bool):
             assert asked == {str(said["default"]).lower()}
         elif name == "alluvium_demo":
             assert asked == {"project_name == 'alluvium'"}
