@@ -34,7 +34,8 @@
     {%- set x = 'regexp_extract(' ~ x ~ ", '\"([$]binary|base64)\"\\\\s*:\\\\s*\"([^\"]*)\"', 2)" -%}
     {{ return("try_to_binary(nullif(" ~ x ~ ", ''), 'base64')") }}
   {%- elif how.binary == 'hex' -%}
-    {{ return('try_to_binary(' ~ x ~ ", 'hex')") }}
+    {#- Half a byte would be one. -#}
+    {{ return('try_to_binary(if(length(' ~ x ~ ') % 2 = 0, ' ~ x ~ ", null), 'hex')") }}
   {%- elif how.binary == 'base64-url-safe' -%}
     {{ return('try_to_binary(translate(' ~ x ~ ", '-_', '+/'), 'base64')") }}
   {%- endif -%}
@@ -45,7 +46,7 @@
 {#- What stands in `{"$numberLong":"7"}` and the like, of v1 and v2; other texts are themselves. -#}
 {% macro _bson_text(x) %}
   {{ return('if(' ~ x ~ " rlike '^[{]\\\\s*\"[$](oid|date|number(Long|Int|Double|Decimal)|symbol|uuid)\"', regexp_extract(" ~ x
-      ~ ", '[:\"]\\\\s*\"?([^\"{}]*?)\"?\\\\s*[}]+$', 1), " ~ x ~ ')') }}
+      ~ ", '[:\"]\\\\s*\"?([^\"{}:][^\"{}]*?)\"?\\\\s*[}]+$', 1), " ~ x ~ ')') }}
 {% endmacro %}
 
 

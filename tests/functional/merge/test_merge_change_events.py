@@ -57,7 +57,9 @@ def land(project: Any, batch: int, *events: Any) -> None:
     made = pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
     now = pa.array([dt.datetime.now(dt.UTC)] * len(rows), pa.timestamp("us", "UTC"))
     folder = delta_rs.folder_of(project.home, project.schema, "bronze")
-    write_deltalake(folder, made.append_column("_source_timestamp", now), mode="append")
+    write_deltalake(
+        folder, made.append_column("_source_timestamp", now), mode="append", schema_mode="merge"
+    )
 
 
 def event(op: str, place: int, **row: Any) -> dict[str, Any]:

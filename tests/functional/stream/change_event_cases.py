@@ -239,7 +239,7 @@ OF_POSTGRES = [
         _unavailable=["counts"],
     ),
     case("placeholder", row(attrs={PLACEHOLDER: PLACEHOLDER}), attrs=None, _unavailable=["attrs"]),
-    case("placeholder", row(attrs=json.dumps({PLACEHOLDER: PLACEHOLDER})), _unavailable=["attrs"]),
+    case("placeholder", row(attrs=compact({PLACEHOLDER: PLACEHOLDER})), _unavailable=["attrs"]),
     # Decimals ----------------------------------------------------------------------------------
     case("decimal", row(total="BNI="), total=Decimal("12.34")),
     case("decimal", row(total="+y4="), total=Decimal("-12.34")),

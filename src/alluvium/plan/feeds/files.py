@@ -76,6 +76,8 @@ def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str
             "      meta:",
             "        alluvium_merge:",
             *settings,
+            "        alluvium_layout:",
+            f"          sort_by: {keys}",
             '      post_hook: "{{ alluvium.compact(this) }}"',
             "    data_tests:",
             f"      - alluvium.unique_key: {{arguments: {{columns: {keys}}}}}",
