@@ -41,6 +41,10 @@
           'explain_read': alluvium._mapping_schema(
               {'model': of.model, 'where': {'type': ['string', 'object', 'null'], 'accepted': 'SQL, or values by column'}}, ['model']),
           'fsck': alluvium._mapping_schema({'models': of.models, 'full': of.flag}),
+          'generate_feed': alluvium._mapping_schema({
+              'source': dict(of.model, accepted='the name of a bronze model'), 'key': dict(of.columns, anyOf=[{'type': 'null'}] + of.columns.anyOf),
+              'name': of.model, 'sample': of.positive, 'write': of.flag,
+          }, ['source', 'key']),
           'index': alluvium._mapping_schema({'model': of.model, 'dry_run': of.flag}, ['model']),
           'merge_branch': alluvium._mapping_schema(
               {'name': branch, 'models': of.models, 'prefer': prefer, 'dry_run': of.flag}, ['name', 'models']),
@@ -84,7 +88,10 @@
               {'column_name': of.text, 'unique_key': of.columns, 'events': of.relation, 'sample': of.number}, ['column_name', 'unique_key']),
           'known_columns': alluvium._mapping_schema({'column_name': of.text}, ['column_name']),
           'overlap_depth': alluvium._mapping_schema({'max': of.number}, ['max']),
+          'rejected_share': alluvium._mapping_schema({'events': of.relation, 'max': of.number, 'within': of.duration}, ['events', 'max']),
           'rows_kept': alluvium._mapping_schema({'share': of.number, 'published': of.model}, ['share']),
+          'undeclared_fields': alluvium._mapping_schema(
+              {'events': of.relation, 'columns': dict(of.columns, anyOf=[{'type': 'null'}] + of.columns.anyOf), 'envelope': of.flag}, ['events']),
           'unique_key': alluvium._mapping_schema({'columns': of.columns}, ['columns']),
           'write_amplification': alluvium._mapping_schema({'max': of.number}, ['max']),
       },

@@ -92,7 +92,8 @@
 {% macro _judged_batch(source, outline, raw=false) %}
   {%- if not alluvium._judges(outline) -%}{{ return(source) }}{%- endif -%}
   {{ return(alluvium._judged(source, outline.stored_keys, outline.settings.reject_by, raw=raw, order=outline.settings.stored_order,
-      marked='__alluvium_changed_range' in outline.source_types)) }}
+      marked='__alluvium_changed_range' in outline.source_types,
+      says_reason=(outline.source_types.get(outline.settings.reject_by | lower) or '')[:14] == 'struct<reason:')) }}
 {% endmacro %}
 
 

@@ -111,7 +111,8 @@ def test_a_mended_parser(
     project = make_reference()
     model = "models/flights/flights_parsed.sql"
     mended = (project.root / model).read_text()
-    broken = mended.replace("when is_invalid then", "when is_invalid or image.carrier = 'UA' then")
+    first = "mistake = 'not_an_envelope' and ("
+    broken = mended.replace(first, f"carrier = 'UA' or {first}")
     assert broken != mended
     project.write({model: broken})
     for batch in batches[:2]:

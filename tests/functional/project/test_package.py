@@ -74,9 +74,8 @@ unit_tests:
           - {_value: no order, _batch_id: 6}
     expect:
       rows:
-        - {id: 1, version: 2, total: 3.50, _corrupt: null, _batch_after: -1, _batch_through: 7}
-        - {id: null, version: null, total: null, _corrupt: no order, _batch_after: -1,
-           _batch_through: 7}
+        - {id: 1, version: 2, total: 3.50, _batch_after: -1, _batch_through: 7}
+        - {id: null, version: null, total: null, _batch_after: -1, _batch_through: 7}
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import re
 import types
@@ -50,6 +51,7 @@ class Macros:
             "tojson": lambda value, default=None, sort_keys=False: json.dumps(
                 value, sort_keys=sort_keys
             ),
+            "local_md5": lambda text: hashlib.md5(text.encode()).hexdigest(),
             "fromjson": lambda text, default=None: json.loads(text),
             "target": types.SimpleNamespace(type="alluvium"),
             "flags": types.SimpleNamespace(FULL_REFRESH=False, EMPTY=False, WHICH="run"),

@@ -15,6 +15,7 @@ from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.compacting import Compacting
 from dbt.adapters.alluvium.verbs.comparing import Comparing
 from dbt.adapters.alluvium.verbs.describing import Describing
+from dbt.adapters.alluvium.verbs.generating import Generating
 from dbt.adapters.alluvium.verbs.merging import Merging
 from dbt.adapters.alluvium.verbs.overwriting import Overwriting
 from dbt.adapters.alluvium.verbs.preparing import Preparing
@@ -51,6 +52,7 @@ class AlluviumAdapter(
     Adopting,
     Restoring,
     Comparing,
+    Generating,
     Pruning,
 ):
     """dbt's adapter `alluvium`: the methods of dbt-spark's, and those of each verb."""

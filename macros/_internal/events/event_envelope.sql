@@ -1,0 +1,100 @@
+{#- SQL of an event's JSON, with a text for each value. A line that is no JSON object is a struct of NULLs. -#}
+{% macro _event_json(spec) %}
+  {%- set fields = alluvium._envelope_ddl(spec) -%}
+  {%- set ddl = fields -%}
+  {%- if spec.has_schema -%}
+    {%- set field = 'field:string,name:string,type:string,parameters:map<string,string>' -%}
+    {%- set row = 'array<struct<' ~ field ~ ',items:struct<name:string,type:string,parameters:map<string,string>>>>' -%}
+    {%- set schema = 'array<struct<field:string,fields:' ~ row ~ '>>' if spec.form == 'debezium' else row -%}
+    {%- set ddl = fields ~ ', payload struct<' ~ fields ~ '>' ~ (', schema struct<fields:' ~ schema ~ '>' if spec.form != 'mongodb' else '') -%}
+  {%- endif -%}
+  {{ return('from_json(_value, ' ~ alluvium._text_literal(ddl ~ ', `__alluvium_corrupt` string') ~ ', ' ~ alluvium._json_options() ~ ')') }}
+{% endmacro %}
+
+
+{#- Long texts are Kafka's to refuse. -#}
+{% macro _json_options() %}
+  {{ return("map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '__alluvium_corrupt', 'maxStringLen', '2147483647')") }}
+{% endmacro %}
+
+
+{#- The fields of an event that are read, as a schema's text. -#}
+{% macro _envelope_ddl(spec) %}
+  {%- set fields = [] -%}
+  {%- if spec.form in ('debezium', 'mongodb') -%}
+    {%- set image = 'string' if spec.form == 'mongodb' else 'struct<' ~ alluvium._image_ddl(spec.columns) ~ '>' -%}
+    {%- do fields.extend(['`before` ' ~ image, '`after` ' ~ image, '`op` string', '`ts_ms` string', '`ts_us` string', '`ts_ns` string']) -%}
+    {%- for parent in ('source', 'transaction') if alluvium._envelope_fields(spec, parent) -%}
+      {%- set names = [] -%}
+      {%- for name in alluvium._envelope_fields(spec, parent) -%}{%- do names.append('`' ~ name ~ '` string') -%}{%- endfor -%}
+      {%- do fields.append('`' ~ parent ~ '` struct<' ~ names | join(', ') ~ '>') -%}
+    {%- endfor -%}
+    {%- for field in spec.fields if not field.parent and field.name not in ('op', 'ts_ms', 'ts_us', 'ts_ns') -%}
+      {%- do fields.append(alluvium._quote_name(field.name) ~ ' string') -%}
+    {%- endfor -%}
+    {%- if spec.form == 'mongodb' -%}{%- do fields.append('`updateDescription` string') -%}{%- endif -%}
+  {%- else -%}
+    {%- do fields.append(alluvium._image_ddl(spec.columns)) -%}
+    {%- if spec.form == 'flat' -%}
+      {%- for name in ('__deleted', '__op', '__source_ts_ms') -%}{%- do fields.append('`' ~ name ~ '` string') -%}{%- endfor -%}
+    {%- endif -%}
+  {%- endif -%}
+  {{ return(fields | join(', ')) }}
+{% endmacro %}
+
+
+{% macro _image_ddl(columns) %}
+  {%- set fields = [] -%}
+  {%- for column in columns -%}{%- do fields.append(alluvium._quote_name(column.name) ~ ' string') -%}{%- endfor -%}
+  {{ return(fields | join(', ')) }}
+{% endmacro %}
+
+
+{#- SQL of a field of the envelope, which may stand beside a schema. -#}
+{% macro _in_event(spec, name) %}
+  {%- set name = alluvium._quote_name(name) -%}
+  {{ return('coalesce(`__alluvium_p`.payload.' ~ name ~ ', `__alluvium_p`.' ~ name ~ ')' if spec.has_schema else '`__alluvium_p`.' ~ name) }}
+{% endmacro %}
+
+
+{#- SQL of an event as one struct: op, the fields of its envelope, row (NULL for a delete), deleted (the deleted key), what JSON its nested
+    columns hold, and what a schema says of its columns. -#}
+{% macro _event_envelope(spec) %}
+  {%- set parts = [] -%}
+  {%- set row = alluvium._row_text(spec) -%}
+  {%- set op = alluvium._op_of(spec) -%}
+  {%- do parts.append("'op', " ~ op) -%}
+  {%- do parts.append("'row', " ~ row) -%}
+  {%- do parts.append("'deleted', " ~ alluvium._deleted_key(spec, op)) -%}
+  {%- if spec.form in ('debezium', 'mongodb') -%}
+    {%- for name in ('source', 'transaction') if alluvium._envelope_fields(spec, name) -%}{%- do parts.append("'" ~ name ~ "', " ~ alluvium._in_event(spec, name)) -%}{%- endfor -%}
+    {%- for name in ['ts_ms', 'ts_us', 'ts_ns'] + (['updateDescription'] if spec.form == 'mongodb' else []) -%}
+      {%- do parts.append("'" ~ name ~ "', " ~ alluvium._in_event(spec, name)) -%}
+    {%- endfor -%}
+    {%- for field in spec.fields if not field.parent and field.name not in ('op', 'ts_ms', 'ts_us', 'ts_ns') -%}
+      {%- do parts.append(alluvium._text_literal(field.name) ~ ', ' ~ alluvium._in_event(spec, field.name)) -%}
+    {%- endfor -%}
+  {%- endif -%}
+  {%- do parts.append("'committed', " ~ {'flat': alluvium._in_event(spec, '__source_ts_ms'), 'json': 'cast(null as string)'}.get(spec.form, alluvium._in_event(spec, 'source') ~ '.ts_ms')) -%}
+  {%- set nested, units, hex = [], [], [] -%}
+  {%- for column in spec.columns -%}
+    {%- if column.type.nested -%}
+      {%- set text = "concat('{\"v\":', " ~ alluvium._written_text(spec, column) ~ ", '}')" -%}
+      {%- do nested.append(alluvium._text_literal(column.name) ~ ', from_json(' ~ text ~ ', ' ~ alluvium._text_literal('v ' ~ column.type.text ~ ', `__alluvium_corrupt` string')
+          ~ ', ' ~ alluvium._json_options() ~ ').v') -%}
+    {%- endif -%}
+    {%- if column.has_hex -%}
+      {%- do hex.append(alluvium._text_literal(column.name) ~ ', ' ~ alluvium._hex_of_decimal(alluvium._written_text(spec, column))) -%}
+    {%- endif -%}
+    {%- if column.has_unit -%}
+      {%- set of_row = "get(filter(`__alluvium_p`.schema.fields, f -> f.field = 'after'), 0).fields" if spec.form == 'debezium' else '`__alluvium_p`.schema.fields' -%}
+      {%- do units.append(alluvium._text_literal(column.name) ~ ', get(transform(filter(' ~ of_row ~ ', f -> f.field = ' ~ alluvium._text_literal(column.name)
+          ~ "), f -> named_struct('name', coalesce(f.items.name, f.name), 'type', coalesce(f.items.type, f.type), 'scale', "
+          ~ "try_cast(coalesce(try_element_at(f.items.parameters, 'scale'), try_element_at(f.parameters, 'scale')) as int))), 0)") -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if nested -%}{%- do parts.append("'nested', named_struct(" ~ nested | join(', ') ~ ')') -%}{%- endif -%}
+  {%- if hex -%}{%- do parts.append("'hex', named_struct(" ~ hex | join(', ') ~ ')') -%}{%- endif -%}
+  {%- if units -%}{%- do parts.append("'units', named_struct(" ~ units | join(', ') ~ ')') -%}{%- endif -%}
+  {{ return('named_struct(' ~ parts | join(', ') ~ ')') }}
+{% endmacro %}

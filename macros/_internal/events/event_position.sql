@@ -1,0 +1,61 @@
+{#- SQL of an event's position: a text of fixed width that sorts as the source's log. NULL where the event has none. i: the event's envelope. -#}
+{% macro _event_position(spec, i) %}
+  {%- set s = i ~ '.source' -%}
+  {%- if spec.connector == 'postgresql' -%}
+    {#- The last commit and the event's own place. A row of a snapshot is older than what was committed since. -#}
+    {%- set pair = 'translate(' ~ s ~ ".sequence, '[]\" ', '')" -%}
+    {%- set place = "case when substring_index(" ~ pair ~ ", ',', %s) = 'null' then '0' else substring_index(" ~ pair ~ ", ',', %s) end" -%}
+    {{ return('case when ' ~ pair ~ " rlike '^(null,[0-9]{1,20}|[0-9]{1,20},(null|[0-9]{1,20}))$' then concat(lpad(" ~ place.replace('%s', '1')
+        ~ ", 20, '0'), '/', if(" ~ i ~ ".op = 'r' or " ~ s ~ ".snapshot <> 'false', repeat('0', 20), lpad(" ~ place.replace('%s', '-1') ~ ", 20, '0'))) end") }}
+  {%- elif spec.connector in ('mysql', 'mariadb') -%}
+    {%- set file = 'regexp_extract(' ~ s ~ ".file, '([0-9]+)$', 1)" -%}
+    {{ return(alluvium._joined_digits([("nullif(" ~ file ~ ", '')", 20), (s ~ '.pos', 20), (s ~ '.`row`', 10)], 2)) }}
+  {%- elif spec.connector == 'sqlserver' -%}
+    {%- set zero = "'00000000:00000000:0000'" -%}
+    {%- set lsn = "lower(coalesce(" ~ s ~ '.commit_lsn, ' ~ zero ~ ')), ' ~ "'/', lower(coalesce(" ~ s ~ '.change_lsn, ' ~ zero ~ '))' -%}
+    {{ return('case when coalesce(' ~ s ~ '.commit_lsn, ' ~ s ~ '.change_lsn) is not null and concat(' ~ lsn
+        ~ ") rlike '^([0-9a-f]{8}:[0-9a-f]{8}:[0-9a-f]{4}/?){2}$' then concat(" ~ lsn ~ ", '/', " ~ alluvium._joined_digits([(s ~ '.event_serial_no', 20)], 0) ~ ') end') }}
+  {%- elif spec.connector == 'oracle' -%}
+    {{ return(alluvium._joined_digits([(s ~ '.commit_scn', 38), (s ~ '.scn', 38), (s ~ '.ssn', 20)], 2)) }}
+  {%- elif spec.position == 'offset' -%}
+    {#- A topic that was made again is named with its number, as orders#2-0. -#}
+    {{ return("concat(lpad(coalesce(nullif(regexp_extract(_source_partition, '#([0-9]+)-[0-9]+$', 1), ''), '1'), 10, '0'), '/', lpad(cast(_source_offset as string), 20, '0'))") }}
+  {%- endif -%}
+  {%- set given = 'cast((' ~ alluvium._in_envelope(spec.position, i) ~ ') as string)' -%}
+  {{ return('if(' ~ given ~ " rlike '^[0-9]{1,38}$', lpad(" ~ given ~ ", 38, '0'), " ~ given ~ ')') }}
+{% endmacro %}
+
+
+{#- Numbers side by side, each filled up with zeros to its width; a missing one is zeros. NULL where a part is no number, or where the first
+    `needed` are all missing. -#}
+{% macro _joined_digits(parts, needed) %}
+  {%- set right, texts, any = [], [], [] -%}
+  {%- for sql, width in parts -%}
+    {%- do right.append('coalesce(' ~ sql ~ ", '0') rlike '^[0-9]{1," ~ width ~ "}$'") -%}
+    {%- do texts.append('lpad(coalesce(' ~ sql ~ ", '0'), " ~ width ~ ", '0')") -%}
+    {%- if loop.index0 < needed -%}{%- do any.append(sql) -%}{%- endif -%}
+  {%- endfor -%}
+  {%- if any -%}{%- do right.append('coalesce(' ~ any | join(', ') ~ ') is not null') -%}{%- endif -%}
+  {{ return('case when ' ~ right | join(' and ') ~ ' then concat(' ~ texts | join(", '/', ") ~ ') end') }}
+{% endmacro %}
+
+
+{#- The user's SQL over an envelope, whose fields are those of `i`. -#}
+{% macro _in_envelope(sql, i) %}
+  {{ return(modules.re.sub('(?<![\\w.`\'])(source[.]|transaction[.]|(?:op|ts_ms|ts_us|ts_ns)\\b)', i ~ '.\\1', sql)) }}
+{% endmacro %}
+
+
+{#- The fields of the envelope's `source` (or another parent) that a query reads. -#}
+{% macro _envelope_fields(spec, parent) %}
+  {%- set names = [] -%}
+  {%- if parent == 'source' -%}
+    {%- do names.extend({'postgresql': ['sequence', 'snapshot'], 'mysql': ['file', 'pos', 'row'], 'mariadb': ['file', 'pos', 'row'],
+        'sqlserver': ['commit_lsn', 'change_lsn', 'event_serial_no'], 'oracle': ['commit_scn', 'scn', 'ssn']}.get(spec.connector, [])) -%}
+    {%- do names.append('ts_ms') -%}
+    {%- if spec.table is not none -%}{%- do names.extend(['db', 'schema', 'table', 'collection']) -%}{%- endif -%}
+  {%- endif -%}
+  {%- for field in spec.fields if field.parent == parent -%}{%- do names.append(field.name) -%}{%- endfor -%}
+  {%- do names.extend(modules.re.findall('\\b' ~ parent ~ '[.](\\w+)', spec.position or '')) -%}
+  {{ return(names | unique | list) }}
+{% endmacro %}

@@ -1,0 +1,82 @@
+{#- Subquery of bronze's events with the declared columns, `_op`, `_position`, `_committed_at`, `_unavailable`, `_rejected` and their place.
+
+    Each explode(array(…)) is a step that Spark computes once for an event: it pushes a filter through a projection, and would parse again for
+    every column that the filter names. First the JSON is read, with a text for each value; then the row is taken out of its envelope; then
+    texts become values. -#}
+{% macro _events_query(spec) %}
+  {%- set shown, values, bounds = [], [], [] -%}
+  {%- for column in spec.columns + spec.fields -%}
+    {%- do values.append("'v" ~ loop.index0 ~ "', " ~ alluvium._value_of(spec, column)) -%}
+    {%- if column.may_lack -%}{%- do values.append("'lacks" ~ loop.index0 ~ "', " ~ alluvium._is_placeholder(spec, alluvium._column_text(spec, column))) -%}{%- endif -%}
+    {%- do shown.append('`__alluvium_t`.v' ~ loop.index0 ~ ' as ' ~ alluvium._quote_name(column.name)) -%}
+  {%- endfor -%}
+  {%- set position = alluvium._event_position(spec, '`__alluvium_i`') -%}
+  {%- if spec.log is not none -%}
+    {%- set position = 'concat(lpad(cast(cast((' ~ spec.log ~ ") as bigint) as string), 10, '0'), '/', " ~ position ~ ')' -%}
+  {%- endif -%}
+  {%- set millis = 'try_cast(`__alluvium_i`.committed as bigint)' -%}
+  {%- set committed = 'if(' ~ millis ~ ' between 0 and 253402300799999, timestamp_millis(' ~ millis ~ '), null)' -%}
+  {#- `new_events` is a text that says its bounds; a relation has none. -#}
+  {%- for bound in ('_batch_after', '_batch_through') if spec.events is string and bound in spec.events -%}{%- do bounds.append('`' ~ bound ~ '`') -%}{%- endfor -%}
+  {%- set left_out = alluvium._left_out(spec) -%}
+  {%- set reason = alluvium._event_reason(spec) -%}
+(
+    select
+        {{ shown | join(',\n        ') }},
+        `__alluvium_i`.op as `_op`,
+        `__alluvium_t`.`position` as `_position`,
+        `__alluvium_t`.committed as `_committed_at`,
+        {{ alluvium._unavailable(spec) }} as `_unavailable`,
+        if(`__alluvium_reason` is null, null, named_struct('reason', `__alluvium_reason`, 'value', coalesce(_value, _key))) as `_rejected`,
+        {%- if spec.everything %}
+        `__alluvium_left_out` as `_left_out`,
+        _value,
+        {%- endif %}
+        _source_partition,
+        _source_offset,
+        _source_timestamp,
+        _batch_id
+        {%- for bound in bounds %},
+        {{ bound }}
+        {%- endfor %}
+    from (
+        select
+            *,
+            case when `__alluvium_left_out` is null then {{ reason }} end as `__alluvium_reason`
+        from (
+            select
+                *,
+                {{ left_out }} as `__alluvium_left_out`
+            from {{ spec.events }} as `__alluvium_events`
+                lateral view explode(array({{ alluvium._event_json(spec) }})) `__alluvium_1` as `__alluvium_p`
+                lateral view explode(array({{ alluvium._event_envelope(spec) }})) `__alluvium_2` as `__alluvium_i`
+                lateral view explode(array(named_struct({{ values | join(', ') }}, 'position', {{ position }}, 'committed', {{ committed }})))
+                `__alluvium_3` as `__alluvium_t`
+        )
+    )
+    {%- if not spec.everything %}
+    where {{ alluvium._kept_events(spec) }}
+    {%- endif %}
+)
+{%- endmacro %}
+
+
+{#- SQL of a column's text: that of the row, and of the deleted key. -#}
+{% macro _column_text(spec, column) %}
+  {%- set name = alluvium._quote_name(column.name) -%}
+  {%- if column.is_field -%}
+    {{ return('`__alluvium_i`.' ~ (column.parent ~ '.' if column.parent else '') ~ name) }}
+  {%- endif -%}
+  {{ return('coalesce(`__alluvium_i`.`row`.' ~ name ~ ', `__alluvium_i`.deleted.' ~ name ~ ')' if column.is_key else '`__alluvium_i`.`row`.' ~ name) }}
+{% endmacro %}
+
+
+{#- SQL of a column's value; NULL for a placeholder, which stands for a value that the event does not have. -#}
+{% macro _value_of(spec, column) %}
+  {%- set text = alluvium._column_text(spec, column) -%}
+  {%- set unit = '`__alluvium_i`.units.' ~ alluvium._quote_name(column.name) if column.has_unit else none -%}
+  {%- set given = '`__alluvium_i`.nested.' ~ alluvium._quote_name(column.name) if column.type.nested else text -%}
+  {%- set value = alluvium._typed_value(column.type, given, column.how, unit,
+      hex='`__alluvium_i`.hex.' ~ alluvium._quote_name(column.name) if column.has_hex else none) -%}
+  {{ return('case when not ' ~ alluvium._is_placeholder(spec, text) ~ ' then ' ~ value ~ ' end' if column.may_lack else value) }}
+{% endmacro %}

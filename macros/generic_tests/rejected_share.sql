@@ -1,0 +1,26 @@
+{% test rejected_share(model, events=none, max=none, within='1 day') %}
+  {%- do alluvium._check_arguments('rejected_share', {'events': events, 'max': max, 'within': within}, kwargs, kind='test') -%}
+  {%- if max is not number or max is boolean or max < 0 or max >= 1 -%}
+    {%- do exceptions.raise_compiler_error('alluvium.rejected_share: max is ' ~ max ~ '; accepted: a number from 0 and below 1.') -%}
+  {%- endif -%}
+  {%- set rejected = none -%}
+  {%- if execute and flags.INTROSPECT is not sameas false -%}
+    {%- set table = alluvium._existing_relation(alluvium._tested_node()) -%}
+    {%- set kept = alluvium._rejected_relation(table) if table is not none else none -%}
+    {%- set rejected = adapter.get_relation(kept.database, kept.schema, kept.identifier) if kept is not none else none -%}
+  {%- endif %}
+select
+    rejected.event_count as rejected_events,
+    bronze.event_count as all_events
+from (
+    select count(*) as event_count
+    from {{ rejected if rejected is not none else '(select current_timestamp() as rejected_at where false)' }}
+    where rejected_at >= current_timestamp() - interval {{ within }}
+) as rejected
+cross join (
+    select count(*) as event_count
+    from {{ events }}
+    where `_source_timestamp` >= current_timestamp() - interval {{ within }}
+) as bronze
+where rejected.event_count > {{ max }} * bronze.event_count
+{% endtest %}

@@ -1,0 +1,197 @@
+"""What a sample of events says of its feed: the form, the connector, the columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+CONNECTORS = ("postgresql", "mysql", "mariadb", "sqlserver", "oracle")
+# The types of Kafka Connect's schemas, and the names by which a schema says more.
+BY_TYPE = {
+    "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "float": "float",
+    "float32": "float", "double": "double", "float64": "double", "boolean": "boolean",
+    "string": "string", "bytes": "binary",
+}  # fmt: skip
+BY_NAME = {
+    "io.debezium.time.Date": "date",
+    "io.debezium.time.IsoDate": "date",
+    "org.apache.kafka.connect.data.Date": "date",
+    "io.debezium.time.Timestamp": "timestamp_ntz",
+    "io.debezium.time.MicroTimestamp": "timestamp_ntz",
+    "io.debezium.time.NanoTimestamp": "timestamp_ntz",
+    "io.debezium.time.IsoTimestamp": "timestamp_ntz",
+    "org.apache.kafka.connect.data.Timestamp": "timestamp_ntz",
+    "io.debezium.time.ZonedTimestamp": "timestamp",
+}
+DECIMAL = "org.apache.kafka.connect.data.Decimal"
+VARIABLE = "io.debezium.data.VariableScaleDecimal"
+INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)")
+DAY = re.compile(r"\d{4}-\d\d-\d\dZ?")
+NUMBER = re.compile(r"-?\d+\.\d+")
+BASE64 = re.compile(r"[A-Za-z0-9+/]+={1,2}")
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass
+class Column:
+    """A column with its type, and what a person must say of it; "" where the type is exact."""
+
+    name: str
+    type: str
+    question: str = ""
+
+    @property
+    def ddl(self) -> str:
+        name = self.name if NAME.fullmatch(self.name) else "`" + self.name.replace("`", "``") + "`"
+        return f"{name} {self.type}"
+
+
+@dataclass
+class Sample:
+    """A look at some events of a feed.
+
+    Attributes:
+        form: `debezium`, `flat`, `mongodb` or `json`.
+        connector: Of `debezium`, one of `CONNECTORS`; None where the events do not say it.
+        table: The one table of the events; None where there are several, or none is named.
+        has_schema: Whether a schema says the types.
+    """
+
+    form: str
+    connector: str | None = None
+    table: str | None = None
+    has_schema: bool = False
+    columns: list[Column] = field(default_factory=list)
+
+
+def look(values: Iterable[str | None]) -> Sample:
+    """What the values of some events say of their feed.
+
+    Raises:
+        ValueError: None of them is a JSON object.
+    """
+    events = [event for event in map(_parsed, values) if event is not None]
+    if not events:
+        raise ValueError("no event of the sample is a JSON object; accepted: events in JSON")
+    bodies = [_payload(event) for event in events]
+    changes = [body for body in bodies if "op" in body and ("after" in body or "before" in body)]
+    if not changes:
+        schemas = [event["schema"] for event in events if _is_enveloped(event)]
+        is_flat = bool(schemas) or any("__deleted" in body or "__op" in body for body in bodies)
+        sample = Sample("flat" if is_flat else "json", has_schema=bool(schemas))
+        rows = [{k: v for k, v in body.items() if not k.startswith("__")} for body in bodies]
+        sample.columns = _columns(schemas[-1] if schemas else None, rows)
+        return sample
+    sources = [body["source"] for body in changes if isinstance(body.get("source"), Mapping)]
+    connectors = {source.get("connector") for source in sources}
+    tables = {source.get("table") or source.get("collection") for source in sources}
+    connector = connectors.pop() if len(connectors) == 1 else None
+    images = [body["after"] for body in changes if body.get("after") is not None]
+    sample = Sample(
+        "mongodb"
+        if connector == "mongodb" or any(isinstance(i, str) for i in images)
+        else "debezium",
+        connector if connector in CONNECTORS else None,
+        tables.pop() if len(tables) == 1 else None,
+    )
+    if sample.form == "mongodb":
+        sample.columns = _columns(None, [row for row in map(_parsed, images) if row])
+        return sample
+    schema = next(
+        (_image_schema(event) for event in reversed(events) if _image_schema(event)), None
+    )
+    sample.has_schema = schema is not None
+    sample.columns = _columns(schema, [row for row in images if isinstance(row, Mapping)])
+    return sample
+
+
+def _parsed(value: Any) -> dict[str, Any] | None:
+    try:
+        event = json.loads(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _is_enveloped(event: Mapping[str, Any]) -> bool:
+    return isinstance(event.get("schema"), Mapping) and isinstance(event.get("payload"), Mapping)
+
+
+def _payload(event: dict[str, Any]) -> dict[str, Any]:
+    return event["payload"] if _is_enveloped(event) else event
+
+
+def _image_schema(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    fields = event["schema"].get("fields") or [] if _is_enveloped(event) else []
+    return next((one for one in fields if one.get("field") == "after"), None)
+
+
+def _columns(schema: Mapping[str, Any] | None, rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    if schema is not None:
+        return [
+            Column(one["field"], *of_schema(one))
+            for one in schema.get("fields") or []
+            if not one["field"].startswith("__")
+        ]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [Column(name, *of_values([row.get(name) for row in rows])) for name in names]
+
+
+def of_schema(schema: Mapping[str, Any]) -> tuple[str, str]:
+    """The type of a schema of Kafka Connect, and what a person must say of it."""
+    name, kind = schema.get("name"), schema.get("type")
+    parameters = schema.get("parameters") or {}
+    if name == DECIMAL:
+        precision = parameters.get("connect.decimal.precision", "38")
+        return f"decimal({precision},{parameters.get('scale', '0')})", ""
+    if name == VARIABLE:
+        return "decimal(38,10)", "the source has no scale; say how many digits you need"
+    if name in BY_NAME:
+        return BY_NAME[name], ""
+    if kind == "array":
+        of, question = of_schema(schema.get("items") or {})
+        return f"array<{of}>", question
+    if kind == "map":
+        of, question = of_schema(schema.get("values") or {})
+        return f"map<string,{of}>", question
+    if kind == "struct":
+        inner = [(one["field"], *of_schema(one)) for one in schema.get("fields") or []]
+        fields = ",".join(f"`{field}`:{of}" for field, of, _ in inner)
+        return f"struct<{fields}>", next((question for *_, question in inner if question), "")
+    return BY_TYPE.get(str(kind), "string"), "" if kind in BY_TYPE else f"unknown type {kind}"
+
+
+def of_values(values: Sequence[Any]) -> tuple[str, str]:
+    """A type that fits the values, and what a person must say of it."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "string", "NULL in each event of the sample"
+    if all(isinstance(value, bool) for value in known):
+        return "boolean", ""
+    if any(isinstance(value, bool) for value in known):
+        return "string", "a boolean and something else"
+    if all(isinstance(value, int) for value in known):
+        large = any(abs(value) >= 10**11 for value in known)
+        return "bigint", "if it is a time: timestamp, and its unit in timestamps=" if large else ""
+    if all(isinstance(value, int | float) for value in known):
+        return "double", "if each digit counts: decimal(p,s)"
+    if all(isinstance(value, list) for value in known):
+        of, question = of_values([one for value in known for one in value])
+        return f"array<{of}>", question
+    if all(isinstance(value, dict) for value in known):
+        return "string", "an object; struct<…> or map<string,…> takes it apart"
+    if not all(isinstance(value, str) for value in known):
+        return "string", "values of several kinds"
+    texts = (
+        (INSTANT, "timestamp", ""),
+        (DAY, "date", ""),
+        (NUMBER, "string", "if a number: decimal(p,s)"),
+        (BASE64, "string", "base64; if it is a decimal: decimal(p,s), if bytes: binary"),
+    )
+    for pattern, kind, question in texts:
+        if all(pattern.fullmatch(value) for value in known):
+            return kind, question
+    return "string", ""
