@@ -46,6 +46,7 @@ def test_events_wait(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     status, said = run(capsys)
     assert status == 1
     assert "newest arrival 20 minutes ago (slo 15 minutes), late, 1,205 events" in said
+    assert "events of orders_events wait, the oldest for 20 minutes" in said
     # What is left out for good waits for nothing; a file of a batch is not the batch.
     skips = [txn(f"alluvium/skip/model.shop.orders_wap/{one}", 1) for one in ("4", "2", "3/a.json")]
     commit(shop.place("orders_wap"), 2, info(), *skips)
@@ -65,7 +66,7 @@ def test_an_audit_holds_back(shop: Shop, capsys: pytest.CaptureFixture[str]) -> 
         "  orders_wap: 2 of 3 tests of version 2 failed: kept (40 rows, readers see 100), not_null"
         " (2 rows); what changed:\n"
         "    dbt run-operation alluvium.diff --args '{model: orders_wap, from: 1}'\n"
-        "  orders_wap: to undo what is held back\n"
+        "  orders_wap: what undoing it would change:\n"
         "    dbt run-operation alluvium.restore --args"
         " '{model: orders_wap, version: 1, dry_run: true}'\n"
     )

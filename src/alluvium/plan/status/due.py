@@ -111,7 +111,7 @@ def _of_readers(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]
         if readers.version is not None and readers.newest is not None and has_progress:
             yield Due(
                 candidate,
-                "to undo what is held back",
+                "what undoing it would change:",
                 operation("restore", model=candidate, version=readers.version, dry_run=True),
             )
     if readers.is_checked_out and readers.version is not None:

@@ -109,6 +109,8 @@ class Feed:
             parts.append(f"newest arrival {ago(self.newest, now)}{slo}{late}")
         if self.waiting is not None:
             parts.append(waits(self.waiting))
+            if self.is_late and self.waiting.since is not None:
+                parts.append(f"the oldest for {span((now - self.waiting.since).total_seconds())}")
         if self.looked is not None:
             parts.append(f"the stream looked {ago(self.looked, now)}")
         if self.rejected:
