@@ -78,34 +78,39 @@ def look(values: Iterable[str | None]) -> Sample:
         raise ValueError("no event of the sample is a JSON object; accepted: events in JSON")
     bodies = [_payload(event) for event in events]
     changes = [body for body in bodies if "op" in body and ("after" in body or "before" in body)]
-    if not changes:
-        schemas = [event["schema"] for event in events if _is_enveloped(event)]
-        is_flat = bool(schemas) or any("__deleted" in body or "__op" in body for body in bodies)
-        sample = Sample("flat" if is_flat else "json", has_schema=bool(schemas))
-        rows = [{k: v for k, v in body.items() if not k.startswith("__")} for body in bodies]
-        sample.columns = _columns(schemas[-1] if schemas else None, rows)
-        return sample
+    return _of_changes(events, changes) if changes else _of_rows(events, bodies)
+
+
+def _of_rows(events: Sequence[dict[str, Any]], bodies: Sequence[Mapping[str, Any]]) -> Sample:
+    schemas = [event["schema"] for event in events if _is_enveloped(event)]
+    is_flat = bool(schemas) or any("__deleted" in body or "__op" in body for body in bodies)
+    rows = [{k: v for k, v in body.items() if not k.startswith("__")} for body in bodies]
+    columns = _columns(schemas[-1] if schemas else None, rows)
+    return Sample("flat" if is_flat else "json", has_schema=bool(schemas), columns=columns)
+
+
+def _of_changes(events: Sequence[dict[str, Any]], changes: Sequence[Mapping[str, Any]]) -> Sample:
     sources = [body["source"] for body in changes if isinstance(body.get("source"), Mapping)]
-    connectors = {source.get("connector") for source in sources}
-    tables = {source.get("table") or source.get("collection") for source in sources}
-    connector = connectors.pop() if len(connectors) == 1 else None
+    connector = _one({source.get("connector") for source in sources})
+    table = _one({source.get("table") or source.get("collection") for source in sources})
     images = [body["after"] for body in changes if body.get("after") is not None]
-    sample = Sample(
-        "mongodb"
-        if connector == "mongodb" or any(isinstance(i, str) for i in images)
-        else "debezium",
+    if connector == "mongodb" or any(isinstance(image, str) for image in images):
+        documents = [row for row in map(_parsed, images) if row]
+        return Sample("mongodb", table=table, columns=_columns(None, documents))
+    schemas = [found for event in events if (found := _image_schema(event))]
+    rows = [row for row in images if isinstance(row, Mapping)]
+    return Sample(
+        "debezium",
         connector if connector in CONNECTORS else None,
-        tables.pop() if len(tables) == 1 else None,
+        table,
+        has_schema=bool(schemas),
+        columns=_columns(schemas[-1] if schemas else None, rows),
     )
-    if sample.form == "mongodb":
-        sample.columns = _columns(None, [row for row in map(_parsed, images) if row])
-        return sample
-    schema = next(
-        (_image_schema(event) for event in reversed(events) if _image_schema(event)), None
-    )
-    sample.has_schema = schema is not None
-    sample.columns = _columns(schema, [row for row in images if isinstance(row, Mapping)])
-    return sample
+
+
+def _one(found: set[Any]) -> Any:
+    """The one that all say; None where they say several."""
+    return found.pop() if len(found) == 1 else None
 
 
 def _parsed(value: Any) -> dict[str, Any] | None:
@@ -169,29 +174,32 @@ def of_values(values: Sequence[Any]) -> tuple[str, str]:
     known = [value for value in values if value is not None]
     if not known:
         return "string", "NULL in each event of the sample"
-    if all(isinstance(value, bool) for value in known):
+    kinds = {type(value) for value in known}
+    if kinds == {bool}:
         return "boolean", ""
-    if any(isinstance(value, bool) for value in known):
+    if bool in kinds:
         return "string", "a boolean and something else"
-    if all(isinstance(value, int) for value in known):
+    if kinds == {int}:
         large = any(abs(value) >= 10**11 for value in known)
         return "bigint", "if it is a time: timestamp, and its unit in timestamps=" if large else ""
-    if all(isinstance(value, int | float) for value in known):
+    if kinds <= {int, float}:
         return "double", "if each digit counts: decimal(p,s)"
-    if all(isinstance(value, list) for value in known):
+    if kinds == {list}:
         of, question = of_values([one for value in known for one in value])
         return f"array<{of}>", question
-    if all(isinstance(value, dict) for value in known):
+    if kinds == {dict}:
         return "string", "an object; struct<…> or map<string,…> takes it apart"
-    if not all(isinstance(value, str) for value in known):
-        return "string", "values of several kinds"
-    texts = (
+    return _of_texts(known) if kinds == {str} else ("string", "values of several kinds")
+
+
+def _of_texts(known: Sequence[str]) -> tuple[str, str]:
+    kinds = (
         (INSTANT, "timestamp", ""),
         (DAY, "date", ""),
         (NUMBER, "string", "if a number: decimal(p,s)"),
         (BASE64, "string", "base64; if it is a decimal: decimal(p,s), if bytes: binary"),
     )
-    for pattern, kind, question in texts:
+    for pattern, kind, question in kinds:
         if all(pattern.fullmatch(value) for value in known):
             return kind, question
     return "string", ""
