@@ -116,6 +116,10 @@ bench-merge-cost: machine $(VENV)/.bench jars ## one merge of 20,000 rows: MERGE
 bench-versions: machine $(VENV)/.bench jars ## merge, hook and build beside an earlier version; ARGS="--before <commit or folder>"
 	$(BIN)/python benchmarks/versions.py $(ARGS)
 
+.PHONY: bench-change-events
+bench-change-events: machine $(VENV)/.bench jars ## CPU seconds of typed change events beside a plain from_json
+	PYTHONPATH=tests $(BIN)/python benchmarks/change_events.py $(ARGS)
+
 .PHONY: bench-landing
 bench-landing: machine $(VENV)/.bench jars ## a streaming table over 100,000 landed files; ARGS="--before <commit or folder>"
 	$(BIN)/python benchmarks/landing.py $(ARGS)

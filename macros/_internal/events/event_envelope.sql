@@ -95,6 +95,6 @@
   {%- endfor -%}
   {%- if nested -%}{%- do parts.append("'nested', named_struct(" ~ nested | join(', ') ~ ')') -%}{%- endif -%}
   {%- if hex -%}{%- do parts.append("'hex', named_struct(" ~ hex | join(', ') ~ ')') -%}{%- endif -%}
-  {%- if units -%}{%- do parts.append("'units', named_struct(" ~ units | join(', ') ~ ')') -%}{%- endif -%}
+  {%- if units -%}{%- do parts.append("'units', if(`__alluvium_p`.schema is null, null, named_struct(" ~ units | join(', ') ~ '))') -%}{%- endif -%}
   {{ return('named_struct(' ~ parts | join(', ') ~ ')') }}
 {% endmacro %}

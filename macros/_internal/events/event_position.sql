@@ -3,10 +3,11 @@
   {%- set s = i ~ '.source' -%}
   {%- if spec.connector == 'postgresql' -%}
     {#- The last commit and the event's own place. A row of a snapshot is older than what was committed since. -#}
-    {%- set pair = 'translate(' ~ s ~ ".sequence, '[]\" ', '')" -%}
-    {%- set place = "case when substring_index(" ~ pair ~ ", ',', %s) = 'null' then '0' else substring_index(" ~ pair ~ ", ',', %s) end" -%}
-    {{ return('case when ' ~ pair ~ " rlike '^(null,[0-9]{1,20}|[0-9]{1,20},(null|[0-9]{1,20}))$' then concat(lpad(" ~ place.replace('%s', '1')
-        ~ ", 20, '0'), '/', if(" ~ i ~ ".op = 'r' or " ~ s ~ ".snapshot <> 'false', repeat('0', 20), lpad(" ~ place.replace('%s', '-1') ~ ", 20, '0'))) end") }}
+    {%- set sequence, part = s ~ '.sequence', '"?(?:null|([0-9]{1,20}))"?' -%}
+    {%- set pair = "'^(?=[^0-9]*[0-9])\\\\s*\\\\[\\\\s*" ~ part ~ '\\\\s*,\\\\s*' ~ part ~ "\\\\s*\\\\]\\\\s*$'" -%}
+    {%- set place = 'lpad(regexp_extract(' ~ sequence ~ ', ' ~ pair ~ ", %s), 20, '0')" -%}
+    {{ return('case when ' ~ sequence ~ ' rlike ' ~ pair ~ ' then concat(' ~ place.replace('%s', '1') ~ ", '/', if(" ~ i ~ ".op = 'r' or " ~ s
+        ~ ".snapshot <> 'false', repeat('0', 20), " ~ place.replace('%s', '2') ~ ')) end') }}
   {%- elif spec.connector in ('mysql', 'mariadb') -%}
     {%- set file = 'regexp_extract(' ~ s ~ ".file, '([0-9]+)$', 1)" -%}
     {{ return(alluvium._joined_digits([("nullif(" ~ file ~ ", '')", 20), (s ~ '.pos', 20), (s ~ '.`row`', 10)], 2)) }}

@@ -1,8 +1,9 @@
 {#- Subquery of bronze's events with the declared columns, `_op`, `_position`, `_committed_at`, `_unavailable`, `_rejected` and their place.
 
-    Each explode(array(…)) is a step that Spark computes once for an event: it pushes a filter through a projection, and would parse again for
-    every column that the filter names. First the JSON is read, with a text for each value; then the row is taken out of its envelope; then
-    texts become values. -#}
+    Each array that explode takes is a step that Spark computes once for an event: it pushes a filter through a projection, and would parse again
+    for every column that the filter names. First the JSON is read, with a text for each value; then the row is taken out of its envelope; then
+    texts become values. The array is an attribute, since Spark interprets an expression in a generator; the explode is an outer one, since
+    Spark asks `size(array) > 0` before another one, and would compute the array twice. -#}
 {% macro _events_query(spec) %}
   {%- set shown, values, bounds = [], [], [] -%}
   {%- for column in spec.columns + spec.fields -%}
@@ -47,11 +48,22 @@
             select
                 *,
                 {{ left_out }} as `__alluvium_left_out`
-            from {{ spec.events }} as `__alluvium_events`
-                lateral view explode(array({{ alluvium._event_json(spec) }})) `__alluvium_1` as `__alluvium_p`
-                lateral view explode(array({{ alluvium._event_envelope(spec) }})) `__alluvium_2` as `__alluvium_i`
-                lateral view explode(array(named_struct({{ values | join(', ') }}, 'position', {{ position }}, 'committed', {{ committed }})))
-                `__alluvium_3` as `__alluvium_t`
+            from (
+                select
+                    *,
+                    array(named_struct({{ values | join(', ') }}, 'position', {{ position }}, 'committed', {{ committed }})) as `__alluvium_values`
+                from (
+                    select
+                        *,
+                        array({{ alluvium._event_envelope(spec) }}) as `__alluvium_envelope`
+                    from (
+                        select
+                            *,
+                            array({{ alluvium._event_json(spec) }}) as `__alluvium_json`
+                        from {{ spec.events }} as `__alluvium_events`
+                    ) lateral view outer explode(`__alluvium_json`) `__alluvium_1` as `__alluvium_p`
+                ) lateral view outer explode(`__alluvium_envelope`) `__alluvium_2` as `__alluvium_i`
+            ) lateral view outer explode(`__alluvium_values`) `__alluvium_3` as `__alluvium_t`
         )
     )
     {%- if not spec.everything %}

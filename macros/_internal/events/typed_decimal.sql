@@ -22,9 +22,9 @@
 
 {#- The bytes of a decimal, of its text in base64 or beside its scale. -#}
 {% macro _hex_of_decimal(x) %}
-  {#- Some decoders take a text without its padding, such as NaN. -#}
-  {{ return('hex(try_to_binary(case when ' ~ x ~ " like '{%' then get_json_object(" ~ x ~ ", '$.value') when length(" ~ x ~ ') % 4 = 0 then ' ~ x
-      ~ " end, 'base64'))") }}
+  {#- Some decoders take a text without its padding, such as NaN. A text that is no base64 at all would cost an error. -#}
+  {{ return('hex(try_to_binary(case when ' ~ x ~ " like '{%' then get_json_object(" ~ x ~ ", '$.value') when length(" ~ x ~ ') % 4 = 0 and ' ~ x
+      ~ " rlike '^[A-Za-z0-9+/]+={0,2}$' then " ~ x ~ " end, 'base64'))") }}
 {% endmacro %}
 
 

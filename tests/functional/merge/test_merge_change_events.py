@@ -34,6 +34,7 @@ models:
           order_by: [_position, _source_offset]
           delete_when: _op = 'd'
           reject_by: _rejected
+          keep_by: _unavailable
     data_tests:
       - alluvium.undeclared_fields: {arguments: {events: "source('raw', 'bronze')"}}
       - alluvium.rejected_share:
@@ -100,10 +101,12 @@ def test_a_feed_of_postgresql(make_project: Callable[[str, dict[str, str]], Proj
     assert json.loads(json.loads(kept["event"][0])["_rejected"]["value"]) == {"ts_ms": 5}
     assert "_rejected" not in project.read("select * from {s}.orders").columns
 
-    # Delivered again from an earlier place, and one event more.
-    land(project, 2, *first[:2], ({"id": 2}, event("u", 12, id=2, total="3", colour="red")))
+    # Delivered again from an earlier place, and two events more; one lacks a value (TOAST).
+    toast = event("u", 11, id=1, total="2.50", note=cases.PLACEHOLDER)
+    colour = event("u", 12, id=2, total="3", colour="red")
+    land(project, 2, *first[:2], ({"id": 1}, toast), ({"id": 2}, colour))
     result = project.dbt("build")
-    wanted[1] = (2, Decimal(3), None)
+    wanted[:2] = [(1, Decimal("2.50"), "b"), (2, Decimal(3), None)]
     assert merged_rows(project) == wanted
     tests = {r.node.name: r.status for r in result.result.results if r.node.name[:8] == "alluvium"}
     assert sorted(tests.values()) == ["pass", "warn"]

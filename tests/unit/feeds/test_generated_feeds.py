@@ -67,7 +67,7 @@ def test_each_form(form: str) -> None:
     (made,) = yaml.safe_load(files["orders.yml"])["models"]
     settings = made["config"]["meta"]["alluvium_merge"]
     assert settings["reject_by"] == "_rejected"
-    assert ("delete_when" in settings) == (form != "json")
+    assert ("delete_when" in settings) == ("keep_by" in settings) == (form != "json")
     assert made["config"]["unique_key"] == ["id"]
     *_, undeclared = made["data_tests"]
     arguments = undeclared["alluvium.undeclared_fields"]["arguments"]

@@ -54,11 +54,17 @@ def _model(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str:
 
 
 def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str:
-    settings = ["          reject_by: _rejected"]
+    settings, columns = ["          reject_by: _rejected"], []
     if sample.form == "json":
         settings.insert(0, "          order_by: _source_offset  # a column of the events is safer")
     else:
         settings[:0] = [f"          order_by: {ORDER}", "          delete_when: _op = 'd'"]
+        settings.append("          keep_by: _unavailable")
+        columns = [
+            "    columns:",
+            "      - name: _unavailable",
+            "        data_tests: [alluvium.known_columns]",
+        ]
     declared = json.dumps([column.name for column in sample.columns])
     keys = json.dumps(list(key))
     envelope = "" if sample.form in ("debezium", "mongodb") else ", envelope: false"
@@ -85,6 +91,7 @@ def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str
             f"          arguments: {{events: ref('{bronze}'), max: 0.01}}",
             "      - alluvium.undeclared_fields:",
             f"          arguments: {{events: ref('{bronze}'), columns: {declared}{envelope}}}",
+            *columns,
             "",
         ]
     )
