@@ -43,7 +43,8 @@ class MicroBatches:
             files=sum(f.files for f in self._done),
             bytes=sum(f.bytes for f in self._done),
             output_files=sum(f.output_files for f in self._done),
-            batch_id=self._done[-1].batch_id if self._done else None,
+            # What only looks up a topic's end, or skips marks of transactions, brings nothing.
+            batch_id=next((f.batch_id for f in self._done[::-1] if f.rows or f.files), None),
         )
 
     def replace_by_nothing(self, session: SparkSession) -> None:
