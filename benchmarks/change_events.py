@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from merging.home import REPOSITORY, cpu_seconds, keep, make_home, provenance
 from pyspark.sql import SparkSession
-from unit.macros.rendered import Macros
+from support.rendered import Macros
 
 from alluvium.engine import session as engine
 
