@@ -18,10 +18,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from merge_sorted_runs import cpu_seconds
-from merging.home import REPOSITORY, keep, make_home, provenance
+from merging.home import REPOSITORY, cpu_seconds, keep, make_home, provenance
 from pyspark.sql import SparkSession
-from unit.macros.rendered import Macros
+from support.rendered import Macros
 
 from alluvium.engine import session as engine
 
@@ -50,7 +49,12 @@ def event(number: int) -> str:
         "status": ("new", "paid", "sent")[number % 3],
         "note": f"a note of order {number}, some words",
     }
-    source = {"version": "3.2.0.Final", "connector": "postgresql", "name": "shop", "db": "shop"}
+    source: dict[str, object] = {
+        "version": "3.2.0.Final",
+        "connector": "postgresql",
+        "name": "shop",
+        "db": "shop",
+    }
     source |= {"ts_ms": 1_700_000_000_000 + number, "snapshot": "false", "schema": "public"}
     source |= {"sequence": f'["{number}","{number + 9}"]', "table": "orders", "txId": number}
     source |= {"lsn": number + 9, "xmin": None, "ts_us": 1_700_000_000_000_000}

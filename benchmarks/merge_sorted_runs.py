@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import tempfile
@@ -24,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from merging import charts
-from merging.home import REPOSITORY, keep, make_home, provenance
+from merging.home import REPOSITORY, cpu_seconds, keep, make_home, provenance
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import session as engine
@@ -111,23 +110,6 @@ def _up_to(batch: pa.RecordBatch, key: tuple[str, ...], bound: tuple[object, ...
         return pc.less_equal(batch[name], value)
     rest = _up_to(batch, key[1:], bound[1:])
     return pc.or_(pc.less(batch[name], value), pc.and_(pc.equal(batch[name], value), rest))
-
-
-def cpu_seconds(jvm: int) -> float:
-    """CPU time of the JVM and of the Python workers below it, so far. Linux only."""
-    parents, ticks = {}, {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # The name before it may hold anything, in parentheses.
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has ended
-        parents[int(stat.parent.name)] = int(fields[1])
-        ticks[int(stat.parent.name)] = sum(map(int, fields[11:15]))  # with ended children
-    ours = {jvm}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
 
 
 def cores(size: int, cpu: list[float]) -> dict[str, object]:

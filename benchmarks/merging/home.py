@@ -39,6 +39,23 @@ def answers(
         raise SystemExit(f"{what}: the run failed")
 
 
+def cpu_seconds(jvm: int) -> float:
+    """CPU time of the JVM and of the Python workers below it, so far. Linux only."""
+    parents, ticks = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name before it may hold anything, in parentheses.
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        parents[int(stat.parent.name)] = int(fields[1])
+        ticks[int(stat.parent.name)] = sum(map(int, fields[11:15]))  # with ended children
+    ours = {jvm}
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
+
+
 def median_interval(values: Sequence[float]) -> list[float]:
     """What holds the median with 95 % confidence, by bootstrap: the lower and the upper end."""
     draws = np.random.default_rng(0).choice(values, (10_000, len(values)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import merged
 from pyspark.sql import SparkSession
-from unit.macros.rendered import Macros
+from support.rendered import Macros
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from unit.macros.rendered import Macros, Node, Relation, columns
+from support.rendered import Macros, Node, Relation, columns
 from unit.ranges.columns import TYPES
 
 from alluvium.plan.ranges.column_type import spark_type

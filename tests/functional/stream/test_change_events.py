@@ -10,7 +10,7 @@ from functional.runner import REPO
 from functional.stream import change_event_cases as cases
 from oracle import flights
 from pyspark.sql import Row, SparkSession
-from unit.macros.rendered import Macros, compiled_macros
+from support.rendered import Macros, compiled_macros
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from unit.macros.rendered import Macros, compiled_macros
+from support.rendered import Macros, compiled_macros
 
 from alluvium.plan import feeds
 from alluvium.plan.feeds.sample import of_schema

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from unit.macros.rendered import Macros, Node, StopError
+from support.rendered import Macros, Node, StopError
 
 
 @pytest.fixture(scope="session")

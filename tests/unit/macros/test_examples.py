@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from unit.macros.rendered import MACROS
+from support.rendered import MACROS
 
 
 @pytest.mark.parametrize(("kind", "prefix"), [("operation", ""), ("test", "test_")])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from unit.macros.rendered import MACROS
+from support.rendered import MACROS
 from unit.macros.test_called_macros import macros as parsed_macros
 from unit.macros.test_called_macros import names_called_by
 

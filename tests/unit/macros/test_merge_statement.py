@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from unit.macros.rendered import Node
+from support.rendered import Node
 
 COLUMNS = ["id", "carrier", "op", "lsn", "ts_ms", "at", "v"]
 CDC = {"order_by": ["lsn", "ts_ms"], "delete_when": "op = 'd'"}

@@ -13,7 +13,7 @@ import pytest
 import reference
 import yaml
 from dbt.config.profile import DEFAULT_THREADS
-from unit.macros.rendered import Macros, Node
+from support.rendered import Macros, Node
 
 from alluvium import schema
 from alluvium.delta.published import RETENTION

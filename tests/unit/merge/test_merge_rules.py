@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from unit.macros.rendered import Macros, Node, Relation, columns
+from support.rendered import Macros, Node, Relation, columns
 
 from alluvium.plan.merge import batch
 from alluvium.plan.merge.figures import BatchFigures, MergeFigures, merge_line

@@ -17,7 +17,7 @@ from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions import MacroReturn
 from jinja2 import Environment
 
-MACROS = Path(__file__).parents[3] / "macros"
+MACROS = Path(__file__).parents[2] / "macros"
 PREFIX = "dbt_macro__"
 
 
