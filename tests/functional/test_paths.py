@@ -10,6 +10,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from alluvium.delta import internals
 from alluvium.delta.files import paths
 from alluvium.engine import jvm
 from alluvium.paths import Place
@@ -43,7 +44,7 @@ def test_as_hadoop_and_delta_write_them(spark: SparkSession) -> None:
     for text in URIS:
         theirs = path(uri(text)).toString()
         assert str(Place.of_uri(text)) == (f"file:{theirs}" if theirs.startswith("/") else theirs)
-    delta = jvm.scala_object(spark, "org.apache.spark.sql.delta.util.DeltaFileOperations$")
+    delta = jvm.internal(spark, internals.FILE_OPERATIONS)
     for root in ("s3a://bucket/lake/t x", "file:/lake/ü%20"):
         for text in RELATIVE:
             theirs = delta.absolutePath(root, text)
