@@ -275,7 +275,7 @@ def check_freshness(bronze: Bronze) -> None:
     times = rows.groupby("_batch_id")["_source_timestamp"].max()
     for through in range(5):
         waits = rows[rows["_batch_id"] > through]
-        found = arrivals.freshness(session, bronze.name, through)
+        found = arrivals.freshness(session, bronze.name, through, ())
         assert found is not None
         assert found.newest == times.iloc[-1]
         assert found.merged == (times[times.index <= through].tolist() or [None])[-1]
