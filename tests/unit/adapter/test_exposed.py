@@ -36,6 +36,7 @@ REPLACED = {
     "explain_read",
     "fsck",
     "give_types",
+    "generate_feed",
     "given_vars",
     "has_begun",
     "index_files",
