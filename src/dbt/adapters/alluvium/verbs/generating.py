@@ -13,7 +13,7 @@ from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
 class Generating(SessionAdapter):
-    @available
+    @available.parse_list
     def generate_feed(
         self, unique_id: str, name: str, key: Sequence[str], values: Sequence[str], write: bool
     ) -> list[str]:
