@@ -109,9 +109,9 @@ class TestReuse:
         schema = project.test_schema
         folder = delta_rs.folder_of(home, schema, "put_back")
         for name in CHANGES:
-            project.run_sql(f"create table {{schema}}.{name} using delta as select 1L as id")
+            project.run_sql(f"create table {schema}.{name} using delta as select 1L as id")
         for name in ("seen", "seen_too"):
-            project.run_sql(f"create view {{schema}}.{name} as select * from {{schema}}.untouched")
+            project.run_sql(f"create view {schema}.{name} as select * from {schema}.untouched")
         shutil.copytree(folder, folder.with_name("aside"))
         append(folder, 5)
         compacted = delta_rs.folder_of(home, schema, "compacted")
@@ -125,7 +125,8 @@ class TestReuse:
             for sql in statements:
                 project.run_sql(sql.replace("{t}", f"{schema}.{name}"))
         project.run_sql(
-            "create or replace view {schema}.seen_too as select * from {schema}.untouched where 1=1"
+            f"create or replace view {schema}.seen_too as"
+            f" select * from {schema}.untouched where 1=1"
         )
         claim = spark.range(5, 6).write.format("delta").option("dataChange", "false")
         claim.mode("append").saveAsTable(f"{schema}.claims")
