@@ -33,16 +33,17 @@
 {% macro _event_reason(spec) %}
   {%- set i, t = '`__alluvium_i`', '`__alluvium_t`' -%}
   {%- set cases = [] -%}
+  {#- Of several objects in a list only the first would be read. -#}
+  {%- set is_other = "_value is not null and not (_value like '{%' or _value rlike '^\\\\s*[{]')" -%}
   {%- if spec.form == 'mongodb' -%}
     {%- do cases.append("when " ~ i ~ ".op = 'u' and " ~ i ~ ".`row` is null then 'no_full_document'") -%}
   {%- endif -%}
   {%- if spec.form in ('debezium', 'mongodb') -%}
-    {#- Of several objects in a list only the first would be read. -#}
-    {%- set is_bad = '_value is not null and not (_value like \'{%\' or _value rlike \'^\\\\s*[{]\') or ' ~ i ~ '.op is null or ' ~ i ~ ".op not in ('c', 'r', 'u', 'd') or ("
+    {%- set is_bad = is_other ~ ' or ' ~ i ~ '.op is null or ' ~ i ~ ".op not in ('c', 'r', 'u', 'd') or ("
         ~ i ~ ".op <> 'd' and " ~ i ~ '.`row` is null)' -%}
     {%- do cases.append('when ' ~ is_bad ~ " then 'not_an_envelope'") -%}
   {%- else -%}
-    {%- do cases.append("when _value is not null and (`__alluvium_p` is null or `__alluvium_p`.`__alluvium_corrupt` is not null or not (_value like '{%' or _value rlike '^\\\\s*[{]')) then 'malformed'") -%}
+    {%- do cases.append("when " ~ is_other ~ " or _value is not null and (`__alluvium_p` is null or `__alluvium_p`.`__alluvium_corrupt` is not null) then 'malformed'") -%}
   {%- endif -%}
   {%- set lacking, wrong = [], [] -%}
   {%- for column in spec.columns + spec.fields -%}

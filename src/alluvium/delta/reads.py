@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaLog
 from alluvium.engine import jvm
 from alluvium.plan import reuse
 from alluvium.plan.reuse import TableState
@@ -66,8 +67,13 @@ def of(frame: DataFrame, sql: str) -> Reads:
         if tables.setdefault(one["name"], seen) != seen:
             raise ValueError(f"{one['name']} is read at two versions")
     forbidden = reuse.forbidden(kinds)
+    # Of a query that is never kept nothing is looked up.
+    noted = {} if forbidden else tables
     return Reads(
-        {} if forbidden else {name: _state(session, name, *of[:2]) for name, of in tables.items()},
+        {
+            name: _state(session, log.delta_log(session, name), *of[:2])
+            for name, of in noted.items()
+        },
         frozenset(one["name"] for one in found["tables"] if one["named"]),
         {name: reuse.digest(one) for name, one in found["views"].items()},
         forbidden,
@@ -101,13 +107,14 @@ def moved(
         raise ValueError(f"{name} is not a Delta table any more")
     snapshot = log.snapshot_of(session, name, pinned)
     table_id, version = str(snapshot.metadata().id()), int(snapshot.version())
-    now = _state(session, name, table_id, version)
+    table_log = snapshot.deltaLog()
+    now = _state(session, table_log, table_id, version)
     if table_id != then.table_id or not 0 <= version - then.version <= reuse.MOST_COMMITS:
         between = []
     else:
         between = list(log.commits_of(session, snapshot, after=then.version))
     unmoved = version == then.version
-    before = now if unmoved else _state(session, name, table_id, then.version)
+    before = now if unmoved else _state(session, table_log, table_id, then.version)
     return reuse.moved(name, then, now, before.commit, between), now
 
 
@@ -132,9 +139,9 @@ def _in_catalog(session: SparkSession, name: str) -> Any:
     return state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
 
 
-def _state(session: SparkSession, name: str, table_id: str, version: int) -> TableState:
+def _state(session: SparkSession, table_log: DeltaLog, table_id: str, version: int) -> TableState:
     """A version of a table; its commit is empty where the log no longer has that."""
-    lines = log.commit_if_there(session, log.delta_log(session, name), version)
+    lines = log.commit_if_there(session, table_log, version)
     head = lines.head() if lines is not None and lines.nonEmpty() else None
     commit = "" if head is None else id_of(version, commit_info(head))
     return TableState(table_id, version, commit)

@@ -118,9 +118,9 @@ def render(project: Project, found: Look) -> str:
 def _row(project: Project, one: SeenFeed, found: Look) -> _Row:
     main = one.parts.merged or one.parts.bronze
     assert main is not None
-    feed, waited = one.stands, None
-    if feed.slo and feed.waiting is not None and feed.waiting.since is not None:
-        waited = (found.at - feed.waiting.since).total_seconds() / feed.slo
+    feed = one.stands
+    seconds = feed.waiting.seconds(found.at) if feed.waiting else None
+    waited = seconds / feed.slo if feed.slo and seconds is not None else None
     shown = whole(project, main, found.at)
     tables = [
         shown if node is main else model.whole(project.table(node)) for node in one.parts.nodes

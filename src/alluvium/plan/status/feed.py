@@ -39,6 +39,10 @@ class Waiting:
     since: datetime | None
     is_all: bool
 
+    def seconds(self, now: datetime) -> float | None:
+        """For how long the oldest of them waits; None where the log does not say."""
+        return None if self.since is None else (now - self.since).total_seconds()
+
 
 @dataclass(frozen=True)
 class Readers:
@@ -109,8 +113,9 @@ class Feed:
             parts.append(f"newest arrival {ago(self.newest, now)}{slo}{late}")
         if self.waiting is not None:
             parts.append(waits(self.waiting))
-            if self.is_late and self.waiting.since is not None:
-                parts.append(f"the oldest for {span((now - self.waiting.since).total_seconds())}")
+            waited = self.waiting.seconds(now)
+            if self.is_late and waited is not None:
+                parts.append(f"the oldest for {span(waited)}")
         if self.looked is not None:
             parts.append(f"the stream looked {ago(self.looked, now)}")
         if self.rejected:
@@ -170,9 +175,8 @@ def worst_first(one: Feed) -> tuple[int, float, str]:
 
 
 def _is_late(waiting: Waiting | None, slo: float | None, now: datetime) -> bool:
-    if waiting is None or waiting.since is None or slo is None:
-        return False
-    return (now - waiting.since).total_seconds() > slo
+    waited = None if waiting is None else waiting.seconds(now)
+    return waited is not None and slo is not None and waited > slo
 
 
 def _problems(tables: Iterable[SeenTable], feed: str) -> Iterator[str]:
