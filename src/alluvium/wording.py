@@ -18,9 +18,11 @@ def listed(names: Sequence[str], most: int) -> str:
 
 
 def in_bytes(number: int) -> str:
-    """A size, such as `64.0 MiB`; of small tables in KiB."""
-    unit, of = ("MiB", 2**20) if number >= 2**20 else ("KiB", 2**10)
-    return f"{number / of:,.1f} {unit}"
+    """A size in the unit that leaves few digits, such as `64.0 MiB`."""
+    for unit, of in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20)):
+        if number >= of:
+            return f"{number / of:,.1f} {unit}"
+    return f"{number / 2**10:,.1f} KiB"
 
 
 def moment(time: datetime) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alluvium.wording import counted, listed, newest, span
+from alluvium.wording import counted, in_bytes, listed, newest, span
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,21 @@ from alluvium.wording import counted, listed, newest, span
 )
 def test_span(seconds: float, said: str) -> None:
     assert span(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, "0.0 KiB"),
+        (2**20 - 1, "1,024.0 KiB"),
+        (2**20, "1.0 MiB"),
+        (2**30, "1.0 GiB"),
+        (106_667_000_000, "99.3 GiB"),
+        (3 * 2**40, "3.0 TiB"),
+    ],
+)
+def test_in_bytes(number: int, said: str) -> None:
+    assert in_bytes(number) == said
 
 
 def test_counted() -> None:

@@ -15,7 +15,7 @@ _NOT_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "none", "y", "n"
 def operation(verb: str, /, **arguments: Any) -> str:
     """The command that runs one of our operations."""
     given = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
-    return f"dbt run-operation alluvium.{verb} --args '{{{given}}}'"
+    return f"dbt run-operation alluvium.{verb} --args {shlex.quote(f'{{{given}}}')}"
 
 
 def build(selection: str) -> str:

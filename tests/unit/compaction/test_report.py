@@ -29,7 +29,7 @@ def test_a_plan_is_a_table() -> None:
         "                  … 2 more",
         "  day=2024-03-01  final         0     520  1,040.0  20,800,000       21",
         "  -               relabel       2       2      0.0",
-        "  8 merges of 744 fragments, 1,488.0 MiB to read, 2 new labels, 3 merges over the budget",
+        "  8 merges of 744 fragments, 1.5 GiB to read, 2 new labels, 3 merges over the budget",
     ]
 
 
