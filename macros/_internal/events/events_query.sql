@@ -2,14 +2,16 @@
 
     Each array that explode takes is a step that Spark computes once for an event: it pushes a filter through a projection, and would parse again
     for every column that the filter names. First the JSON is read, with a text for each value; then the row is taken out of its envelope; then
-    texts become values. The array is an attribute, since Spark interprets an expression in a generator; the explode is an outer one, since
-    Spark asks `size(array) > 0` before another one, and would compute the array twice. -#}
+    texts become values; then what the caller sees is made. The array is an attribute, since Spark interprets an expression in a generator; the
+    explode is an outer one, since Spark asks `size(array) > 0` before another one, and would compute the array twice. The last step gives plain
+    attributes: for each alias in a filter Spark doubles what it knows of the rows, so ten of them would plan for a minute. -#}
 {% macro _events_query(spec) %}
-  {%- set shown, values, bounds = [], [], [] -%}
+  {%- set shown, values, bounds, names = [], [], [], [] -%}
   {%- for column in spec.columns + spec.fields -%}
     {%- do values.append("'v" ~ loop.index0 ~ "', " ~ alluvium._value_of(spec, column)) -%}
     {%- if column.may_lack -%}{%- do values.append("'lacks" ~ loop.index0 ~ "', " ~ alluvium._is_placeholder(spec, alluvium._column_text(spec, column))) -%}{%- endif -%}
-    {%- do shown.append('`__alluvium_t`.v' ~ loop.index0 ~ ' as ' ~ alluvium._quote_name(column.name)) -%}
+    {%- do names.append(alluvium._quote_name(column.name)) -%}
+    {%- do shown.append(alluvium._text_literal(column.name) ~ ', `__alluvium_t`.v' ~ loop.index0) -%}
   {%- endfor -%}
   {%- set position = alluvium._event_position(spec, '`__alluvium_i`') -%}
   {%- if spec.log is not none -%}
@@ -21,54 +23,67 @@
   {%- for bound in ('_batch_after', '_batch_through') if spec.events is string and bound in spec.events -%}{%- do bounds.append('`' ~ bound ~ '`') -%}{%- endfor -%}
   {%- set left_out = alluvium._left_out(spec) -%}
   {%- set reason = alluvium._event_reason(spec) -%}
+  {%- set made = {
+      '_op': '`__alluvium_i`.op',
+      '_position': '`__alluvium_t`.`position`',
+      '_committed_at': '`__alluvium_t`.committed',
+      '_unavailable': alluvium._unavailable(spec),
+      '_rejected': "if(`__alluvium_reason` is null, null, named_struct('reason', `__alluvium_reason`, 'value', coalesce(_value, _key)))",
+  } -%}
+  {%- if spec.everything -%}{%- do made.update({'_left_out': '`__alluvium_left_out`'}) -%}{%- endif -%}
+  {%- for name, sql in made.items() -%}
+    {%- do names.append(name) -%}
+    {%- do shown.append("'" ~ name ~ "', " ~ sql) -%}
+  {%- endfor -%}
 (
     select
-        {{ shown | join(',\n        ') }},
-        `__alluvium_i`.op as `_op`,
-        `__alluvium_t`.`position` as `_position`,
-        `__alluvium_t`.committed as `_committed_at`,
-        {{ alluvium._unavailable(spec) }} as `_unavailable`,
-        if(`__alluvium_reason` is null, null, named_struct('reason', `__alluvium_reason`, 'value', coalesce(_value, _key))) as `_rejected`,
+        {%- for name in names %}
+        `__alluvium_4`.{{ name }},
+        {%- endfor %}
         {%- if spec.everything %}
-        `__alluvium_left_out` as `_left_out`,
-        _value,
+        `__alluvium_shown`._value,
         {%- endif %}
-        _source_partition,
-        _source_offset,
-        _source_timestamp,
-        _batch_id
+        `__alluvium_shown`._source_partition,
+        `__alluvium_shown`._source_offset,
+        `__alluvium_shown`._source_timestamp,
+        `__alluvium_shown`._batch_id
         {%- for bound in bounds %},
-        {{ bound }}
+        `__alluvium_shown`.{{ bound }}
         {%- endfor %}
     from (
         select
             *,
-            case when `__alluvium_left_out` is null then {{ reason }} end as `__alluvium_reason`
+            array(named_struct({{ shown | join(', ') }})) as `__alluvium_row`
         from (
             select
                 *,
-                {{ left_out }} as `__alluvium_left_out`
+                case when `__alluvium_left_out` is null then {{ reason }} end as `__alluvium_reason`
             from (
                 select
                     *,
-                    array(named_struct({{ values | join(', ') }}, 'position', {{ position }}, 'committed', {{ committed }})) as `__alluvium_values`
+                    {{ left_out }} as `__alluvium_left_out`
                 from (
                     select
                         *,
-                        array({{ alluvium._event_envelope(spec) }}) as `__alluvium_envelope`
+                        array(named_struct({{ values | join(', ') }}, 'position', {{ position }}, 'committed', {{ committed }})) as `__alluvium_values`
                     from (
                         select
                             *,
-                            array({{ alluvium._event_json(spec) }}) as `__alluvium_json`
-                        from {{ spec.events }} as `__alluvium_events`
-                    ) lateral view outer explode(`__alluvium_json`) `__alluvium_1` as `__alluvium_p`
-                ) lateral view outer explode(`__alluvium_envelope`) `__alluvium_2` as `__alluvium_i`
-            ) lateral view outer explode(`__alluvium_values`) `__alluvium_3` as `__alluvium_t`
+                            array({{ alluvium._event_envelope(spec) }}) as `__alluvium_envelope`
+                        from (
+                            select
+                                *,
+                                array({{ alluvium._event_json(spec) }}) as `__alluvium_json`
+                            from {{ spec.events }} as `__alluvium_events`
+                        ) lateral view outer explode(`__alluvium_json`) `__alluvium_1` as `__alluvium_p`
+                    ) lateral view outer explode(`__alluvium_envelope`) `__alluvium_2` as `__alluvium_i`
+                ) lateral view outer explode(`__alluvium_values`) `__alluvium_3` as `__alluvium_t`
+            )
         )
-    )
-    {%- if not spec.everything %}
-    where {{ alluvium._kept_events(spec) }}
-    {%- endif %}
+        {%- if not spec.everything %}
+        where {{ alluvium._kept_events(spec) }}
+        {%- endif %}
+    ) `__alluvium_shown` lateral view outer inline(`__alluvium_row`) `__alluvium_4` as {{ names | join(', ') }}
 )
 {%- endmacro %}
 
