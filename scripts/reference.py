@@ -1,12 +1,13 @@
 """The pages of docs/reference: every setting, operation, macro, data test and materialization.
 
-What is accepted is read from the schema (macros/_internal/config), signatures from the macros.
-Descriptions and examples are in the YAML beside them, the words about settings and materializations
-in docs/reference/settings.yml. `make reference` writes the pages.
+What is accepted is read from src/alluvium/settings.json, signatures from the macros. Descriptions
+and examples are in the YAML beside them, the words about settings and materializations in
+docs/reference/settings.yml. `make reference` writes the pages, and the schema as macros.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,45 +17,44 @@ from typing import Any
 
 import yaml
 from dbt_common.clients.jinja import get_environment
-from dbt_common.exceptions import MacroReturn
 from jinja2 import nodes
 
 REPO = Path(__file__).resolve().parents[1]
 MACROS = REPO / "macros"
 FOLDER = REPO / "docs/reference"
-SCHEMA_FILES = ("value_schemas", "arguments_schema", "settings_schema")
+SCHEMA = MACROS / "_internal/config/settings_schema.sql"
 PREFIX = "dbt_macro__"
 HELD = "\ue000"  # a space at which no line ends
 MADE = "<!-- `make reference` writes this page: change what it is made from. -->\n"
 Rule = Mapping[str, Any]
 
 
-def schema() -> Rule:
-    """What `_settings_schema` says."""
-    found: dict[str, Any] = {}
-    context: dict[str, Any] = {"alluvium": found, "return": _return}
-    for name in SCHEMA_FILES:
-        text = (MACROS / f"_internal/config/{name}.sql").read_text()
-        module = get_environment(None).from_string(text, globals=context).make_module(context)
-        for macro in dir(module):
-            if macro.startswith(PREFIX):
-                found[macro.removeprefix(PREFIX)] = _caught(getattr(module, macro))
-    settings: Rule = found["_settings_schema"]()
-    return settings
+def macros(rules: Rule) -> str:
+    """The file of macros that give the dbt package the schema: Jinja reads no other files.
+
+    As JSON, which costs dbt less to compile than as Jinja.
+    """
+    groups = {key: of for key, of in rules.items() if key != "values"}
+    settings = ",\n".join(f"{json.dumps(key)}: {_by_name(of)}" for key, of in groups.items())
+    return (
+        "{#- What each setting and argument may be: written by `make reference` from"
+        " src/alluvium/settings.json. -#}\n"
+        + _macro("_settings_schema", f"{{{settings}}}")
+        + "\n\n{#- What a value may be, by names. -#}\n"
+        + _macro("_value_schemas", _by_name(rules["values"]))
+    )
 
 
-def _return(value: Any) -> str:
-    raise MacroReturn(value)
+def _by_name(rules: Rule) -> str:
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rule)}" for name, rule in rules.items())
+    return f"{{\n{lines}\n}}"
 
 
-def _caught(macro: Any) -> Any:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return macro(*args, **kwargs)
-        except MacroReturn as returned:
-            return returned.value
-
-    return call
+def _macro(name: str, text: str) -> str:
+    return (
+        f"{{% macro {name}() %}}\n{{%- set schema -%}}\n{text}\n{{%- endset -%}}\n"
+        "{{ return(fromjson(schema)) }}\n{% endmacro %}\n"
+    )
 
 
 def texts() -> dict[str, Any]:

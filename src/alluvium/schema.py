@@ -1,8 +1,10 @@
 """Values of settings beside a JSON Schema that says what they may be: every mistake, in words.
 
-The schema is `_settings_schema` of the dbt package. Two keys of it are for people. `accepted` is
-what a message says of a value, `missing` what it says of one that is not there. A `secret` is never
-shown.
+`settings.json` beside this module is the one source: a JSON Schema for each setting and argument.
+Three keys of it are for people. `accepted` is what a message says of a value, `missing` what it
+says of one that is not there. A `secret` is never shown. Types beyond JSON's are `false`, and
+`moment`, a date that may have a time. To be short, a text stands for one of `values`, and `like`
+begins with one. `make reference` writes it out for the dbt package.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import datetime
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator, TypeChecker, ValidationError
@@ -21,6 +25,38 @@ from alluvium.names import did_you_mean
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?)?"
 )
+
+
+@cache
+def settings() -> dict[str, Any]:
+    """The rules by kind (`model`, `source`, `var`, `operation`, …) and name, all written out."""
+    text = Path(__file__).with_name("settings.json").read_text(encoding="utf-8")
+    groups: dict[str, dict[str, Any]] = json.loads(text)
+    return {
+        group: {name: _written_out(rule, groups["values"]) for name, rule in rules.items()}
+        for group, rules in groups.items()
+    }
+
+
+def _written_out(rule: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A rule without the names of others; a mapping refuses other keys, a choice is told."""
+    if isinstance(rule, str):
+        rule = {"like": rule}
+    found = _written_out(values[rule["like"]], values) if "like" in rule else {}
+    if "properties" in rule:
+        found |= {"type": "object", "required": [], "additionalProperties": False}
+    for key, value in rule.items():
+        if key == "properties":
+            found[key] = {name: _written_out(inner, values) for name, inner in value.items()}
+        elif key == "anyOf":
+            found[key] = [_written_out(one, values) for one in value]
+        elif key in ("items", "additionalProperties"):
+            found[key] = _written_out(value, values)
+        elif key != "like":
+            found[key] = value
+    if "enum" in rule:
+        found["accepted"] = ", ".join(rule["enum"])
+    return found
 
 
 def mistakes(where: str, value: Any, schema: Mapping[str, Any]) -> list[str]:

@@ -1,103 +1,113 @@
-{#- Every setting of ours and what it may be: a JSON Schema for each. It is the one source: the library `jsonschema` reads it on
-    an alluvium target, `_walk_schema` on others.
-
-    `accepted` is what a message says of a value. `missing` is what it says of one that is not there, where that
-    differs. A `secret` is never shown. Types beyond JSON's: `false`, and `moment`, a date that may have a time. -#}
+{#- What each setting and argument may be: written by `make reference` from src/alluvium/settings.json. -#}
 {% macro _settings_schema() %}
-  {%- set of = alluvium._value_schemas() -%}
-  {{ return(dict({
-      'model': {
-          'alluvium_merge': alluvium._mapping_schema({
-              'order_by': of.columns,
-              'delete_when': of.text,
-              'on_match': alluvium._choice_schema(['update', 'ignore']),
-              'delete': alluvium._choice_schema(['soft', 'hard']),
-              'null_keys': alluvium._choice_schema(['reject', 'match', 'insert']),
-              'reject_by': of.text,
-              'keep_by': of.text,
-              'engine': alluvium._choice_schema(['auto', 'merge_into']),
-              'verify': {'anyOf': [of.flag, alluvium._choice_schema(['reject'])], 'accepted': 'true, false, reject'},
-              'tombstone_time': of.text,
-              'ranges': dict(alluvium._mapping_schema({
-                  'column': of.columns,
-                  'method': alluvium._choice_schema(['none', 'min_max', 'gaps', 'kmeans', 'cover', 'auto']),
-                  'k': of.count,
-                  'max_ranges': of.count,
-                  'engine': alluvium._choice_schema(['sklearn', 'spark_ml']),
-                  'model': of.text,
-              }), type=['object', 'false', 'null']),
-          }),
-          'alluvium_layout': alluvium._mapping_schema({
-              'sort_by': of.columns,
-              'bucket_by': alluvium._mapping_schema({
-                  'column': dict(of.text, missing='a partition column'),
-                  'window': alluvium._choice_schema(['hour', 'day', 'week', 'month']),
-              }, ['column', 'window']),
-              'target_rows': of.positive,
-              'target_bytes': of.size,
-              'fan_in': of.factor,
-              'quiet_after': of.duration_or_auto,
-              'retain': of.duration,
-              'budget': of.size,
-              'max_memory': of.size,
-              'curve': alluvium._choice_schema(['lexical', 'zorder']),
-              'partial_progress': of.flag,
-              'index': of.columns_or_none,
-          }),
-          'alluvium_publish': alluvium._mapping_schema({
-              'audit': alluvium._choice_schema(['tests', 'none']),
-              'require': of.flag,
-              'before_first': alluvium._choice_schema(['error', 'empty']),
-              'targets': dict(of.columns, accepted='a target of the profile, or a list of targets'),
-              'retention': of.duration,
-          }),
-          'alluvium_tier': dict(of.text, accepted='the name of a tier'),
-      },
-      'source': {
-          'alluvium_stream': alluvium._mapping_schema({
-              'format': of.text,
-              'path': {'anyOf': [of.text, of.from_environment], 'accepted': 'a text or {env: NAME}'},
-              'topic': dict(of.columns, accepted='a topic or a list of topics'),
-              'options': {'type': 'object', 'additionalProperties': of.option, 'secret': true, 'accepted': 'a mapping of option to value or {env: NAME}'},
-              'schema': dict(of.text, accepted="column definitions, for example 'id bigint'"),
-              'min_rows': of.positive,
-              'max_wait': {'type': ['string', 'integer'], 'minimum': 0, 'pattern': '\\A\\s*[0-9]+\\s*(s|seconds?|m|minutes?|h|hours?|d|days?)\\s*\\Z',
-                           'accepted': "seconds, or a text like '90 s', '15 minutes'"},
-              'max_files_per_trigger': of.positive,
-              'max_bytes_per_trigger': of.positive,
-          }),
-      },
-      'var': {
-          'alluvium_backfill': {
-              'type': ['object', 'null'],
-              'accepted': '{model: {from_time: 2024-01-31 18:00, before_time: 2024-02-01}}',
-              'additionalProperties': alluvium._mapping_schema({
-                  'from_batch': of.natural, 'through_batch': of.natural, 'from_time': of.moment, 'before_time': of.moment,
-              }),
-          },
-          'alluvium_tiers': {
-              'type': 'object',
-              'minProperties': 1,
-              'accepted': 'a mapping of names to tiers',
-              'additionalProperties': alluvium._mapping_schema({
-                  'weight': of.count,
-                  'min_share': of.natural,
-                  'slo': of.duration,
-                  'spark_conf': {'type': 'object', 'additionalProperties': of.option, 'secret': true, 'accepted': 'a mapping of Spark properties'},
-              }),
-          },
-          'alluvium_maintenance': of.flag,
-          'alluvium_reuse': of.flag,
-          'alluvium_storage': of.flag,
-          'alluvium_demo': of.flag,
-      },
-      'config': {
-          'unique_key': of.some_columns,
-          'partition_by': of.some_columns,
-          'merge_update_columns': of.some_columns,
-          'merge_exclude_columns': of.some_columns,
-          'incremental_predicates': of.conditions,
-          'predicates': of.conditions,
-      },
-  }, **alluvium._arguments_schema())) }}
+{%- set schema -%}
+{"model": {
+"alluvium_merge": {"type": "object", "required": [], "additionalProperties": false, "properties": {"order_by": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "delete_when": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "on_match": {"enum": ["update", "ignore"], "accepted": "update, ignore"}, "delete": {"enum": ["soft", "hard"], "accepted": "soft, hard"}, "null_keys": {"enum": ["reject", "match", "insert"], "accepted": "reject, match, insert"}, "reject_by": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "keep_by": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "engine": {"enum": ["auto", "merge_into"], "accepted": "auto, merge_into"}, "verify": {"anyOf": [{"type": "boolean", "accepted": "true, false"}, {"enum": ["reject"], "accepted": "reject"}], "accepted": "true, false, reject"}, "tombstone_time": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "ranges": {"type": ["object", "false", "null"], "required": [], "additionalProperties": false, "properties": {"column": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "method": {"enum": ["none", "min_max", "gaps", "kmeans", "cover", "auto"], "accepted": "none, min_max, gaps, kmeans, cover, auto"}, "k": {"type": "integer", "minimum": 1, "maximum": 256, "accepted": "a whole number from 1 to 256"}, "max_ranges": {"type": "integer", "minimum": 1, "maximum": 256, "accepted": "a whole number from 1 to 256"}, "engine": {"enum": ["sklearn", "spark_ml"], "accepted": "sklearn, spark_ml"}, "model": {"type": "string", "pattern": "\\S", "accepted": "a text"}}}}},
+"alluvium_layout": {"type": "object", "required": [], "additionalProperties": false, "properties": {"sort_by": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "bucket_by": {"type": "object", "required": ["column", "window"], "additionalProperties": false, "properties": {"column": {"type": "string", "pattern": "\\S", "accepted": "a text", "missing": "a partition column"}, "window": {"enum": ["hour", "day", "week", "month"], "accepted": "hour, day, week, month"}}}, "target_rows": {"type": "integer", "minimum": 1, "accepted": "a whole number from 1"}, "target_bytes": {"type": ["string", "integer"], "minimum": 1, "maximum": 999999999999, "pattern": "\\A[1-9][0-9]{0,11}( ?(KiB|MiB|GiB|TiB))?\\Z", "accepted": "bytes, such as 134217728, 128 MiB or 1 GiB"}, "fan_in": {"type": "integer", "minimum": 2, "maximum": 1000, "accepted": "a whole number from 2 to 1000"}, "quiet_after": {"type": "string", "pattern": "\\A(auto|[1-9][0-9]{0,5} (minute|hour|day|week)s?)\\Z", "accepted": "auto, or a number of minutes, hours, days or weeks, such as 6 hours"}, "retain": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}, "budget": {"type": ["string", "integer"], "minimum": 1, "maximum": 999999999999, "pattern": "\\A[1-9][0-9]{0,11}( ?(KiB|MiB|GiB|TiB))?\\Z", "accepted": "bytes, such as 134217728, 128 MiB or 1 GiB"}, "max_memory": {"type": ["string", "integer"], "minimum": 1, "maximum": 999999999999, "pattern": "\\A[1-9][0-9]{0,11}( ?(KiB|MiB|GiB|TiB))?\\Z", "accepted": "bytes, such as 134217728, 128 MiB or 1 GiB"}, "curve": {"enum": ["lexical", "zorder"], "accepted": "lexical, zorder"}, "partial_progress": {"type": "boolean", "accepted": "true, false"}, "index": {"anyOf": [{"type": "false"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "false, a column, or a list of columns"}}},
+"alluvium_publish": {"type": "object", "required": [], "additionalProperties": false, "properties": {"audit": {"enum": ["tests", "none"], "accepted": "tests, none"}, "require": {"type": "boolean", "accepted": "true, false"}, "before_first": {"enum": ["error", "empty"], "accepted": "error, empty"}, "targets": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a target of the profile, or a list of targets"}, "retention": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}}},
+"alluvium_tier": {"type": "string", "pattern": "\\S", "accepted": "the name of a tier"}
+},
+"source": {
+"alluvium_stream": {"type": "object", "required": [], "additionalProperties": false, "properties": {"format": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "path": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}}], "accepted": "a text or {env: NAME}"}, "topic": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a topic or a list of topics"}, "options": {"type": "object", "additionalProperties": {"anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}}], "secret": true, "accepted": "a text, a number, a boolean or {env: NAME}"}, "secret": true, "accepted": "a mapping of option to value or {env: NAME}"}, "schema": {"type": "string", "pattern": "\\S", "accepted": "column definitions, for example 'id bigint'"}, "min_rows": {"type": "integer", "minimum": 1, "accepted": "a whole number from 1"}, "max_wait": {"type": ["string", "integer"], "minimum": 0, "pattern": "\\A\\s*[0-9]+\\s*(s|seconds?|m|minutes?|h|hours?|d|days?)\\s*\\Z", "accepted": "seconds, or a text like '90 s', '15 minutes'"}, "max_files_per_trigger": {"type": "integer", "minimum": 1, "accepted": "a whole number from 1"}, "max_bytes_per_trigger": {"type": "integer", "minimum": 1, "accepted": "a whole number from 1"}}}
+},
+"var": {
+"alluvium_backfill": {"type": ["object", "null"], "accepted": "{model: {from_time: 2024-01-31 18:00, before_time: 2024-02-01}}", "additionalProperties": {"type": "object", "required": [], "additionalProperties": false, "properties": {"from_batch": {"type": "integer", "minimum": 0, "accepted": "a whole number"}, "through_batch": {"type": "integer", "minimum": 0, "accepted": "a whole number"}, "from_time": {"type": "moment", "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "before_time": {"type": "moment", "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}}}},
+"alluvium_tiers": {"type": "object", "minProperties": 1, "accepted": "a mapping of names to tiers", "additionalProperties": {"type": "object", "required": [], "additionalProperties": false, "properties": {"weight": {"type": "integer", "minimum": 1, "maximum": 256, "accepted": "a whole number from 1 to 256"}, "min_share": {"type": "integer", "minimum": 0, "accepted": "a whole number"}, "slo": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}, "spark_conf": {"type": "object", "additionalProperties": {"anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}}], "secret": true, "accepted": "a text, a number, a boolean or {env: NAME}"}, "secret": true, "accepted": "a mapping of Spark properties"}}}},
+"alluvium_maintenance": {"type": "boolean", "accepted": "true, false"},
+"alluvium_reuse": {"type": "boolean", "accepted": "true, false"},
+"alluvium_storage": {"type": "boolean", "accepted": "true, false"},
+"alluvium_demo": {"type": "boolean", "accepted": "true, false"}
+},
+"config": {
+"unique_key": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "a column, or a list of columns"},
+"partition_by": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "a column, or a list of columns"},
+"merge_update_columns": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "a column, or a list of columns"},
+"merge_exclude_columns": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "a column, or a list of columns"},
+"incremental_predicates": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "SQL, or a list of SQL"},
+"predicates": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "SQL, or a list of SQL"}
+},
+"operation": {
+"adopt": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"branch": {"type": "object", "required": ["name", "models"], "additionalProperties": false, "properties": {"name": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a branch"}, "models": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "the name of a model, or a list of names"}, "timestamp": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"checkout": {"type": "object", "required": ["model", "version"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version of the candidate, a whole number"}, "hold": {"type": "boolean", "accepted": "true, false"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"clone": {"type": "object", "required": ["model", "to"], "additionalProperties": false, "properties": {"version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"}, "timestamp": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"}, "batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"}, "model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "to": {"type": ["string", "null"], "pattern": "\\S", "accepted": "a table, schema.name"}, "message": {"type": ["string", "null"], "pattern": "\\S", "accepted": "a text"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"commits": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "limit": {"type": ["integer", "null"], "minimum": 1, "accepted": "a whole number from 1"}, "since": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "show": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"}}},
+"compact": {"type": "object", "required": [], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "tier": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tier"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"diff": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "from": {"anyOf": [{"type": ["integer", "null"], "minimum": 0}, {"type": "object", "required": [], "additionalProperties": false, "properties": {"version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"}, "timestamp": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"}, "batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"}, "branch": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a branch"}}}], "accepted": "a version, or {tag: x}, {timestamp: 2024-01-31}, {batch: 17} or {branch: x}"}, "to": {"anyOf": [{"type": ["integer", "null"], "minimum": 0}, {"type": "object", "required": [], "additionalProperties": false, "properties": {"version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"}, "timestamp": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"}, "batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"}, "branch": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a branch"}}}], "accepted": "a version, or {tag: x}, {timestamp: 2024-01-31}, {batch: 17} or {branch: x}"}, "limit": {"type": "integer", "minimum": 1, "accepted": "a whole number from 1"}}},
+"discard": {"type": "object", "required": ["name"], "additionalProperties": false, "properties": {"name": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a branch"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"drop_old_buckets": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"explain_merge": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}}},
+"explain_read": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "where": {"type": ["string", "object", "null"], "accepted": "SQL, or values by column"}}},
+"fsck": {"type": "object", "required": [], "additionalProperties": false, "properties": {"models": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "the name of a model, or a list of names"}, "full": {"type": "boolean", "accepted": "true, false"}}},
+"generate_feed": {"type": "object", "required": ["source", "key"], "additionalProperties": false, "properties": {"source": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a bronze model"}, "key": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "name": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "sample": {"type": "integer", "minimum": 1, "accepted": "a whole number from 1"}, "write": {"type": "boolean", "accepted": "true, false"}}},
+"index": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"merge_branch": {"type": "object", "required": ["name", "models"], "additionalProperties": false, "properties": {"name": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a branch"}, "models": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "the name of a model, or a list of names"}, "prefer": {"anyOf": [{"type": "null"}, {"enum": ["branch", "table"], "accepted": "branch, table"}], "accepted": "branch, table"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"publish": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "untested": {"type": "boolean", "accepted": "true, false"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"purge_tombstones": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "older_than": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"recover": {"type": "object", "required": [], "additionalProperties": false, "properties": {"models": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "the name of a model, or a list of names"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"restore": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version of the table, a whole number"}, "before_batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"}, "batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"}, "including": {"type": "array", "items": {"enum": ["backfill", "purge", "write"], "accepted": "backfill, purge, write"}, "accepted": "a list of backfill, purge, write"}, "skip": {"type": ["boolean", "null"], "accepted": "true, false"}, "files": {"type": "array", "items": {"type": "string"}, "accepted": "a list of names as in _source_partition"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"suggest_layout": {"type": "object", "required": [], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}}},
+"tag": {"type": "object", "required": ["model", "name"], "additionalProperties": false, "properties": {"version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"}, "timestamp": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"}, "batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"}, "model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "name": {"type": ["string", "null"], "pattern": "\\S", "accepted": "a name"}, "message": {"type": ["string", "null"], "pattern": "\\S", "accepted": "a text"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"untag": {"type": "object", "required": ["model", "name"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "name": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"vacuum": {"type": "object", "required": ["model"], "additionalProperties": false, "properties": {"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}, "dry_run": {"type": "boolean", "accepted": "true, false"}}},
+"validate": {"type": "object", "required": [], "additionalProperties": false, "properties": {}}
+},
+"macro": {
+"at": {"type": "object", "required": [], "additionalProperties": false, "properties": {"version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a whole number"}, "timestamp": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "a text"}, "batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a whole number"}}},
+"count_by": {"type": "object", "required": [], "additionalProperties": false, "properties": {"relation": {}, "by": {}, "where": {}, "min_max": {}}},
+"prune": {"type": "object", "required": [], "additionalProperties": false, "properties": {"relation": {}, "where": {}, "join": {}, "columns": {}}}
+},
+"test": {
+"fragments_per_bucket": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"accepted": "a number"}}},
+"freshness_slo": {"type": "object", "required": ["events"], "additionalProperties": false, "properties": {"events": {"accepted": "a relation, such as ref('orders_events')"}, "slo": {"type": ["string", "null"], "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}}},
+"immutable_column": {"type": "object", "required": ["column_name", "unique_key"], "additionalProperties": false, "properties": {"column_name": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "unique_key": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "events": {"accepted": "a relation, such as ref('orders_events')"}, "sample": {"accepted": "a number"}}},
+"known_columns": {"type": "object", "required": ["column_name"], "additionalProperties": false, "properties": {"column_name": {"type": "string", "pattern": "\\S", "accepted": "a text"}}},
+"overlap_depth": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"accepted": "a number"}}},
+"rejected_share": {"type": "object", "required": ["events", "max"], "additionalProperties": false, "properties": {"events": {"accepted": "a relation, such as ref('orders_events')"}, "max": {"accepted": "a number"}, "within": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}}},
+"rows_kept": {"type": "object", "required": ["share"], "additionalProperties": false, "properties": {"share": {"accepted": "a number"}, "published": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}}},
+"undeclared_fields": {"type": "object", "required": ["events"], "additionalProperties": false, "properties": {"events": {"accepted": "a relation, such as ref('orders_events')"}, "columns": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "envelope": {"type": "boolean", "accepted": "true, false"}}},
+"unique_key": {"type": "object", "required": ["columns"], "additionalProperties": false, "properties": {"columns": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}}},
+"write_amplification": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"accepted": "a number"}}}
+}}
+{%- endset -%}
+{{ return(fromjson(schema)) }}
+{% endmacro %}
+
+
+{#- What a value may be, by names. -#}
+{% macro _value_schemas() %}
+{%- set schema -%}
+{
+"text": {"type": "string", "pattern": "\\S", "accepted": "a text"},
+"model": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"},
+"models": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "the name of a model, or a list of names"},
+"tier": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tier"},
+"relation": {"accepted": "a relation, such as ref('orders_events')"},
+"number": {"accepted": "a number"},
+"flag": {"type": "boolean", "accepted": "true, false"},
+"count": {"type": "integer", "minimum": 1, "maximum": 256, "accepted": "a whole number from 1 to 256"},
+"natural": {"type": "integer", "minimum": 0, "accepted": "a whole number"},
+"positive": {"type": "integer", "minimum": 1, "accepted": "a whole number from 1"},
+"factor": {"type": "integer", "minimum": 2, "maximum": 1000, "accepted": "a whole number from 2 to 1000"},
+"moment": {"type": "moment", "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"},
+"duration": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"},
+"duration_or_auto": {"type": "string", "pattern": "\\A(auto|[1-9][0-9]{0,5} (minute|hour|day|week)s?)\\Z", "accepted": "auto, or a number of minutes, hours, days or weeks, such as 6 hours"},
+"size": {"type": ["string", "integer"], "minimum": 1, "maximum": 999999999999, "pattern": "\\A[1-9][0-9]{0,11}( ?(KiB|MiB|GiB|TiB))?\\Z", "accepted": "bytes, such as 134217728, 128 MiB or 1 GiB"},
+"columns": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"},
+"columns_or_none": {"anyOf": [{"type": "false"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "false, a column, or a list of columns"},
+"some_columns": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "a column, or a list of columns"},
+"conditions": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}}], "accepted": "SQL, or a list of SQL"},
+"from_environment": {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}},
+"option": {"anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}}], "secret": true, "accepted": "a text, a number, a boolean or {env: NAME}"},
+"version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"},
+"moment_or_none": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"},
+"tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"},
+"batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"},
+"branch": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a branch"},
+"message": {"type": ["string", "null"], "pattern": "\\S", "accepted": "a text"},
+"columns_or_null": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"},
+"point": {"anyOf": [{"type": ["integer", "null"], "minimum": 0}, {"type": "object", "required": [], "additionalProperties": false, "properties": {"version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"}, "timestamp": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"}, "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"}, "batch": {"type": ["integer", "null"], "minimum": 0, "accepted": "a batch, a whole number"}, "branch": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a branch"}}}], "accepted": "a version, or {tag: x}, {timestamp: 2024-01-31}, {batch: 17} or {branch: x}"}
+}
+{%- endset -%}
+{{ return(fromjson(schema)) }}
 {% endmacro %}
