@@ -9,13 +9,7 @@ from alluvium import marks
 from alluvium.delta.commit_files import commits
 
 _INSTANT = pa.timestamp("us", tz="UTC")
-# What `run` leaves of each merge in the metadata of its commits.
-_FIGURES = (
-    "bucket string, reason string, level bigint, inputs bigint, outputs bigint,"
-    " outputs_planned bigint, relabelled bigint, rows bigint, bytes_read bigint,"
-    " bytes_written bigint, files_opened bigint, files_written bigint, core_seconds double,"
-    " cpu_seconds double"
-)
+_TYPES = {pa.string(): "string", pa.float64(): "double"}
 COMPACTION_ROWS = pa.schema(
     [
         ("version", pa.int64()),
@@ -36,6 +30,11 @@ COMPACTION_ROWS = pa.schema(
         ("core_seconds", pa.float64()),
         ("cpu_seconds", pa.float64()),
     ]
+)
+# What `run` leaves of each merge in the metadata of its commits.
+_FIGURES = ", ".join(
+    f"{'rows' if one.name == 'row_count' else one.name} {_TYPES.get(one.type, 'bigint')}"
+    for one in list(COMPACTION_ROWS)[3:]
 )
 WRITE_ROWS = pa.schema(
     [
