@@ -16,8 +16,7 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.compact.conflicts import none_on_conflict
-from alluvium.compact.failures import Failures, named
-from alluvium.compact.outcome import Compacted, MergeError
+from alluvium.compact.outcome import Compacted, Failures, MergeError, named
 from alluvium.compact.state import read_state
 from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
 from alluvium.delta import backoffs

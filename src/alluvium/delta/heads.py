@@ -13,7 +13,7 @@ from alluvium import marks
 from alluvium.delta import log
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import TableVersion
-from alluvium.plan.versions import heads, lineage
+from alluvium.plan.versions import heads
 from alluvium.plan.versions.commit import commit_info, noted, restored
 
 
@@ -85,4 +85,4 @@ def is_undone(session: SparkSession, newest: DeltaSnapshot, version: int) -> boo
         info = {} if lines is None else commit_info(lines[0])
         if lines is None or info.get("operation") == "RESTORE":
             restores[number] = restored(info)
-    return lineage.is_undone(version, last, restores)
+    return heads.is_undone(version, last, restores)

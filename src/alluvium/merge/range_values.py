@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.merge.spark_ml import fit_in
 from alluvium.plan.ranges.column_type import parse_type
 from alluvium.plan.ranges.intervals import Ranges, one_each
+from alluvium.plan.ranges.kmeans import SEED, Fit
 from alluvium.plan.ranges.literal import canonical_texts, typed_literal
 from alluvium.plan.ranges.plan import Request, choose_cuts, widest_gaps
 from alluvium.plan.ranges.points import Points, make_points, positions
@@ -30,7 +30,7 @@ def ranges_of_values(values: DataFrame, spark_type: str, request: Request) -> Ra
         return one_each(make_points(pa.array([], parse_type(spark_type))))
     if method == "min_max" or k == 1:
         return _exact_ranges(values, spark_type, [])
-    fit = fit_in(values.sparkSession) if request.engine == "spark_ml" else None
+    fit = _fit_in(values.sparkSession) if request.engine == "spark_ml" else None
     kept = values.persist()
     try:
         points, complete = _sample(kept, spark_type, sample_rows)
@@ -156,3 +156,22 @@ def _part(openers: Sequence[str], low: int, high: int) -> Column:
     return F.when(F.col("value") < F.expr(openers[middle]), _part(openers, low, middle)).otherwise(
         _part(openers, middle + 1, high)
     )
+
+
+def _fit_in(session: SparkSession) -> Fit:
+    """A fit that runs in this session; see `alluvium.plan.ranges.kmeans`."""
+
+    def fit(
+        features: npt.NDArray[np.float64], weights: npt.NDArray[np.int64], k: int
+    ) -> npt.NDArray[np.float64]:
+        from pyspark.ml.clustering import KMeans
+        from pyspark.ml.feature import VectorAssembler
+
+        rows = session.createDataFrame(
+            pa.table({"feature": features, "weight": weights.astype(np.float64)})
+        )
+        vectors = VectorAssembler(inputCols=["feature"], outputCol="features").transform(rows)
+        model = KMeans(k=k, weightCol="weight", seed=SEED).fit(vectors)
+        return np.concatenate(model.clusterCenters())
+
+    return fit

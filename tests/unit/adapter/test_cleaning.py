@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.alluvium import cleaning, streams
+from dbt.adapters.alluvium import settings, streams
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ A, B = "source.shop.raw.a", "source.shop.raw.b"
 )
 def test_another_reader_is_a_mistake(project: Path, other: list[Any], clean: str) -> None:
     (project / "link").symlink_to("landing")
-    [found] = cleaning.mistakes([source("a", "landing", clean), node("one", A), *other])
+    [found] = settings.cleaned_twice([source("a", "landing", clean), node("one", A), *other])
     assert found.startswith(
         f"source raw.a: alluvium_stream.options.cleanSource: {clean}: a file is taken away once "
         "one streaming table has read it, and one, two read these files; accepted: one streaming"
@@ -70,7 +70,7 @@ def test_another_reader_is_a_mistake(project: Path, other: list[Any], clean: str
 
 def test_of_two_sources_that_clean_each_is_told() -> None:
     nodes = [node("odd", A), node("even", B), node("test", A, kind="test", how="test")]
-    found = cleaning.mistakes(iter([*nodes, source("a", "landing"), source("b", "landing/*")]))
+    found = settings.cleaned_twice(iter([*nodes, source("a", "landing"), source("b", "landing/*")]))
     assert len(found) == 2
     assert all("even, odd read these files" in line for line in found)
 
@@ -91,10 +91,10 @@ def test_of_two_sources_that_clean_each_is_told() -> None:
     ],
 )
 def test_what_is_accepted(nodes: list[Any]) -> None:
-    assert cleaning.mistakes([source("a", "landing", pathGlobFilter="*.json"), *nodes]) == []
+    assert settings.cleaned_twice([source("a", "landing", pathGlobFilter="*.json"), *nodes]) == []
 
 
 def test_without_cleaning_any_may_read() -> None:
     for clean in (None, "off", "OFF"):
         nodes = [source("a", "landing", clean), node("one", A), node("two", A)]
-        assert cleaning.mistakes(nodes) == []
+        assert settings.cleaned_twice(nodes) == []

@@ -17,10 +17,10 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from dbt.adapters.alluvium import catalog
 from dbt.adapters.alluvium.column import AlluviumColumn, columns
 from dbt.adapters.alluvium.figures import _WRITES, ModelResponse, message
 from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.verbs.describing import catalog_columns
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_columns_by_their_types() -> None:
 
 def test_catalog_of_a_described_table() -> None:
     relation = AlluviumRelation.create(schema="s", identifier="t", type="table")
-    found = catalog.columns(
+    found = catalog_columns(
         relation,
         [
             AlluviumColumn("id", "bigint", comment="the key"),

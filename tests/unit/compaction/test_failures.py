@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alluvium.compact.failures import Failures
+from alluvium.compact.outcome import Failures
 from alluvium.plan.compaction.bucket import FINAL, MergeTask
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.plan.versions.lineage import is_undone
+from alluvium.plan.versions.heads import is_undone
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a published table shows, by its `txn` actions."""
+"""What a published table shows, by its `txn` actions, and which versions a table goes back to."""
 
 from __future__ import annotations
 
@@ -18,3 +18,19 @@ def head_of(transactions: Mapping[str, int]) -> tuple[str, int] | None:
         if app.startswith(marks.PUBLISHED) and version >= 0:
             return app[len(marks.PUBLISHED) :], version
     return None
+
+
+def is_undone(version: int, newest: int, restores: Mapping[int, int | None]) -> bool:
+    """Whether a table was restored to a version before this one, and never back again.
+
+    Args:
+        restores: by the version that a restore made, the one that it went back to; None where
+            that is not known.
+    """
+    at = newest
+    while at > version:
+        before = restores.get(at, at - 1)
+        if before is None:
+            return True
+        at = before
+    return at < version

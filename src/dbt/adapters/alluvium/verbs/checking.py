@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException, ParseException
 from alluvium import schema as schema_of_settings
 from alluvium.names import among
 from alluvium.plan.status import notes
-from dbt.adapters.alluvium import audit, cleaning, layouts, named, noting, reuse, settings, told
+from dbt.adapters.alluvium import audit, layouts, named, noting, reuse, settings, told
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -34,7 +34,11 @@ class Checking(SessionAdapter):
             for kind in ("nodes", "sources")
             for node in getattr(self._macro_resolver, kind, {}).values()
         ]
-        wrong = [*settings.clashes(nodes), *cleaning.mistakes(nodes), *audit.mistakes(self.nodes)]
+        wrong = [
+            *settings.clashes(nodes),
+            *settings.cleaned_twice(nodes),
+            *audit.mistakes(self.nodes),
+        ]
         wrong += reuse.mistakes(nodes, self.given_vars())
         if wrong:
             raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(wrong))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,16 @@ from pyspark.errors import AnalysisException
 
 from alluvium.engine import metastore
 from alluvium.names import among, in_catalog, quoted
-from dbt.adapters.alluvium import catalog, lost_tables, told
-from dbt.adapters.alluvium.column import columns, has_bounds
+from dbt.adapters.alluvium import lost_tables, told
+from dbt.adapters.alluvium.column import AlluviumColumn, columns, has_bounds
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 _STAGED_KEY = re.compile(r"dbt_unique_key(_\d+)?", re.IGNORECASE)
+_STATISTICS = re.compile(r"(\d+) (bytes|rows)")
+_PROPERTIES = "# Detailed Table Information"
+_LABELS = {"bytes": "Size in bytes", "rows": "Rows"}
 
 
 class Describing(SessionAdapter):
@@ -109,7 +114,7 @@ class Describing(SessionAdapter):
             reason = str(error.msg).splitlines()[0]
             told.warn(f"{relation.render()} is left out of the catalog: {reason}")
             return []
-        return catalog.columns(relation, found, [tuple(row) for row in rows])
+        return catalog_columns(relation, found, [tuple(row) for row in rows])
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """One relation's part of catalog.json; None if it does not exist."""
@@ -136,3 +141,45 @@ class Describing(SessionAdapter):
             },
             stats={},
         )
+
+
+def catalog_columns(
+    relation: BaseRelation,
+    found: Iterable[AlluviumColumn],
+    described: Sequence[tuple[str, str, str]],
+) -> list[dict]:
+    """One dict a column, as dbt's catalog takes them: table facts repeated on each.
+
+    found: the columns.
+    described: rows (name, value, comment) of DESCRIBE EXTENDED. First are the columns, which may be
+        called anything. Behind a heading are the properties of the table, up to an empty row.
+    """
+    columns = list(found)
+    behind = dropwhile(lambda row: row[0] != _PROPERTIES, described[len(columns) :])
+    properties = {name: value for name, value, _ in takewhile(lambda row: row[0], behind)}
+    table: dict[str, Any] = {
+        "table_database": None,
+        # dbt looks for its nodes in lower case.
+        "table_schema": in_catalog(str(relation.schema)),
+        "table_name": in_catalog(str(relation.identifier)),
+        "table_type": relation.type,
+        "table_comment": properties.get("Comment") or None,
+        "table_owner": properties.get("Owner") or None,
+    }
+    for number, key in _STATISTICS.findall(properties.get("Statistics") or ""):
+        table |= {
+            f"stats:{key}:label": _LABELS[key],
+            f"stats:{key}:value": int(number),
+            f"stats:{key}:description": "As the metastore knows it",
+            f"stats:{key}:include": True,
+        }
+    return [
+        {
+            **table,
+            "column_name": column.name,
+            "column_index": place,
+            "column_type": column.dtype,
+            "column_comment": column.comment,
+        }
+        for place, column in enumerate(columns, start=1)
+    ]
