@@ -1,24 +1,11 @@
 {#- `on_schema_change` compares the batch with the table. On stock targets the control columns of a batch must not be
-    added for that, nor the tombstones' columns be dropped. Nowhere may a column be dropped that the merge needs. -#}
+    added for that, nor the tombstones' columns be dropped. Nowhere may a column be dropped that the merge needs.
+    It is asked on every target: see `spark__get_merge_sql`. -#}
 {% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
+  {%- set own = dbt[target.type ~ '__alter_relation_add_remove_columns'] -%}
+  {%- if target.type == 'alluvium' -%}{{ return(own(relation, add_columns, remove_columns)) }}{%- endif -%}
   {%- set changes = alluvium._stored_columns(add_columns, remove_columns) -%}
-  {%- if changes.add or changes.remove -%}
-    {%- do dbt.spark__alter_relation_add_remove_columns(relation, changes.add, changes.remove) -%}
-  {%- endif -%}
-{% endmacro %}
-
-
-{% macro databricks__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
-  {%- set changes = alluvium._stored_columns(add_columns, remove_columns) -%}
-  {%- if changes.add or changes.remove -%}
-    {%- do dbt.databricks__alter_relation_add_remove_columns(relation, changes.add, changes.remove) -%}
-  {%- endif -%}
-{% endmacro %}
-
-
-{#- dbt looks through a package for Spark's macro before it comes to the adapter's own. -#}
-{% macro alluvium__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
-  {{ return(dbt.alluvium__alter_relation_add_remove_columns(relation, add_columns, remove_columns)) }}
+  {%- if changes.add or changes.remove -%}{%- do own(relation, changes.add, changes.remove) -%}{%- endif -%}
 {% endmacro %}
 
 

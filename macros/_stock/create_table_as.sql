@@ -1,33 +1,16 @@
 {#- The first run of a merged model on a stock target: dbt-spark would store the batch as it is. Here
     the table is created empty and the batch is merged into it, so that keys are unique, deletes are
-    honoured and progress is recorded. Everything else is the adapter's own. -#}
+    honoured and progress is recorded. Everything else is the adapter's own: see `spark__get_merge_sql`. -#}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {%- if alluvium._creates_merged_table(temporary, language) -%}
+  {%- set own = dbt[target.type ~ '__create_table_as'] -%}
+  {%- if target.type != 'alluvium' and alluvium._creates_merged_table(temporary, language) -%}
     {%- set empty = alluvium._prepare_merge_source(relation, compiled_code) -%}
     {%- call statement('alluvium_create') -%}
-      {{ dbt.spark__create_table_as(false, relation, empty, language) }}
+      {{ own(false, relation, empty, language) }}
     {%- endcall -%}
     {{ return(alluvium._run_merge(relation, alluvium._merge_source(relation), is_new=true)) }}
   {%- endif -%}
-  {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
-{% endmacro %}
-
-
-{% macro databricks__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {%- if alluvium._creates_merged_table(temporary, language) -%}
-    {%- set empty = alluvium._prepare_merge_source(relation, compiled_code) -%}
-    {%- call statement('alluvium_create') -%}
-      {{ dbt.databricks__create_table_as(false, relation, empty, language) }}
-    {%- endcall -%}
-    {{ return(alluvium._run_merge(relation, alluvium._merge_source(relation), is_new=true)) }}
-  {%- endif -%}
-  {{ return(dbt.databricks__create_table_as(temporary, relation, compiled_code, language)) }}
-{% endmacro %}
-
-
-{#- dbt looks through a package for Spark's macro before it comes to the adapter's own. -#}
-{% macro alluvium__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {{ return(dbt.alluvium__create_table_as(temporary, relation, compiled_code, language)) }}
+  {{ return(own(temporary, relation, compiled_code, language)) }}
 {% endmacro %}
 
 
