@@ -114,9 +114,6 @@ class LayoutCommits(TableFiles):
         operation = self._internal(COMPUTE_STATS)(self._seq([]))
         return self._commit(files, actions, operation, metadata, {})
 
-    def _transaction(self, snapshot: DeltaSnapshot | None = None) -> DeltaTransaction:
-        return committing.transaction(self.session, snapshot or self._snapshot)
-
     def _commit(
         self,
         read: Sequence[Any],
@@ -127,7 +124,8 @@ class LayoutCommits(TableFiles):
     ) -> int:
         self.set(committing.COMMIT_METADATA, metadata)
         with self.active():
-            transaction = self._transaction(self._begin_at({file.path() for file in read}))
+            begins = self._begin_at({file.path() for file in read})
+            transaction = committing.transaction(self.session, begins)
             transaction.trackFilesRead(self._seq(read))
             if figures:
                 self._register(transaction, figures)

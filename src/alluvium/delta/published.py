@@ -224,7 +224,7 @@ class Publisher(PublishedFiles):
 
     def _begin(self) -> DeltaTransaction:
         """A transaction that fails where somebody else wrote: of two publishers one must lose."""
-        transaction = self._transaction(self._snapshot)
+        transaction = committing.transaction(self.session, self._snapshot)
         transaction.txnVersion(self._app)
         transaction.readWholeTable()
         return transaction

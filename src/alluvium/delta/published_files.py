@@ -18,7 +18,7 @@ from alluvium import marks
 from alluvium.delta import committing, footers, log, tombstones
 from alluvium.delta.commit_files import commit_id
 from alluvium.delta.committing import edited, fields
-from alluvium.delta.handles import DeltaFile, DeltaSnapshot, DeltaTransaction, DeltaVector
+from alluvium.delta.handles import DeltaFile, DeltaVector
 from alluvium.delta.heads import Written, head_of, is_held, written
 from alluvium.delta.inline_vectors import IN_FILES, in_files
 from alluvium.delta.internals import VECTORS_FEATURE
@@ -142,10 +142,6 @@ class PublishedFiles(jvm.SessionCopy):
         except (Py4JJavaError, PySparkException):  # the log has that version no more
             return False
         return str(there.metadata().id()) == head.table_id
-
-    def _transaction(self, snapshot: DeltaSnapshot) -> DeltaTransaction:
-        """A transaction on the published table."""
-        return committing.transaction(self.session, snapshot)
 
     # What differs ---------------------------------------------------------------------------
 
@@ -325,7 +321,7 @@ class PublishedFiles(jvm.SessionCopy):
         actions = self._labelled(paths)
         if actions and self._hides:
             found = {action.path(): self._counted(action) for action in actions}
-            transaction = self._transaction(self._snapshot)
+            transaction = committing.transaction(self.session, self._snapshot)
             shown = {file.path(): file.deletionVector() for file in replaced}
             for path, vector in tombstones.hidden(
                 self, self._source, transaction, list(found.values()), shown

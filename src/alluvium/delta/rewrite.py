@@ -120,7 +120,7 @@ class Rewriter(LayoutCommits):
         some = [paths[place * len(paths) // _CUT_FROM] for place in range(_CUT_FROM)]
         with self.active():
             cuts = zorder.Cuts(tuple(self._sample(some, kinds)))
-            transaction = self._transaction()
+            transaction = committing.transaction(self.session, self._snapshot)
             # Having read the number, two that make cuts at a time cannot both commit.
             number = transaction.txnVersion(marks.ZORDER_CUTS) + 1
             manual = self._internal(MANUAL_UPDATE)
@@ -256,7 +256,7 @@ class Rewriter(LayoutCommits):
                 self.set(name, value)
         together = functools.reduce(lambda one, two: one.union(two), frames)
         made: list[list[Any]] = [[] for _ in frames]
-        transaction = self._transaction()
+        transaction = committing.transaction(self.session, self._snapshot)
         for action in jvm.items(transaction.writeFiles(together, self._none, True, self._seq([]))):
             made[_task(action) // tasks].append(action)
         return made

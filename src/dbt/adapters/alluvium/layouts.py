@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -77,7 +76,7 @@ def partition_columns(partition_by: str | Sequence[str] | None) -> list[str]:
 
 def declared(model: str, block: Any) -> Layout | None:
     """The layout that `meta.alluvium_layout` says; None for a model without."""
-    with layout_errors():
+    with told.refusals(LayoutError):
         return None if block is None else parse_layout(model, block)
 
 
@@ -176,16 +175,7 @@ def compact(
 
 def index(session: SparkSession, table: str, model: str, block: Any, dry_run: bool) -> str:
     """Give files without an index one; the line that says so. `alluvium.compact.index`."""
-    with layout_errors():
+    with told.refusals(LayoutError):
         layout = parse_layout(model, block)
         done = add_indexes(session, table, layout, model, dry_run=dry_run, say=told.say)
     return report.index_line(model, done, dry_run)
-
-
-@contextmanager
-def layout_errors() -> Iterator[None]:
-    """Let a layout that a table cannot have pass as dbt's own error."""
-    try:
-        yield
-    except LayoutError as error:
-        raise DbtRuntimeError(str(error)) from error

@@ -15,10 +15,11 @@ from alluvium.compact import history, storage
 from alluvium.compact.state import look
 from alluvium.delta.table_files import TableFiles
 from alluvium.names import quoted
+from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.report import snapshots
+from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.handle import mistakes
-from dbt.adapters.alluvium.layouts import layout_errors
 
 _TABLE = [("model", pa.string()), ("table_name", pa.string())]
 _VERSION = ("table_version", pa.int64())
@@ -73,7 +74,7 @@ def _files(
     if one["layout"] is None:
         files = TableFiles(session, one["table"])
         return files, None, files.fragments(None, None, None)
-    with layout_errors():
+    with told.refusals(LayoutError):
         layout = parse_layout(one["model"], one["layout"])
         return look(session, one["table"], layout, one["model"])
 

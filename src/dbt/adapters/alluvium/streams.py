@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -150,7 +149,7 @@ def provide(session: SparkSession, sql: str) -> None:
     for view in _mentioned(sql):
         # Asked of the session: a second connection of the same node has views of its own.
         if not session.catalog.tableExists(quoted(view)):
-            with _spec_errors():
+            with told.refusals(stream.SpecError):
                 stream.register_batch_view(session, _feed(view), view)
 
 
@@ -216,7 +215,7 @@ def append(
             f"{target.name}: reads {named}; accepted: exactly one source() that has meta.{META}"
         )
     try:
-        with _spec_errors():
+        with told.refusals(stream.SpecError):
             feed = _feed(views[0])
             if empty:
                 stream.create_empty(session, feed, sql, views[0], target)
@@ -279,12 +278,3 @@ def _feed(view: str) -> stream.Feed:
         raise spec
     stream.check_schema(spec)
     return spec.resolve(_project, _home)
-
-
-@contextmanager
-def _spec_errors() -> Iterator[None]:
-    """Let a source that is described wrongly pass as dbt's own error."""
-    try:
-        yield
-    except stream.SpecError as error:
-        raise DbtRuntimeError(str(error)) from error

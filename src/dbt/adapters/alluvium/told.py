@@ -16,6 +16,7 @@ from dbt_common.events.base_types import EventLevel
 from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
+from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.ui import warning_tag
 from pyspark.errors import AnalysisException, ParseException
 
@@ -52,6 +53,15 @@ def node_now() -> Any:
     if node is None and _project is not None:
         node = _project.node_of(get_node_info().get("unique_id"))
     return node
+
+
+@contextmanager
+def refusals(*kinds: type[Exception]) -> Iterator[None]:
+    """Let errors of the library that are made for users pass as dbt's own."""
+    try:
+        yield
+    except kinds as error:
+        raise DbtRuntimeError(str(error)) from error
 
 
 def say(line: str) -> None:

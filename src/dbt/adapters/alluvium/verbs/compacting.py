@@ -10,8 +10,8 @@ from pyspark.errors import AnalysisException
 
 from alluvium.delta import bucket_column
 from alluvium.names import quoted
-from alluvium.plan.layout.errors import refusals
-from dbt.adapters.alluvium import layouts, storage, suggestions
+from alluvium.plan.layout.errors import LayoutError, refusals
+from dbt.adapters.alluvium import layouts, storage, suggestions, told
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -38,7 +38,7 @@ class Compacting(SessionAdapter):
         """Raise where the table has no partition column to make its buckets by."""
         column = layouts.generated(layouts.declared(model, block), partition_by)
         if column is not None:
-            with layouts.layout_errors(), refusals(model):
+            with told.refusals(LayoutError), refusals(model):
                 bucket_column.check_table(self._handle.session, table, column)
 
     @available.parse_none
@@ -78,7 +78,7 @@ class Compacting(SessionAdapter):
         with spark_errors():
             rows = self._handle.table(f"(\n{self._last_statement(sql)}\n)")
             view = quoted(f"__alluvium_bucketed_{model}")
-            with layouts.layout_errors(), refusals(model):
+            with told.refusals(LayoutError), refusals(model):
                 rows = bucket_column.with_column(rows, column)
             rows.createOrReplaceTempView(view)
         return f"select * from {view}"
