@@ -12,7 +12,8 @@ from alluvium.plan.commands import build, operation
 
 
 @pytest.mark.parametrize(
-    "value", ["orders", "o'neil", 'a "b"', "it's; rm $HOME", "no", "007", 7, True, ["a'b", "ü: {x}"]]
+    "value",
+    ["orders", "o'neil", 'a "b"', "it's; rm $HOME", "no", "007", 7, True, ["a'b", "ü: {x}"]],
 )
 def test_an_operation(value: Any) -> None:
     words = shlex.split(operation("fsck", models=value))
