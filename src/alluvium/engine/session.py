@@ -24,7 +24,17 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, home_lock, homes, jars, java, log_store, own_jar, versions
+from alluvium.engine import (
+    EngineError,
+    home_lock,
+    homes,
+    jars,
+    java,
+    log_store,
+    own_jar,
+    properties,
+    versions,
+)
 from alluvium.engine.internals import DELTA_CATALOG
 
 _MEMORY = "spark.driver.memory"
@@ -53,12 +63,14 @@ class Settings:
     conf: laid over the defaults.
     wait: seconds to wait for another process that has the home open; another number is no other
         context.
+    single_writer: nobody else writes to the tables on S3, whose log store is then Delta's own.
     """
 
     home: Path
     master: str = "local[*]"
     conf: dict[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    single_writer: bool = False
     wait: float = field(default=0.0, compare=False)
 
     @property
@@ -190,7 +202,8 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     try:
         if lock is not None:
             _remove_half_made(_database(settings.home))
-        paths = jars.resolve(settings.home, packages=list(settings.packages))
+        has_s3 = properties.names_s3(settings.conf)
+        paths = jars.resolve(settings.home, packages=list(settings.packages), s3a=has_s3)
         paths.append(own_jar.jar(settings.home, paths))
         builder = SparkSession.builder
         for key, value in _conf(settings, paths).items():
@@ -204,6 +217,11 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
             raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
         if lock is not None:
             _settle(settings, session)
+        if has_s3 and settings.single_writer:
+            _notices.append(
+                "`single_writer: true` in the profile: commits to s3a:// are not kept apart. Where"
+                " another process writes to these tables, commits get lost."
+            )
     except BaseException:
         if lock is not None:
             lock.close()
@@ -301,7 +319,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
             "spark.task.maxDirectResultSize": "64m",
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         }
-    conf |= log_store.conf(settings.conf)
+    conf |= log_store.conf(settings.conf, home, single_writer=settings.single_writer)
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[_ZONE])
     return conf
@@ -378,11 +396,3 @@ def _start_jvm(conf: dict[str, Any], log: Path) -> None:
                     {"stdout": file, "stderr": subprocess.STDOUT},
                 )
             SparkContext._ensure_initialized(gateway=gateway)
-
-
-def as_text(conf: dict[str, Any]) -> dict[str, str]:
-    """Spark properties as Spark reads them: YAML's true and 1 become 'true' and '1'."""
-    return {
-        str(key): str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in conf.items()
-    }
