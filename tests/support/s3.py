@@ -70,6 +70,10 @@ class S3:
     def ignore_conditions(self, ignore: bool) -> None:
         self._order(f"ignore?on={int(ignore)}")
 
+    def refuse(self, refuse: bool) -> None:
+        """Answer each request as S3 answers one with a key that it does not know."""
+        self._order(f"refuse?on={int(refuse)}")
+
     def requests(self, part: str) -> list[dict[str, Any]]:
         """The requests so far with a text in path or query."""
         lines = map(json.loads, self.log.read_text().splitlines())

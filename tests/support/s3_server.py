@@ -8,6 +8,7 @@ spoilt on demand:
 that text in their path each seventh is spoilt, by each kind in turn. A kind is what is answered
 (``cut``: nothing, the connection ends) and whether that is ``before`` the write, which is then not
 made, or ``after`` it. With ``every=0`` none is. ``GET /__ignore?on=1``: conditions are ignored.
+``GET /__refuse?on=1``: no key is known.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
 from werkzeug.serving import run_simple
 
 Start = Callable[..., Any]
-_CODES = {"409": "ConditionalRequestConflict", "500": "InternalError", "503": "SlowDown"}
+_CODES = {
+    "403": "InvalidAccessKeyId",
+    "409": "ConditionalRequestConflict",
+    "500": "InternalError",
+    "503": "SlowDown",
+}
 _CONDITION = "HTTP_IF_NONE_MATCH"
 
 
@@ -39,12 +45,12 @@ class Server:
         self._kinds: Iterator[str] = iter(())
         self._every = self._seen = 0
         self._match = ""
-        self._ignores = False
+        self._ignores = self._refuses = False
 
     def __call__(self, env: dict[str, Any], start: Start) -> list[bytes]:
         if env["PATH_INFO"].startswith("/__"):
             return self._order(env, start)
-        kind = self._spoilt(env)
+        kind = "403-before" if self._refuses else self._spoilt(env)
         what, _, when = kind.partition("-")
         if when == "before":
             env["wsgi.input"].read(int(env.get("CONTENT_LENGTH") or 0))
@@ -77,6 +83,8 @@ class Server:
                 self._match = asked["match"]
             elif env["PATH_INFO"] == "/__ignore":
                 self._ignores = asked["on"] == "1"
+            elif env["PATH_INFO"] == "/__refuse":
+                self._refuses = asked["on"] == "1"
         start("200 OK", [])
         return [b""]
 

@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -277,6 +278,12 @@ def _described(folder: Path, wanted: JarSet, store: Path) -> list[_File]:
         }
         for name in ordered
     ]
+
+
+def is_jdbc_driver(jar: Path) -> bool:
+    """Whether Java finds a driver of a database in it."""
+    with zipfile.ZipFile(jar) as archive:
+        return "META-INF/services/java.sql.Driver" in archive.namelist()
 
 
 def _sync(path: Path) -> None:

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +32,7 @@ from alluvium.engine import (
     log_store,
     own_jar,
     properties,
+    s3,
     versions,
 )
 from alluvium.engine.internals import DELTA_CATALOG
@@ -128,17 +128,19 @@ def start_in_background(settings: Settings, *, writes: bool) -> None:
     if _running is not None and _running[0] == settings:
         return
 
-    def work(task: Callable[[SparkSession], Any]) -> None:
-        with contextlib.suppress(Exception):
-            task(new_session(settings))
+    def work(first: Callable[[SparkSession], Any], *others: Callable[[SparkSession], Any]) -> None:
+        with contextlib.suppress(Exception):  # a start that failed is not tried once more for each
+            session = new_session(settings)
+            for other in others:
+                threading.Thread(target=work, args=(other,), daemon=True).start()
+            first(session)
 
     def write(session: SparkSession) -> None:
         path = settings.home / "scratch" / "warm"
         session.range(1).write.format("delta").mode("overwrite").save(str(path))
 
     tasks = [lambda session: session.sql("show databases").collect(), *([write] if writes else [])]
-    for task in tasks:
-        threading.Thread(target=work, args=(task,), name="alluvium-start", daemon=True).start()
+    threading.Thread(target=work, args=tasks, name="alluvium-start", daemon=True).start()
 
 
 def stop() -> None:
@@ -203,6 +205,7 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         if lock is not None:
             _remove_half_made(_database(settings.home))
         has_s3 = properties.names_s3(settings.conf)
+        on_s3 = s3.warehouse(settings.conf)
         paths = jars.resolve(settings.home, packages=list(settings.packages), s3a=has_s3)
         paths.append(own_jar.jar(settings.home, paths))
         builder = SparkSession.builder
@@ -212,7 +215,11 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         try:
             builder = builder.enableHiveSupport()
             _start_jvm(builder._options, log)
+            if on_s3 is not None:
+                on_s3.is_read(SparkContext._jvm)
             session = builder.getOrCreate()
+        except EngineError:
+            raise
         except Exception as error:
             raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
         if lock is not None:
@@ -301,7 +308,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         # would ask ten times, two seconds apart, before Spark writes the table in another way.
         conf["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
         conf["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
-    elif drivers := [str(jar) for jar in paths if _is_jdbc_driver(jar)]:
+    elif drivers := [str(jar) for jar in paths if jars.is_jdbc_driver(jar)]:
         # Java gives the metastore's client only those drivers that are on the JVM's class path.
         conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)
     if settings.master.startswith("local"):
@@ -336,11 +343,6 @@ def _remove_half_made(database: Path) -> None:
     """
     if database.is_dir() and not any(database.glob("service.properties*")):
         shutil.rmtree(database)
-
-
-def _is_jdbc_driver(jar: Path) -> bool:
-    with zipfile.ZipFile(jar) as archive:
-        return "META-INF/services/java.sql.Driver" in archive.namelist()
 
 
 def _java_options(settings: Settings, zone: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +10,7 @@ from pathlib import Path
 import pytest
 from support import s3
 
-from alluvium.engine import jars, java, log_store, own_jar, versions
-from alluvium.engine.ivy import JarError
+from alluvium.engine import java, log_store
 
 REPO = Path(__file__).parents[3]
 PROGRAM = Path(__file__).with_name("S3Racer.java")
@@ -72,39 +70,17 @@ class Racer:
 
 
 @pytest.fixture(scope="module")
-def class_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    home = tmp_path_factory.mktemp("home")
-    kept = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPO / ".alluvium/jars"))
-    (home / "jars").symlink_to(kept)
-    try:
-        needed = jars.resolve(home, s3a=True, offline=True)
-    except JarError:
-        pytest.skip("the jars of S3 are not here; make moto does that")
-    shipped = versions.spark_home() / "jars" / "*"
-    return os.pathsep.join(map(str, [own_jar.jar(home, needed), shipped, *needed]))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3]:
-    try:
-        with s3.server(tmp_path_factory.mktemp("s3"), "lake", "pond", "off") as running:
-            yield running
-    except s3.MissingError as missing:
-        pytest.skip(str(missing))
-
-
-@pytest.fixture(scope="module")
 def racers(
-    server: s3.S3, class_path: str, tmp_path_factory: pytest.TempPathFactory
+    s3_server: s3.S3, s3_class_path: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Racer]]:
     """Two JVMs with our store, of one home."""
     folder = tmp_path_factory.mktemp("racers")
-    settings = {**server.settings, **TRIES, "alluvium.s3.refusing": str(folder / "refusing")}
+    settings = {**s3_server.settings, **TRIES, "alluvium.s3.refusing": str(folder / "refusing")}
     started: list[Racer] = []
     try:
         for name in "ab":
             log = folder / f"{name}.log"
-            started.append(Racer(class_path, log_store.S3_CLASS, settings, log))
+            started.append(Racer(s3_class_path, log_store.S3_CLASS, settings, log))
         yield started
     finally:
         for racer in started:
@@ -112,14 +88,14 @@ def racers(
 
 
 @pytest.fixture(autouse=True)
-def _whole_answers(server: s3.S3) -> None:
-    server.heal()
-    server.ignore_conditions(False)
+def _whole_answers(s3_server: s3.S3) -> None:
+    s3_server.heal()
+    s3_server.ignore_conditions(False)
 
 
-def commits(server: s3.S3, folder: str) -> dict[int, str]:
+def commits(s3_server: s3.S3, folder: str) -> dict[int, str]:
     """What lies in a log, by number."""
-    files = server.files()
+    files = s3_server.files()
     listed = files.get_file_info(s3.fs.FileSelector(folder, allow_not_found=True))
     found = {}
     for one in listed:
@@ -129,7 +105,7 @@ def commits(server: s3.S3, folder: str) -> dict[int, str]:
     return found
 
 
-def race(server: s3.S3, racers: list[Racer], folder: str, wanted: int) -> tuple[int, int]:
+def race(s3_server: s3.S3, racers: list[Racer], folder: str, wanted: int) -> tuple[int, int]:
     """Commits that were lost, and how often somebody was told to have lost his own commit."""
     with ThreadPoolExecutor(2) as pool:
         orders = [
@@ -137,7 +113,7 @@ def race(server: s3.S3, racers: list[Racer], folder: str, wanted: int) -> tuple[
             for name, racer in zip("ab", racers, strict=True)
         ]
         told = {name: order.result() for name, order in zip("ab", orders, strict=True)}
-    there = commits(server, folder)
+    there = commits(s3_server, folder)
     assert sorted(there) == list(range(len(there)))  # no hole
     lost = wrong = 0
     for name, lines in told.items():
@@ -153,107 +129,111 @@ def race(server: s3.S3, racers: list[Racer], folder: str, wanted: int) -> tuple[
     return lost, wrong
 
 
-def test_a_race_with_spoilt_answers(server: s3.S3, racers: list[Racer]) -> None:
+def test_a_race_with_spoilt_answers(s3_server: s3.S3, racers: list[Racer]) -> None:
     racers[0].do("write", "s3a://lake/first/_delta_log", 0, 1, 1)
-    server.spoil(*KINDS, every=10, match="_delta_log")
-    assert race(server, racers, "lake/quick/_delta_log", 100) == (0, 0)
-    spoilt = [one["spoilt"] for one in server.requests("lake/quick/_delta_log/") if one["spoilt"]]
+    s3_server.spoil(*KINDS, every=10, match="_delta_log")
+    assert race(s3_server, racers, "lake/quick/_delta_log", 100) == (0, 0)
+    spoilt = [
+        one["spoilt"] for one in s3_server.requests("lake/quick/_delta_log/") if one["spoilt"]
+    ]
     assert set(spoilt) == set(KINDS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", [(), *((kind,) for kind in KINDS), KINDS], ids="+".join)
-def test_a_long_race(server: s3.S3, racers: list[Racer], kinds: tuple[str, ...]) -> None:
+def test_a_long_race(s3_server: s3.S3, racers: list[Racer], kinds: tuple[str, ...]) -> None:
     folder = f"lake/{'+'.join(kinds) or 'whole'}/_delta_log"
     racers[0].do("write", "s3a://lake/first/_delta_log", 0, 1, 1)
-    server.spoil(*(kinds or ("none",)), every=5 if kinds else 0, match="_delta_log")
-    assert race(server, racers, folder, 2000 if len(kinds) != 1 else 200) == (0, 0)
+    s3_server.spoil(*(kinds or ("none",)), every=5 if kinds else 0, match="_delta_log")
+    assert race(s3_server, racers, folder, 2000 if len(kinds) != 1 else 200) == (0, 0)
 
 
 @pytest.mark.slow
-def test_deltas_own_store_loses_the_race(server: s3.S3, class_path: str, tmp_path: Path) -> None:
+def test_deltas_own_store_loses_the_race(
+    s3_server: s3.S3, s3_class_path: str, tmp_path: Path
+) -> None:
     """Else the race would show nothing."""
-    settings = {**server.settings, **TRIES}
-    theirs = [Racer(class_path, DELTAS_OWN, settings, tmp_path / name) for name in "ab"]
+    settings = {**s3_server.settings, **TRIES}
+    theirs = [Racer(s3_class_path, DELTAS_OWN, settings, tmp_path / name) for name in "ab"]
     try:
-        lost, _ = race(server, theirs, "lake/deltas/_delta_log", 100)
+        lost, _ = race(s3_server, theirs, "lake/deltas/_delta_log", 100)
     finally:
         for racer in theirs:
             racer.end()
     assert lost > 0
 
 
-def test_commits_of_several_parts(server: s3.S3, racers: list[Racer]) -> None:
+def test_commits_of_several_parts(s3_server: s3.S3, racers: list[Racer]) -> None:
     folder, whole = "s3a://lake/parts/_delta_log", "x" * 2_000_000 + "\n"
-    server.spoil("cut-after", every=5, match="lake/parts")  # of start, three parts, completion
+    s3_server.spoil("cut-after", every=5, match="lake/parts")  # of start, three parts, completion
     assert racers[0].do("write", folder, 0, 6, 2_000_000) == ["made"]
-    assert [one["spoilt"] for one in server.requests("lake/parts")].count("cut-after") > 0
-    server.heal()
+    assert [one["spoilt"] for one in s3_server.requests("lake/parts")].count("cut-after") > 0
+    s3_server.heal()
     assert racers[1].do("write", folder, 0, 6, 3_000_000) == ["lost"]
-    assert commits(server, "lake/parts/_delta_log") == {0: whole * 6}
+    assert commits(s3_server, "lake/parts/_delta_log") == {0: whole * 6}
 
 
-def test_half_a_commit_is_none(server: s3.S3, racers: list[Racer]) -> None:
+def test_half_a_commit_is_none(s3_server: s3.S3, racers: list[Racer]) -> None:
     [said] = racers[0].do("half", "s3a://lake/half/_delta_log", 0)
     assert "ClassCastException" in said
-    assert commits(server, "lake/half/_delta_log") == {}
+    assert commits(s3_server, "lake/half/_delta_log") == {}
     assert racers[1].do("write", "s3a://lake/half/_delta_log", 0, 1, 1) == ["made"]
 
 
 @pytest.mark.parametrize(("kind", "sent"), [("409-before", 10), ("500-before", None)])
 def test_what_is_not_known_is_said(
-    server: s3.S3, racers: list[Racer], kind: str, sent: int | None
+    s3_server: s3.S3, racers: list[Racer], kind: str, sent: int | None
 ) -> None:
-    server.spoil(kind, every=1, match="lake/unknown")
+    s3_server.spoil(kind, every=1, match="lake/unknown")
     [said] = racers[0].do("write", f"s3a://lake/unknown/{kind}", 7, 1, 1)
     assert said.startswith("failed java.io.IOException: It is unknown whether the commit s3a://")
     assert "00000000000000000007.json was made" in said
     assert "Nothing is there now. Run again" in said
-    puts = [one for one in server.requests(f"lake/unknown/{kind}") if one["method"] == "PUT"]
+    puts = [one for one in s3_server.requests(f"lake/unknown/{kind}") if one["method"] == "PUT"]
     assert len(puts) == (sent or len(puts)) > 0
-    assert commits(server, f"lake/unknown/{kind}") == {}
+    assert commits(s3_server, f"lake/unknown/{kind}") == {}
 
 
-def test_a_log_is_listed_from_a_commit_on(server: s3.S3, racers: list[Racer]) -> None:
+def test_a_log_is_listed_from_a_commit_on(s3_server: s3.S3, racers: list[Racer]) -> None:
     folder = "s3a://lake/long/_delta_log"
     [absent] = racers[0].do("list", folder, 0)
     assert absent.startswith("failed java.io.FileNotFoundException")
     for number in range(12):
         racers[0].do("write", folder, number, 1, number)
-    with server.files().open_output_stream("lake/long/_delta_log/_sidecars/a.parquet") as other:
+    with s3_server.files().open_output_stream("lake/long/_delta_log/_sidecars/a.parquet") as other:
         other.write(b"x")
     wanted = [f"{number:020d}.json {number + 1}" for number in range(12)]
     assert racers[1].do("list", folder, 0) == [*wanted, "_sidecars 0"]
     assert racers[1].do("list", folder, 9) == [*wanted[9:], "_sidecars 0"]
-    asked = server.requests("prefix=long/_delta_log/")[-1]
+    asked = s3_server.requests("prefix=long/_delta_log/")[-1]
     assert "start-after=long/_delta_log/00000000000000000009.jsom" in asked["query"]
 
 
-def test_a_bucket_is_asked_once(server: s3.S3, racers: list[Racer]) -> None:
+def test_a_bucket_is_asked_once(s3_server: s3.S3, racers: list[Racer]) -> None:
     folder = "s3a://pond/t/_delta_log"
-    server.ignore_conditions(True)
+    s3_server.ignore_conditions(True)
     for racer in racers:
         [said] = racer.do("write", folder, 0, 1, 1)
-        assert f"s3a://pond {server.endpoint}: two writers would lose" in said
+        assert f"s3a://pond {s3_server.endpoint}: two writers would lose" in said
         assert "it takes a second PUT with If-None-Match" in said
         assert "S3DynamoDBLogStore" in said
         assert "`single_writer: true`" in said
-    assert commits(server, "pond/t/_delta_log") == {}
-    server.ignore_conditions(False)
-    before = len(server.requests(".probe-"))
+    assert commits(s3_server, "pond/t/_delta_log") == {}
+    s3_server.ignore_conditions(False)
+    before = len(s3_server.requests(".probe-"))
     assert racers[0].do("write", folder, 0, 1, 1) == ["made"]
-    probes = server.requests(".probe-")[before:]
+    probes = s3_server.requests(".probe-")[before:]
     assert [one["status"] for one in probes if one["method"] == "PUT"] == [200, 412]
     assert probes[-1]["method"] == "DELETE"
     # The other JVM of this home reads its note.
     assert racers[1].do("write", folder, 1, 1, 1) == ["made"]
-    assert len(server.requests(".probe-")) == before + len(probes)
-    left = server.files().get_file_info(s3.fs.FileSelector("pond/t/_delta_log"))
+    assert len(s3_server.requests(".probe-")) == before + len(probes)
+    left = s3_server.files().get_file_info(s3.fs.FileSelector("pond/t/_delta_log"))
     assert [one.base_name for one in left] == [f"{number:020d}.json" for number in range(2)]
 
 
-def test_a_bucket_without_conditions_is_refused(server: s3.S3, racers: list[Racer]) -> None:
+def test_a_bucket_without_conditions_is_refused(s3_server: s3.S3, racers: list[Racer]) -> None:
     [said] = racers[0].do("write", "s3a://off/t/_delta_log", 0, 1, 1)
     assert "s3a://off" in said
     assert "fs.s3a.create.conditional.enabled is false" in said
-    assert commits(server, "off/t/_delta_log") == {}
+    assert commits(s3_server, "off/t/_delta_log") == {}
