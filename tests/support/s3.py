@@ -58,6 +58,8 @@ class S3:
             scheme="http",
             endpoint_override=where,
             allow_bucket_creation=True,
+            request_timeout=120,
+            connect_timeout=120,
         )
 
     def spoil(self, *kinds: str, every: int, match: str) -> None:

@@ -112,7 +112,13 @@ def project(server: s3.S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     conf = {f"spark.hadoop.{key}": value for key, value in server.settings.items()}
     conf |= {"spark.sql.warehouse.dir": f"s3a://lake/{FOLDER}", "spark.sql.shuffle.partitions": "2"}
     target = {"type": "alluvium", "home": str(home), "master": "local[2]", "spark_conf": conf}
-    outputs = {"t": {**target, "schema": "shop"}, "fix": {**target, "schema": "shop__fix"}}
+    absent = {**conf, "spark.sql.warehouse.dir": "s3a://absent/warehouse"}
+    outputs = {
+        "t": {**target, "schema": "shop"},
+        "fix": {**target, "schema": "shop__fix"},
+        "alone": {**target, "schema": "shop", "single_writer": True},
+        "absent": {**target, "schema": "shop", "spark_conf": absent},
+    }
     package = root / "dbt_packages/alluvium"
     package.mkdir(parents=True)
     (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
@@ -190,6 +196,26 @@ def test_a_table_lives_on_s3(project: S3Project) -> None:
     assert not Path("/", FOLDER).exists()
     logs = {path.parent for path in project.home.rglob("_delta_log")}
     assert logs <= {project.home / "scratch"}
+
+
+def test_a_single_writer_is_told_so(project: S3Project) -> None:
+    rows = project.rows("orders_wap")
+    before = len(project.server.requests("events/_delta_log/0"))
+    project.land(6, order(80, 1))
+    project.dbt("build", "-s", "events", "orders_wap", "--target", "alone")
+    assert project.rows("orders_wap") == {**rows, 80: 1}
+    assert project.said("`single_writer: true` in the profile: commits to s3a:// are not kept")
+    commits = project.server.requests("events/_delta_log/0")[before:]
+    puts = [one for one in commits if one["method"] == "PUT" and one["path"].endswith(".json")]
+    assert puts
+    assert not any(one["conditional"] for one in puts)
+
+
+def test_an_absent_bucket_stops_the_start(project: S3Project) -> None:
+    assert not project.try_dbt("build", "--target", "absent").success
+    [said, *_] = project.said("Bucket absent (s3a://absent/warehouse) cannot be read at http://")
+    assert "The specified bucket does not exist. Settings: spark.hadoop.fs.s3a.access.key" in said
+    assert s3.SECRET not in "\n".join(project.lines)
 
 
 def test_no_key_is_told(project: S3Project) -> None:
