@@ -7,8 +7,8 @@ spoilt on demand:
 ``GET /__spoil?kinds=cut-after,409-before&every=7&match=_delta_log``: of the PUTs and POSTs with
 that text in their path each seventh is spoilt, by each kind in turn. A kind is what is answered
 (``cut``: nothing, the connection ends) and whether that is ``before`` the write, which is then not
-made, or ``after`` it. With ``every=0`` none is. ``GET /__ignore?on=1``: conditions are ignored.
-``GET /__refuse?on=1``: no key is known.
+made, or ``after`` it. ``none`` lets one pass. With ``every=0`` none is spoilt.
+``GET /__ignore?on=1``: conditions are ignored. ``GET /__refuse?on=1``: no key is known.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class Server:
             return ""
         with self._guard:
             self._seen += 1
-            return next(self._kinds) if self._every and self._seen % self._every == 0 else ""
+            kind = next(self._kinds) if self._every and self._seen % self._every == 0 else ""
+            return "" if kind == "none" else kind
 
     def _answer(
         self, env: dict[str, Any], start: Start, what: str, status: int, kind: str

@@ -32,7 +32,10 @@ import org.apache.hadoop.fs.s3a.Listing;
 import org.apache.hadoop.fs.s3a.S3AFileSystem;
 import org.apache.hadoop.fs.s3a.S3ListRequest;
 import org.apache.hadoop.fs.store.audit.AuditSpan;
+import software.amazon.awssdk.core.exception.SdkServiceException;
 import software.amazon.awssdk.services.s3.model.ListObjectsV2Request;
+import software.amazon.awssdk.utils.builder.SdkBuilder;
+import software.amazon.awssdk.utils.builder.ToCopyableBuilder;
 
 /**
  * Commits to S3 that two processes cannot both make.
@@ -108,7 +111,9 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
                 return;
             }
             if (whose == ANOTHERS) {
-                throw new FileAlreadyExistsException(path.toString());
+                IOException taken = new FileAlreadyExistsException(path.toString());
+                taken.addSuppressed(failed);
+                throw taken;
             }
             if (!isConflict(failed) || attempt == ATTEMPTS) {
                 throw unknown(path, failed, null);
@@ -196,13 +201,15 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
         if (notes == null || !Files.exists(notes, new java.nio.file.LinkOption[0])
                 || !Files.readAllLines(notes).contains(store)) {
             Path object = new Path(folder, ".probe-" + UUID.randomUUID());
+            put(files, object, Collections.singletonList("first").iterator());
+            boolean refused;
             try {
-                put(files, object, Collections.singletonList("first").iterator());
-                if (!isRefused(files, object)) {
-                    throw unsafe(store, "it takes a second PUT with If-None-Match");
-                }
+                refused = isRefused(files, object);
             } finally {
                 files.delete(object, false);
+            }
+            if (!refused) {
+                throw unsafe(store, "it takes a second PUT with If-None-Match");
             }
             if (notes != null) {
                 Files.write(
@@ -223,12 +230,22 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
     }
 
     private static boolean isRefused(FileSystem files, Path object) throws IOException {
+        Throwable why;
         try {
             put(files, object, Collections.singletonList("second").iterator());
             return false;
         } catch (FileAlreadyExistsException refused) {
-            return true;
+            why = refused.getSuppressed()[0];
         }
+        // A store that only had no time for the second one would seem to refuse it.
+        for (Throwable one = why; one != null; one = one.getCause()) {
+            if (one instanceof SdkServiceException
+                    && ((SdkServiceException) one).statusCode() == 412) {
+                return true;
+            }
+        }
+        throw new IOException(
+            "It is unknown whether " + object + " keeps writers apart: " + why + ". Run again");
     }
 
     /** From the name on: S3 begins its list there, and does not give what is before it. */
@@ -249,11 +266,15 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
             if (request.isV1()) {
                 return super.listFrom(path, conf);
             }
-            ListObjectsV2Request from = (ListObjectsV2Request)
-                request.getV2().toBuilder().startAfter(key + before(name)).build();
+            // By interfaces that have these methods once: between a class's own and those that it
+            // inherits, of other types, Janino may find no choice.
+            ListObjectsV2Request.Builder from = (ListObjectsV2Request.Builder)
+                ((ToCopyableBuilder) request.getV2()).toBuilder();
+            from.startAfter(key + before(name));
+            request = S3ListRequest.v2((ListObjectsV2Request) ((SdkBuilder) from).build());
             RemoteIterator listed = listing.createFileStatusListingIterator(
                 folder,
-                S3ListRequest.v2(from),
+                request,
                 new PathFilter() {
                     public boolean accept(Path one) {
                         return one.getName().compareTo(name) >= 0;

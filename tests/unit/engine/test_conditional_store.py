@@ -212,6 +212,11 @@ def test_a_log_is_listed_from_a_commit_on(s3_server: s3.S3, racers: list[Racer])
 def test_a_bucket_is_asked_once(s3_server: s3.S3, racers: list[Racer]) -> None:
     folder = "s3a://pond/t/_delta_log"
     s3_server.ignore_conditions(True)
+    # The second PUT fails, but not because of the first.
+    s3_server.spoil("none", *["500-before"] * 30, every=1, match=".probe-")
+    [said] = racers[0].do("write", folder, 0, 1, 1)
+    assert "It is unknown whether s3a://pond/t/_delta_log/.probe-" in said
+    s3_server.heal()
     for racer in racers:
         [said] = racer.do("write", folder, 0, 1, 1)
         assert f"s3a://pond {s3_server.endpoint}: two writers would lose" in said
