@@ -13,7 +13,7 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 from functional.delta_rs import by_query
-from functional.merge.conftest import PACKAGE, merged
+from functional.merge.conftest import PACKAGE
 from functional.runner import REPO, Project, add_jars
 from support import s3
 
@@ -29,7 +29,10 @@ select o.*, _batch_after, _batch_through
 from {{ alluvium.new_events(ref('events'), 'orders_wap') }}
 lateral view inline(array(from_json(_value, 'id bigint, op string, v bigint'))) o
 """
-META = {"order_by": "v", "delete_when": "op = 'D'"}
+META = {
+    "alluvium_merge": {"order_by": "v", "delete_when": "op = 'D'"},
+    "alluvium_layout": {"sort_by": ["id"], "fan_in": 2},
+}
 SOURCE = {"alluvium_stream": {"format": "json", "path": f"s3a://{LANDING}"}}
 FILES = {
     "models/sources.yml": yaml.safe_dump(
@@ -44,12 +47,10 @@ FILES = {
     ),
     "models/events.sql": "{{ config(materialized='streaming_table') }}"
     " select * from {{ source('landing', 'orders') }}",
-    "models/orders_wap.sql": merged(
-        META,
-        ORDERS,
-        meta={"alluvium_merge": META, "alluvium_layout": {"sort_by": ["id"], "fan_in": 2}},
-        post_hook="{{ alluvium.compact(this) }}",
-    ),
+    "models/orders_wap.sql": f"""
+        {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',
+                    meta={META}, post_hook="{{{{ alluvium.compact(this) }}}}") }}}}
+        {ORDERS}""",
     "models/orders_wap.yml": yaml.safe_dump(
         {
             "models": [
@@ -82,7 +83,8 @@ class S3Project(Project):
             "AWS_SECRET_ACCESS_KEY": s3.SECRET,
             "AWS_REGION": s3.REGION,
         }
-        place = f"s3://lake/{FOLDER}/{schema}.db/{name}"
+        # By the scheme that clones and published tables name files with.
+        place = f"s3a://lake/{FOLDER}/{schema}.db/{name}"
         return DeltaTable(place, storage_options=options)
 
     def rows(self, name: str, schema: str = "shop") -> dict[int, int]:
