@@ -33,7 +33,7 @@ run-runways: machine $(VENV)/.run jars ## land the days of runways one by one; a
 	$(BIN)/alluvium report
 
 .PHONY: test
-test: machine $(VENV)/.dev jars databricks ## the tests that guard behaviour: unit and functional; ARGS='tests/functional/merge -k tombstone'
+test: machine $(VENV)/.dev jars databricks moto ## the tests that guard behaviour: unit and functional; ARGS='tests/functional/merge -k tombstone'
 	$(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-unit
@@ -41,11 +41,11 @@ test-unit: machine $(VENV)/.dev ## the tests that start no Spark: two minutes of
 	$(PYTEST) -m "not slow" $(if $(filter tests/%,$(ARGS)),,tests/unit) $(ARGS)
 
 .PHONY: test-full
-test-full: machine $(VENV)/.dev jars databricks ## all tests, the long ones too; properties on new examples; SHARD=2/4 is a quarter of the long ones
+test-full: machine $(VENV)/.dev jars databricks moto ## all tests, the long ones too; properties on new examples; SHARD=2/4 is a quarter of the long ones
 	TEST_JVM=plain $(PYTEST) --hypothesis-profile=search $(if $(SHARD),--shard $(SHARD)) $(ARGS)
 
 .PHONY: test-cost
-test-cost: machine $(VENV)/.dev jars databricks ## make test, and its CPU seconds by file into tests/cost.json; ARGS=tests/unit/ranges renews a part
+test-cost: machine $(VENV)/.dev jars databricks moto ## make test, and its CPU seconds by file into tests/cost.json; ARGS=tests/unit/ranges renews a part
 	$(PYTEST) -m "not slow" --write-costs $(ARGS)
 
 .PHONY: lint
@@ -78,7 +78,7 @@ docs: machine $(VENV)/.run jars ## dbt's documentation site, in target/
 	$(BIN)/dbt docs generate
 
 .PHONY: setup
-setup: machine $(VENV)/.dev jars databricks ## all that the other targets need, without running anything
+setup: machine $(VENV)/.dev jars databricks moto ## all that the other targets need, without running anything
 
 .PHONY: bench-run
 bench-run: machine $(VENV)/.bench ## time and memory of the reference project, from a clone
@@ -164,6 +164,10 @@ constraints: machine-python ## renew constraints.txt: the newest versions that p
 .PHONY: databricks
 databricks: machine-python .venv-databricks/.done ## dbt-databricks, in .venv-databricks
 
+.PHONY: moto
+moto: machine .venv-moto/.done $(VENV)/.run ## an S3 server for tests: moto, in .venv-moto, and the jars of s3a://
+	@$(BIN)/python -m alluvium.engine.jars $(ENGINE) --s3a
+
 .PHONY: jars
 jars: $(VENV)/.run
 	@$(BIN)/python -m alluvium.engine.jars $(ENGINE)
@@ -189,14 +193,15 @@ $(VENV)/.bench: $(VENV)/.run
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,bench]'
 	@touch $@
 
-# Environments of their own: dbt-databricks asks for an older dbt-spark than ours (<1.11), and
-# Iceberg has no runtime for our Spark.
+# Environments of their own: dbt-databricks asks for an older dbt-spark than ours (<1.11), Iceberg
+# has no runtime for our Spark, and moto brings the AWS SDK of Python.
 .venv-databricks/.done: PACKAGE := dbt-databricks==1.11.8
 .venv-iceberg/.done: PACKAGE := pyspark==4.1.4
-.venv-databricks/.done .venv-iceberg/.done: Makefile
+.venv-moto/.done: PACKAGE := moto[s3]==5.2.5 flask==3.1.3 flask-cors==6.0.5
+.venv-databricks/.done .venv-iceberg/.done .venv-moto/.done: Makefile
 	@test -x $(@D)/bin/python || { python=$$(scripts/check-machine python) && "$$python" -m venv $(@D); }
 	@echo "installing $(PACKAGE) into $(@D) (once)"
-	@$(@D)/bin/python -m pip install --quiet '$(PACKAGE)'
+	@$(@D)/bin/python -m pip install --quiet $(patsubst %,'%',$(PACKAGE))
 	@touch $@
 
 .PHONY: clean-data
@@ -206,4 +211,4 @@ clean-data: ## remove tables, metastore and landing files; keeps the jars
 
 .PHONY: clean
 clean: clean-data ## remove all that make and dbt made, jars and environments too
-	@rm -rf $(ENGINE) $(VENV) .venv-databricks .venv-iceberg dbt_packages .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(ENGINE) $(VENV) .venv-databricks .venv-iceberg .venv-moto dbt_packages .pytest_cache .mypy_cache .ruff_cache .hypothesis

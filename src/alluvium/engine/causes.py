@@ -100,6 +100,7 @@ _DAMAGED = re.compile(
     r"|TXN_LOG_FAILED_INTEGRITY|VERSIONS_NOT_CONTIGUOUS)\]"
     r"|\S*(?:/_delta_log/|deletion_vector_)\S+"
 )
+_NO_S3 = re.compile(r"No FileSystem for scheme \"?(?P<scheme>s3n?)\b|S3AFileSystem not found")
 _INLINE = re.compile(r"DeletionVectorDescriptor\(i,")
 MENDS = "`dbt run-operation alluvium.fsck` says what is damaged, and `alluvium.recover` mends it"
 
@@ -117,7 +118,7 @@ def explain(error: BaseException) -> Cause:
 def explained(chain: Iterable[Thrown]) -> Cause:
     """Why something failed, of what was thrown: the outermost first, each with its cause behind."""
     thrown = list(_apart(chain))
-    for special in (_no_room, _no_memory, _broken_file, _untyped, _python, _vacuum):
+    for special in (_no_room, _no_memory, _no_s3, _broken_file, _untyped, _python, _vacuum):
         found = special(thrown)
         if found is not None:
             return found
@@ -238,6 +239,20 @@ def _no_memory(thrown: list[Thrown]) -> Cause | None:
     return Cause(
         f"Spark's memory is too small ({said[0]}). Raise `spark.driver.memory` in `spark_conf` of "
         "the profile, or run fewer `threads`"
+    )
+
+
+def _no_s3(thrown: list[Thrown]) -> Cause | None:
+    """Of a place on S3 that the profile does not speak of, or of another scheme."""
+    said = _said(thrown, _NO_S3)
+    if said is None:
+        return None
+    if said["scheme"]:
+        return Cause(f"{said['scheme']}:// is not read here; accepted: s3a://, with the same path")
+    return Cause(
+        "s3a:// needs its jars, which come where `spark_conf` of the profile names S3. Accepted: a"
+        " `spark.sql.warehouse.dir` there, or a `spark.hadoop.fs.s3a.*` such as"
+        " `spark.hadoop.fs.s3a.endpoint.region`"
     )
 
 

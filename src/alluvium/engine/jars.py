@@ -1,4 +1,4 @@
-"""The jars that Spark needs beside its own: Delta's, and the packages that a profile names.
+"""The jars that Spark needs beside its own: Delta's, S3's, and packages that a profile names.
 
 They are downloaded once, by the Ivy that pyspark ships. It has settings and a cache of our own.
 What ``~/.ivy2`` and ``~/.m2`` hold (half a module, often) plays no part. Each set of jars is a
@@ -11,11 +11,13 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict, cast
@@ -67,6 +69,7 @@ def resolve(
     home: Path,
     *,
     packages: Sequence[str] = (),
+    s3a: bool = False,
     offline: bool = False,
     progress: Progress | None = None,
 ) -> list[Path]:
@@ -78,12 +81,13 @@ def resolve(
         home: the engine's folder; jars are kept in ``home/jars``.
         packages: Maven coordinates ``group:artifact:version`` to have as well, with all that they
             depend on, less what pyspark ships.
+        s3a: whether files on S3 are read or written.
         offline: fail at once instead of downloading.
         progress: takes a line of text whenever a download starts, advances or ends; standard error
             by default.
 
     Returns:
-        Absolute paths, Delta's jars first.
+        Absolute paths, Delta's jars first, then those of S3.
 
     Raises:
         VersionError: pyspark, delta-spark or a package do not go together.
@@ -94,7 +98,7 @@ def resolve(
     say = progress or _to_stderr
     store = home.absolute() / "jars"
     paths: list[Path] = []
-    for wanted in _sets(installed, packages):
+    for wanted in _sets(installed, packages, s3a):
         folder = store / wanted.folder
         problem = _problem(folder, wanted)
         if problem:
@@ -108,30 +112,42 @@ def resolve(
     return paths
 
 
-def _sets(installed: versions.VersionSet, packages: Sequence[str]) -> list[JarSet]:
-    """What to have: Delta's jars, and the packages if there are any that are not there anyway."""
-    pinned = {
-        ("io.delta", artifact, installed.delta): digest
-        for artifact, digest in DELTA_SHA256[installed.delta].items()
-    }
-    sets = [
-        JarSet(
-            folder=f"delta-{installed.delta}",
-            title=f"Delta {installed.delta}",
-            modules=tuple(pinned),
-            transitive=False,
-            sha256={_file_name(*module): digest for module, digest in pinned.items()},
-        )
-    ]
+def _sets(installed: versions.VersionSet, packages: Sequence[str], s3a: bool) -> list[JarSet]:
+    """What to have: Delta's jars, S3's, and the packages that are not there anyway."""
+    delta, hadoop = installed.delta, installed.hadoop
+    pins = {("io.delta", name, delta): digest for name, digest in DELTA_SHA256[delta].items()}
+    sets = [_pinned(f"delta-{delta}", f"Delta {delta}", pins)]
+    if s3a:
+        sets.append(_pinned(f"s3a-{hadoop}", f"S3A {hadoop}", s3a_sha256(hadoop)))
+    pinned = [module for one in sets for module in one.modules]
     modules = {versions.check_package(package, installed) for package in packages} - set(pinned)
     modules = _not_shipped(modules, installed)
     if modules:
-        ordered = tuple(sorted(modules))
-        key = hashlib.sha256(repr((ordered, installed)).encode()).hexdigest()[:12]
+        ordered, ours = tuple(sorted(modules)), tuple((group, name) for group, name, _ in pinned)
+        key = hashlib.sha256(repr((ordered, installed, ours)).encode()).hexdigest()[:12]
         title = f"{len(ordered)} package{'s' if len(ordered) > 1 else ''}"
-        ours = [("io.delta", name) for artifacts in DELTA_SHA256.values() for name in artifacts]
-        sets.append(JarSet(f"packages-{key}", title, ordered, True, {}, tuple(ours)))
+        sets.append(JarSet(f"packages-{key}", title, ordered, True, {}, ours))
     return sets
+
+
+def _pinned(folder: str, title: str, pins: Mapping[tuple[str, str, str], str]) -> JarSet:
+    """A set of modules whose jars have these digests."""
+    sha256 = {_file_name(*module): digest for module, digest in pins.items()}
+    return JarSet(folder, title, tuple(pins), False, sha256)
+
+
+def s3a_sha256(hadoop: str) -> dict[tuple[str, str, str], str]:
+    """SHA-256 of what S3A of a version of Hadoop runs on, by group, artifact and version.
+
+    S3A itself asks for a bundle of the whole AWS SDK, of 676 MB. Here are the modules that it uses,
+    with all that they need and pyspark does not ship.
+    """
+    pins = {}
+    for line in Path(__file__).with_name(f"s3a-{hadoop}.sha256").read_text().splitlines():
+        digest, name = line.split()
+        group, artifact, version = re.split(r"_|-(?=\d)", name.removesuffix(".jar"), maxsplit=2)
+        pins[group, artifact, version] = digest
+    return pins
 
 
 def _not_shipped(
@@ -264,6 +280,12 @@ def _described(folder: Path, wanted: JarSet, store: Path) -> list[_File]:
     ]
 
 
+def is_jdbc_driver(jar: Path) -> bool:
+    """Whether Java finds a driver of a database in it."""
+    with zipfile.ZipFile(jar) as archive:
+        return "META-INF/services/java.sql.Driver" in archive.namelist()
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -281,9 +303,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="alluvium.engine.jars", description=main.__doc__)
     parser.add_argument("home", type=Path, help="the engine's folder, such as .alluvium")
     parser.add_argument("packages", nargs="*", help="Maven coordinates, group:artifact:version")
+    parser.add_argument("--s3a", action="store_true", help="those of s3a:// too")
     arguments = parser.parse_args()
     try:
-        resolve(arguments.home, packages=arguments.packages)
+        resolve(arguments.home, packages=arguments.packages, s3a=arguments.s3a)
     except EngineError as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -1,27 +1,43 @@
-"""Delta's log store for local disks: commits that two processes cannot both make.
+"""Delta's log stores for local disks and S3: commits that two processes cannot both make.
 
-Its source is Java: ``ExclusiveLogStore.java``, in the jar that ``own_jar`` makes.
+Their source is Java, in the jar that ``own_jar`` makes.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
+
+from alluvium.engine import properties
 
 CLASS = "alluvium.ExclusiveLogStore"
-
-# Delta's keys of a log store, with and without Spark's prefix. Delta refuses a class for all
-# schemes beside one for a single scheme, so any of them in a profile means that ours stays away.
-_THEIRS = tuple(
-    f"{prefix}delta.logStore.{key}" for prefix in ("spark.", "") for key in ("class", "file.impl")
-)
+S3_CLASS = "alluvium.ConditionalLogStore"
 
 
-def conf(theirs: Mapping[str, str]) -> dict[str, str]:
-    """Spark properties that give local tables this log store; none where `theirs` names another.
+def conf(
+    theirs: Mapping[str, str], home: Path | None = None, *, single_writer: bool = False
+) -> dict[str, str]:
+    """Spark properties that give tables these log stores; none where `theirs` names another.
 
-    The second key is that of Delta Kernel, which Spark's newer path to Delta is built on.
+    Args:
+        theirs: the profile's Spark properties.
+        home: where S3's notes which buckets refuse a second commit; without it each JVM looks.
+        single_writer: tables on S3 keep Delta's own.
     """
-    if any(key in theirs for key in _THEIRS):
+    found = _of_scheme("file", CLASS, theirs)
+    if properties.names_s3(theirs) and not single_writer:
+        found |= _of_scheme("s3a", S3_CLASS, theirs)
+        if home is not None:
+            found["spark.hadoop.alluvium.s3.refusing"] = str(home / "s3-refusing")
+    return found
+
+
+def _of_scheme(scheme: str, store: str, theirs: Mapping[str, str]) -> dict[str, str]:
+    # Delta's keys, with and without Spark's prefix. Delta refuses a class for all schemes beside
+    # one for a single scheme, so any of them in a profile means that ours stays away.
+    keys = ("class", f"{scheme}.impl")
+    if any(f"{prefix}delta.logStore.{key}" in theirs for prefix in ("spark.", "") for key in keys):
         return {}
+    # The second key is that of Delta Kernel, which Spark's newer path to Delta is built on.
     return {
-        "spark.delta.logStore.file.impl": CLASS,
-        "spark.hadoop.io.delta.kernel.logStore.file.impl": CLASS,
+        f"spark.delta.logStore.{scheme}.impl": store,
+        f"spark.hadoop.io.delta.kernel.logStore.{scheme}.impl": store,
     }

@@ -1,4 +1,4 @@
-"""The jar with the package's own Java: the log store, and what prunes reads and merges.
+"""The jar with the package's own Java: the log stores, and what prunes reads and merges.
 
 Janino, the compiler that Spark ships, makes it once for each home: a machine that only runs Java
 has no ``javac``.
@@ -27,36 +27,40 @@ _SOURCES = tuple(
         *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
     )
 )
+# Only where S3's jars are, whose classes it calls: elsewhere nothing of S3 is compiled or loaded.
+_S3_SOURCES = (Path(__file__).with_name("ConditionalLogStore.java"),)
 _COMPILER = Path(__file__).with_name("CompileToJar.java")
 
 
-def jar(home: Path, delta: list[Path]) -> Path:
+def jar(home: Path, needed: list[Path]) -> Path:
     """The jar, compiled (a second) if `home` has none of this version.
 
     Args:
         home: the engine's folder; the jar is kept in ``home/jars``.
-        delta: Delta's jars, absolute.
+        needed: Delta's jars, absolute, and S3's where files on S3 are read or written.
 
     Raises:
         EngineError: it cannot be compiled, or not be kept there.
         JavaError: it must be compiled and there is no Java.
     """
     installed = versions.check()
-    sources = b"".join(one.read_bytes() for one in (*_SOURCES, _COMPILER))
-    content = sources + repr(installed).encode()
+    has_s3 = any("hadoop-aws" in path.name for path in needed)
+    sources = [*_SOURCES, *(_S3_SOURCES if has_s3 else ())]
+    content = b"".join(one.read_bytes() for one in (*sources, _COMPILER))
+    content += repr(installed).encode()
     name = f"alluvium-{hashlib.sha256(content).hexdigest()[:12]}.jar"
     path = home.absolute() / "jars" / name
     if not path.exists():
         try:
-            _compile(path, delta)
+            _compile(path, sources, needed)
         except OSError as problem:
             raise EngineError(f"{path} cannot be written: {problem}") from problem
     return path
 
 
-def _compile(path: Path, delta: list[Path]) -> None:
+def _compile(path: Path, sources: list[Path], needed: list[Path]) -> None:
     shipped = versions.spark_home() / "jars"
-    class_path = [str(shipped / "*"), *map(str, delta)]
+    class_path = [str(shipped / "*"), *map(str, needed)]
     with tempfile.TemporaryDirectory(prefix=".compiling-", dir=path.parent) as work:
         fresh = Path(work) / path.name
         ran = subprocess.run(
@@ -64,7 +68,7 @@ def _compile(path: Path, delta: list[Path]) -> None:
                 *(str(java.check().path), "-XX:TieredStopAtLevel=1"),
                 *("-cp", os.pathsep.join(class_path)),
                 *("org.codehaus.janino.SimpleCompiler", str(_COMPILER), "CompileToJar"),
-                *(str(fresh), *map(str, _SOURCES)),
+                *(str(fresh), *map(str, sources)),
             ],
             capture_output=True,
             text=True,

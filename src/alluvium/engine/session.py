@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,18 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, home_lock, homes, jars, java, log_store, own_jar, versions
+from alluvium.engine import (
+    EngineError,
+    home_lock,
+    homes,
+    jars,
+    java,
+    log_store,
+    own_jar,
+    properties,
+    s3,
+    versions,
+)
 from alluvium.engine.internals import DELTA_CATALOG
 
 _MEMORY = "spark.driver.memory"
@@ -53,12 +63,14 @@ class Settings:
     conf: laid over the defaults.
     wait: seconds to wait for another process that has the home open; another number is no other
         context.
+    single_writer: nobody else writes to the tables on S3, whose log store is then Delta's own.
     """
 
     home: Path
     master: str = "local[*]"
     conf: dict[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    single_writer: bool = False
     wait: float = field(default=0.0, compare=False)
 
     @property
@@ -116,17 +128,19 @@ def start_in_background(settings: Settings, *, writes: bool) -> None:
     if _running is not None and _running[0] == settings:
         return
 
-    def work(task: Callable[[SparkSession], Any]) -> None:
-        with contextlib.suppress(Exception):
-            task(new_session(settings))
+    def work(first: Callable[[SparkSession], Any], *others: Callable[[SparkSession], Any]) -> None:
+        with contextlib.suppress(Exception):  # a start that failed is not tried once more for each
+            session = new_session(settings)
+            for other in others:
+                threading.Thread(target=work, args=(other,), daemon=True).start()
+            first(session)
 
     def write(session: SparkSession) -> None:
         path = settings.home / "scratch" / "warm"
         session.range(1).write.format("delta").mode("overwrite").save(str(path))
 
     tasks = [lambda session: session.sql("show databases").collect(), *([write] if writes else [])]
-    for task in tasks:
-        threading.Thread(target=work, args=(task,), name="alluvium-start", daemon=True).start()
+    threading.Thread(target=work, args=tasks, name="alluvium-start", daemon=True).start()
 
 
 def stop() -> None:
@@ -190,7 +204,9 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     try:
         if lock is not None:
             _remove_half_made(_database(settings.home))
-        paths = jars.resolve(settings.home, packages=list(settings.packages))
+        has_s3 = properties.names_s3(settings.conf)
+        on_s3 = s3.warehouse(settings.conf)
+        paths = jars.resolve(settings.home, packages=list(settings.packages), s3a=has_s3)
         paths.append(own_jar.jar(settings.home, paths))
         builder = SparkSession.builder
         for key, value in _conf(settings, paths).items():
@@ -199,11 +215,20 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         try:
             builder = builder.enableHiveSupport()
             _start_jvm(builder._options, log)
+            if on_s3 is not None:
+                on_s3.is_read(SparkContext._jvm)
             session = builder.getOrCreate()
+        except EngineError:
+            raise
         except Exception as error:
             raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
         if lock is not None:
             _settle(settings, session)
+        if has_s3 and settings.single_writer:
+            _notices.append(
+                "`single_writer: true` in the profile: commits to s3a:// are not kept apart. Where"
+                " another process writes to these tables, commits get lost."
+            )
     except BaseException:
         if lock is not None:
             lock.close()
@@ -283,7 +308,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         # would ask ten times, two seconds apart, before Spark writes the table in another way.
         conf["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
         conf["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
-    elif drivers := [str(jar) for jar in paths if _is_jdbc_driver(jar)]:
+    elif drivers := [str(jar) for jar in paths if jars.is_jdbc_driver(jar)]:
         # Java gives the metastore's client only those drivers that are on the JVM's class path.
         conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)
     if settings.master.startswith("local"):
@@ -301,7 +326,7 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
             "spark.task.maxDirectResultSize": "64m",
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         }
-    conf |= log_store.conf(settings.conf)
+    conf |= log_store.conf(settings.conf, home, single_writer=settings.single_writer)
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[_ZONE])
     return conf
@@ -318,11 +343,6 @@ def _remove_half_made(database: Path) -> None:
     """
     if database.is_dir() and not any(database.glob("service.properties*")):
         shutil.rmtree(database)
-
-
-def _is_jdbc_driver(jar: Path) -> bool:
-    with zipfile.ZipFile(jar) as archive:
-        return "META-INF/services/java.sql.Driver" in archive.namelist()
 
 
 def _java_options(settings: Settings, zone: str) -> str:
@@ -378,11 +398,3 @@ def _start_jvm(conf: dict[str, Any], log: Path) -> None:
                     {"stdout": file, "stderr": subprocess.STDOUT},
                 )
             SparkContext._ensure_initialized(gateway=gateway)
-
-
-def as_text(conf: dict[str, Any]) -> dict[str, str]:
-    """Spark properties as Spark reads them: YAML's true and 1 become 'true' and '1'."""
-    return {
-        str(key): str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in conf.items()
-    }

@@ -19,11 +19,14 @@ class VersionSet:
 
     pyspark: str
     delta: str
+    hadoop: str
     scala: str
     java: tuple[int, ...]
 
 
-SUPPORTED = (VersionSet(pyspark="4.2.0", delta="4.4.0", scala="2.13", java=(17, 21)),)
+SUPPORTED = (
+    VersionSet(pyspark="4.2.0", delta="4.4.0", hadoop="3.5.0", scala="2.13", java=(17, 21)),
+)
 
 
 def table() -> str:
@@ -93,7 +96,7 @@ def check_package(coordinate: str, installed: VersionSet) -> tuple[str, str, str
 
     Raises:
         VersionError: the coordinate is not of that form, its version is not a fixed one, or it was
-            built for another Scala, Spark or Delta.
+            built for another Scala, Spark, Delta or Hadoop.
     """
     parts = coordinate.split(":")
     if len(parts) != 3 or not all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*", p) for p in parts):
@@ -114,6 +117,7 @@ def check_package(coordinate: str, installed: VersionSet) -> tuple[str, str, str
     for owner, name, has in (
         ("org.apache.spark", "Spark", installed.pyspark),
         ("io.delta", "Delta", installed.delta),
+        ("org.apache.hadoop", "Hadoop", installed.hadoop),
     ):
         if group == owner and version != has:
             raise VersionError(

@@ -7,6 +7,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.alluvium.credentials import AlluviumCredentials
 
+S3 = "spark.hadoop.fs.s3a.endpoint.region"
+
 
 def read(**profile: object) -> AlluviumCredentials:
     data = AlluviumCredentials.translate_aliases(profile)
@@ -50,13 +52,46 @@ def test_all_mistakes_at_once() -> None:
             method="session",
         )
     message = str(caught.value)
-    for word in ("schema", "database", "home", "master", "spark_conf", "packages", "wait"):
+    keys = ("schema", "database", "home", "master", "spark_conf", "packages", "wait")
+    for word in keys:
         assert f"`{word}`" in message, word
     assert "`hoem` is not a key" in message
     assert "`method` is not a key" in message
     assert (
-        "Accepted keys: type, threads, home, master, packages, schema, spark_conf, wait" in message
+        "Accepted keys: type, threads, home, master, packages, schema, single_writer, spark_conf,"
+        " wait." in message
     )
+
+
+def test_s3_has_one_scheme() -> None:
+    with pytest.raises(DbtRuntimeError) as caught:
+        read(
+            schema="s",
+            spark_conf={"spark.sql.warehouse.dir": "s3://key:secret@lake/w", "x.dir": "s3n://a"},
+            single_writer="yes",
+        )
+    message = str(caught.value)
+    assert "`spark_conf`: spark.sql.warehouse.dir begins with s3://; accepted: s3a://" in message
+    assert "`spark_conf`: x.dir begins with s3n://; accepted: s3a://" in message
+    assert "`single_writer`: 'yes'; accepted: true or false" in message
+    assert "secret" not in message
+    # Amazon's own Hadoop reads it.
+    own = {"spark.sql.warehouse.dir": "s3://lake/w", "spark.hadoop.fs.s3.impl": "com.amazon.FS"}
+    read(schema="s", spark_conf=own)
+
+
+def test_a_single_writer_is_of_s3() -> None:
+    assert read(schema="s", spark_conf={S3: "eu-west-1"}, single_writer=True).single_writer
+    assert not read(schema="s", spark_conf={S3: "eu-west-1"}).single_writer
+    with pytest.raises(DbtRuntimeError, match="names no place of s3a://"):
+        read(schema="s", single_writer=True)
+
+
+def test_debug_shows_where_tables_go() -> None:
+    place = {"spark.sql.warehouse.dir": "s3a://lake/warehouse"}
+    shown = dict(read(schema="s", spark_conf=place).connection_info())
+    assert shown["warehouse"] == "s3a://lake/warehouse"
+    assert dict(read(schema="s", home="/h").connection_info())["warehouse"] == "/h/warehouse"
 
 
 def test_names_have_no_case() -> None:

@@ -1,12 +1,16 @@
 """Fixtures of the engine's tests: a repository on disk and Javas of any version."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import s3
 from unit.engine.maven import DELTA, Repository
 
-from alluvium.engine import ivy, jars
+from alluvium.engine import ivy, jars, own_jar, versions
+
+REPO = Path(__file__).parents[3]
 
 # Ivy runs for a second: compiling it well costs more than it saves.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
@@ -56,3 +60,26 @@ def fake_java(tmp_path: Path) -> Callable[[str], Path]:
         return home
 
     return make
+
+
+@pytest.fixture(scope="session")
+def s3_class_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of a JVM with the jars of Spark, Delta and S3, and our own."""
+    home = tmp_path_factory.mktemp("home")
+    kept = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPO / ".alluvium/jars"))
+    (home / "jars").symlink_to(kept)
+    try:
+        needed = jars.resolve(home, s3a=True, offline=True)
+    except ivy.JarError:
+        pytest.skip("the jars of S3 are not here; make moto does that")
+    shipped = versions.spark_home() / "jars" / "*"
+    return os.pathsep.join(map(str, [own_jar.jar(home, needed), shipped, *needed]))
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3]:
+    try:
+        with s3.server(tmp_path_factory.mktemp("s3"), "lake", "pond", "off") as running:
+            yield running
+    except s3.MissingError as missing:
+        pytest.skip(str(missing))

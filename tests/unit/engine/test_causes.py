@@ -43,6 +43,13 @@ def said(*chain: Thrown | tuple[str, str]) -> str:
     return explained([Thrown(*one) for one in chain]).text
 
 
+def test_s3_without_its_jars_and_by_another_scheme() -> None:
+    scheme = ("UnsupportedFileSystemException", 'No FileSystem for scheme "s3"')
+    assert said(scheme) == "s3:// is not read here; accepted: s3a://, with the same path"
+    missing = "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem"
+    assert said(("RuntimeException", f"{missing} not found")).startswith("s3a:// needs its jars")
+
+
 def test_the_deepest_cause_and_its_place() -> None:
     division = (
         "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0. "

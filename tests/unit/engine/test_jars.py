@@ -205,6 +205,34 @@ def test_packages_come_with_what_they_need_less_what_spark_ships(
         jars.resolve(home, packages=["org.example:codec:2.1"], offline=True)
 
 
+def test_s3_comes_where_it_is_asked_for(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws, sdk = "org.apache.hadoop:hadoop-aws:3.5.0", "software.amazon.awssdk:s3:2.35.4"
+    bundle = "software.amazon.awssdk:bundle:2.35.4"  # not in this repository
+    pins = {
+        tuple(module.split(":")): repository.publish(*module.split(":"), needs=needs)
+        for module, needs in ((aws, (bundle,)), (sdk, ()))
+    }
+    monkeypatch.setattr(jars, "s3a_sha256", lambda hadoop: pins if hadoop == "3.5.0" else {})
+    home, asked = tmp_path / "home", {"packages": [aws], "progress": repository.say}
+    found = jars.resolve(home, s3a=True, **asked)  # type: ignore[arg-type]
+    s3 = ["org.apache.hadoop_hadoop-aws-3.5.0.jar", "software.amazon.awssdk_s3-2.35.4.jar"]
+    assert names(found) == [*DELTA_FILES, *s3]
+    assert names(jars.resolve(home, offline=True)) == DELTA_FILES
+
+
+def test_the_jars_of_s3_are_modules_of_one_sdk() -> None:
+    pins = jars.s3a_sha256(versions.SUPPORTED[0].hadoop)
+    assert ("org.apache.hadoop", "hadoop-aws", versions.SUPPORTED[0].hadoop) in pins
+    sdk = {version for group, _, version in pins if group == "software.amazon.awssdk"}
+    assert len(sdk) == 1
+    names = {artifact for _, artifact, _ in pins}
+    assert {"s3", "sts", "s3-transfer-manager"} <= names
+    assert not names & {"bundle", "netty-all", "httpclient"}
+    assert all(len(digest) == 64 for digest in pins.values())
+
+
 def test_packages_that_are_there_anyway_download_nothing(
     repository: Repository, downloaded: Path
 ) -> None:
@@ -271,3 +299,6 @@ def test_the_real_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert len(found) == len(jars.DELTA_SHA256[versions.check().delta])
     assert sum(path.stat().st_size for path in found) < 20e6
     assert jars.resolve(tmp_path, offline=True) == found
+    s3 = jars.resolve(tmp_path, s3a=True, progress=lines.append)[len(found) :]
+    assert len(s3) == len(jars.s3a_sha256(versions.check().hadoop))
+    assert sum(path.stat().st_size for path in s3) < 15e6

@@ -23,6 +23,11 @@ def test_every_delta_of_the_table_has_pinned_jars() -> None:
         assert f"delta-spark_{spark}_{supported.scala}" in jars.DELTA_SHA256[supported.delta]
 
 
+def test_hadoop_is_that_of_pyspark() -> None:
+    client = f"hadoop-client-api-{INSTALLED.hadoop}.jar"
+    assert (versions.spark_home() / "jars" / client).exists()
+
+
 @pytest.mark.parametrize(("name", "version"), [("pyspark", "4.1.0"), ("delta-spark", "4.4.1")])
 def test_another_version_is_refused_with_the_table(
     monkeypatch: pytest.MonkeyPatch, name: str, version: str
@@ -69,6 +74,7 @@ def test_spark_home_of_another_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: 
             "org.apache.spark:spark-avro_2.13:4.1.0",
             "accepted: org.apache.spark:spark-avro_2.13:4.2.0",
         ),
+        ("org.apache.hadoop:hadoop-aws:3.4.2", "accepted: org.apache.hadoop:hadoop-aws:3.5.0"),
         ("io.delta:delta-hudi_2.13:4.3.0", "accepted: io.delta:delta-hudi_2.13:4.4.0"),
     ],
 )

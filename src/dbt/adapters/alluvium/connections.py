@@ -24,6 +24,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from alluvium.engine import EngineError, pools
 from alluvium.engine import session as engine
+from alluvium.engine.properties import as_text
 from dbt.adapters.alluvium import clock, streams, told
 from dbt.adapters.alluvium.handle import SessionHandle
 
@@ -90,8 +91,9 @@ class AlluviumConnectionManager(SparkConnectionManager):
         return engine.Settings(
             home=Path(creds.home),
             master=creds.master,
-            conf=engine.as_text(creds.spark_conf),
+            conf=as_text(creds.spark_conf),
             packages=tuple(creds.packages),
+            single_writer=creds.single_writer,
             wait=creds.wait_seconds,
         )
 

@@ -9,6 +9,7 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.engine import EngineError, java, versions
+from alluvium.engine.properties import as_text, names_s3, other_s3
 from alluvium.plan.layout.settings import duration
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
@@ -36,11 +37,13 @@ def _mistakes_of_engine(data: Mapping[str, Any]) -> Iterator[str]:
     conf = data.get("spark_conf", {})
     if not isinstance(conf, dict):
         yield "`spark_conf`: accepted: a mapping of Spark properties to values"
-    elif str(conf.get(_CASE_SENSITIVE)).lower() == "true":
-        yield (
-            f"`spark_conf` sets {_CASE_SENSITIVE}; accepted: without it. Names of columns that"
-            " differ in case alone are one column to Delta"
-        )
+    else:
+        if str(conf.get(_CASE_SENSITIVE)).lower() == "true":
+            yield (
+                f"`spark_conf` sets {_CASE_SENSITIVE}; accepted: without it. Names of columns that"
+                " differ in case alone are one column to Delta"
+            )
+        yield from _mistakes_of_s3(as_text(conf), data.get("single_writer", False))
     try:
         _seconds(data.get("wait", 0))
     except ValueError as error:
@@ -50,6 +53,15 @@ def _mistakes_of_engine(data: Mapping[str, Any]) -> Iterator[str]:
         isinstance(item, str) and _COORDINATE.match(item) for item in packages
     ):
         yield "`packages`: accepted: a list of `group:artifact:version`"
+
+
+def _mistakes_of_s3(conf: Mapping[str, str], single_writer: Any) -> Iterator[str]:
+    """What is wrong with the places on S3, and with who writes there."""
+    yield from other_s3(conf)
+    if not isinstance(single_writer, bool):
+        yield f"`single_writer`: {single_writer!r}; accepted: true or false"
+    elif single_writer and not names_s3(conf):
+        yield "`single_writer` is for tables on S3, and `spark_conf` names no place of s3a://"
 
 
 @dataclass
@@ -62,6 +74,7 @@ class AlluviumCredentials(Credentials):
     master: Spark master URL.
     spark_conf: Spark properties, laid over ours.
     packages: Maven coordinates (`group:artifact:version`) of further jars, say Kafka's.
+    single_writer: nobody else writes to the tables on S3, so their commits need not be kept apart.
     wait: how long a command waits for another one that has the home open, such as `10 minutes`.
     """
 
@@ -71,6 +84,7 @@ class AlluviumCredentials(Credentials):
     master: str = "local[*]"
     spark_conf: dict[str, Any] = field(default_factory=dict)
     packages: list[str] = field(default_factory=list)
+    single_writer: bool = False
     wait: str | int = 0
 
     @property
@@ -114,7 +128,7 @@ class AlluviumCredentials(Credentials):
         yield from super().connection_info(with_aliases=with_aliases)
         if with_aliases:
             return  # the `target` of the Jinja context: asked at every parse, the profile is all
-        yield "warehouse", f"{self.home}/warehouse"
+        yield "warehouse", self.spark_conf.get("spark.sql.warehouse.dir", f"{self.home}/warehouse")
         try:
             installed, runtime = versions.check(), java.check()
         except EngineError as error:

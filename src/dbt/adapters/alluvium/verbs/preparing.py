@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta.published import RETENTION
 from alluvium.engine import pools
-from alluvium.engine.session import as_text
+from alluvium.engine.properties import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.reusing import Reusing

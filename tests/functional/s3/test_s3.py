@@ -1,0 +1,232 @@
+"""Tables on S3 from landing to published: what holds on a local disk holds there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deltalake import DeltaTable
+from functional.delta_rs import by_query
+from functional.merge.conftest import PACKAGE
+from functional.runner import REPO, Project, add_jars
+from support import s3
+
+from alluvium.engine import session as engine
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+# A name that nothing has at the root of this machine's disk.
+FOLDER = f"warehouse-{uuid.uuid4().hex[:8]}"
+LANDING = "lake/landing/orders"
+ORDERS = """
+select o.*, _batch_after, _batch_through
+from {{ alluvium.new_events(ref('events'), 'orders_wap') }}
+lateral view inline(array(from_json(_value, 'id bigint, op string, v bigint'))) o
+"""
+META = {
+    "alluvium_merge": {"order_by": "v", "delete_when": "op = 'D'"},
+    "alluvium_layout": {"sort_by": ["id"], "fan_in": 2},
+}
+SOURCE = {"alluvium_stream": {"format": "json", "path": f"s3a://{LANDING}"}}
+FILES = {
+    "models/sources.yml": yaml.safe_dump(
+        {
+            "sources": [
+                {
+                    "name": "landing",
+                    "tables": [{"name": "orders", "config": {"meta": SOURCE}}],
+                }
+            ]
+        }
+    ),
+    "models/events.sql": "{{ config(materialized='streaming_table') }}"
+    " select * from {{ source('landing', 'orders') }}",
+    "models/orders_wap.sql": f"""
+        {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',
+                    meta={META}, post_hook="{{{{ alluvium.compact(this) }}}}") }}}}
+        {ORDERS}""",
+    "models/orders_wap.yml": yaml.safe_dump(
+        {
+            "models": [
+                {
+                    "name": "orders_wap",
+                    "columns": [{"name": "id", "data_tests": ["not_null", "unique"]}],
+                }
+            ]
+        }
+    ),
+    "models/orders.sql": "{{ config(materialized='published') }}"
+    " select * from {{ ref('orders_wap') }}",
+}
+
+
+class S3Project(Project):
+    """A project whose landing folder and warehouse are on S3."""
+
+    server: s3.S3
+
+    def land(self, number: int, *orders: dict[str, Any]) -> None:
+        with self.server.files().open_output_stream(f"{LANDING}/{number}.json") as file:
+            file.write("".join(f"{json.dumps(order)}\n" for order in orders).encode())
+
+    def table(self, name: str, schema: str = "shop") -> DeltaTable:
+        options = {
+            "AWS_ENDPOINT_URL": self.server.endpoint,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": s3.KEY,
+            "AWS_SECRET_ACCESS_KEY": s3.SECRET,
+            "AWS_REGION": s3.REGION,
+        }
+        # By the scheme that clones and published tables name files with.
+        place = f"s3a://lake/{FOLDER}/{schema}.db/{name}"
+        return DeltaTable(place, storage_options=options)
+
+    def rows(self, name: str, schema: str = "shop") -> dict[int, int]:
+        """What delta-rs reads: the value of each key."""
+        query = "select id, v from t where not coalesce(_deleted, false)"
+        found = by_query(self.table(name, schema), query).to_pylist()
+        assert len({row["id"] for row in found}) == len(found)
+        return {row["id"]: row["v"] for row in found}
+
+    def operate(self, operation: str, **arguments: object) -> None:
+        self.dbt("run-operation", f"alluvium.{operation}", "--args", json.dumps(arguments))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3]:
+    try:
+        with s3.server(tmp_path_factory.mktemp("s3"), "lake") as running:
+            yield running
+    except s3.MissingError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def project(server: s3.S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Project]:
+    root = tmp_path_factory.mktemp("shop")
+    home = add_jars(root / "home")
+    conf = {f"spark.hadoop.{key}": value for key, value in server.settings.items()}
+    conf |= {"spark.sql.warehouse.dir": f"s3a://lake/{FOLDER}", "spark.sql.shuffle.partitions": "2"}
+    target = {"type": "alluvium", "home": str(home), "master": "local[2]", "spark_conf": conf}
+    absent = {**conf, "spark.sql.warehouse.dir": "s3a://absent/warehouse"}
+    outputs = {
+        "t": {**target, "schema": "shop"},
+        "fix": {**target, "schema": "shop__fix"},
+        "alone": {**target, "schema": "shop", "single_writer": True},
+        "absent": {**target, "schema": "shop", "spark_conf": absent},
+    }
+    package = root / "dbt_packages/alluvium"
+    package.mkdir(parents=True)
+    (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
+    (package / "macros").symlink_to(REPO / "macros")
+    config = {"name": "shop", "version": "0.1.0", "config-version": 2, "profile": "p"}
+    config["flags"] = {"send_anonymous_usage_stats": False}
+    made = S3Project(root, home, "shop")
+    made.server = server
+    made.write(
+        {
+            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}}),
+            "dbt_project.yml": yaml.safe_dump(config),
+            **FILES,
+        }
+    )
+    yield made
+    engine.stop()
+
+
+def order(id: int, v: int, op: str = "U") -> dict[str, Any]:
+    return {"id": id, "op": op, "v": v}
+
+
+def test_a_table_lives_on_s3(project: S3Project) -> None:
+    rows = dict.fromkeys(range(40), 1)
+    project.land(1, *(order(*row) for row in rows.items()))
+    project.dbt("build")
+    assert project.rows("orders") == project.rows("orders_wap") == rows
+    # Updates, deletes, and a key that comes and goes.
+    project.land(2, *(order(id, 2) for id in range(10)), *(order(id, 2, "D") for id in (20, 21)))
+    project.land(3, order(50, 1), order(51, 1), order(51, 2, "D"))
+    rows |= dict.fromkeys(range(10), 2) | {50: 1}
+    del rows[20], rows[21]
+    project.dbt("build")
+    assert project.rows("orders") == project.rows("orders_wap") == rows
+    project.operate("compact", model="orders_wap")
+    assert project.rows("orders_wap") == rows
+
+    # A branch: builds go there, readers see it after the merge.
+    shutil.copytree(project.root / "target", project.root / "prod")
+    project.operate("branch", name="fix", models=["orders_wap", "orders"])
+    project.land(4, order(0, 3), order(60, 1), order(1, 3, "D"))
+    changed = {**rows, 0: 3, 60: 1}
+    del changed[1]
+    project.dbt("build", "-s", "events")
+    on_branch = ("-s", "orders_wap+", "--target", "fix", "--defer", "--state", "prod")
+    project.dbt("build", *on_branch)
+    assert project.rows("orders_wap", "shop__fix") == changed
+    assert project.rows("orders") == project.rows("orders_wap") == rows
+    project.operate("merge_branch", name="fix", models="orders_wap")
+    assert project.rows("orders_wap") == changed
+    project.dbt("build")
+    assert project.rows("orders") == project.rows("orders_wap") == changed
+    project.operate("clone", model="orders_wap", to="shop.copy")
+    assert project.rows("copy") == changed
+    project.operate("discard", name="fix", dry_run=False)
+
+    # A lost metastore.
+    engine.stop()
+    shutil.rmtree(project.home / "metastore")
+    project.land(5, order(70, 1))
+    project.dbt("build")
+    assert project.said("was lost to the metastore, and is back")
+    assert project.rows("orders") == project.rows("orders_wap") == {**changed, 70: 1}
+    assert len(project.table("events").to_pyarrow_table()) == 40 + 12 + 3 + 3 + 1
+
+    # Each commit was one conditional PUT, and nothing of a table lies on this machine's disk.
+    commits = [
+        one
+        for one in project.server.requests(".json")
+        if "/_delta_log/0" in one["path"] and one["method"] == "PUT" and one["status"] == 200
+    ]
+    assert len(commits) > 20
+    assert all(one["conditional"] for one in commits)
+    assert not Path("/", FOLDER).exists()
+    logs = {path.parent for path in project.home.rglob("_delta_log")}
+    assert logs <= {project.home / "scratch"}
+
+
+def test_a_single_writer_is_told_so(project: S3Project) -> None:
+    rows = project.rows("orders_wap")
+    before = len(project.server.requests("events/_delta_log/0"))
+    project.land(6, order(80, 1))
+    project.dbt("build", "-s", "events", "orders_wap", "--target", "alone")
+    assert project.rows("orders_wap") == {**rows, 80: 1}
+    assert project.said("`single_writer: true` in the profile: commits to s3a:// are not kept")
+    commits = project.server.requests("events/_delta_log/0")[before:]
+    puts = [one for one in commits if one["method"] == "PUT" and one["path"].endswith(".json")]
+    assert puts
+    assert not any(one["conditional"] for one in puts)
+
+
+def test_an_absent_bucket_stops_the_start(project: S3Project) -> None:
+    assert not project.try_dbt("build", "--target", "absent").success
+    [said, *_] = project.said("Bucket absent (s3a://absent/warehouse) cannot be read at http://")
+    assert "The specified bucket does not exist. Settings: spark.hadoop.fs.s3a.access.key" in said
+    assert s3.SECRET not in "\n".join(project.lines)
+
+
+def test_no_key_is_told(project: S3Project) -> None:
+    texts = [
+        *project.home.glob("logs/*"),
+        *project.root.glob("logs/*"),
+        *project.root.glob("target/*"),
+    ]
+    assert len(texts) > 3
+    for path in texts:
+        if path.is_file():
+            assert s3.SECRET not in path.read_text(errors="ignore"), path
