@@ -86,6 +86,7 @@
                   'spark_conf': {'type': 'object', 'additionalProperties': of.option, 'secret': true, 'accepted': 'a mapping of Spark properties'},
               }),
           },
+          'alluvium_accept_loss': dict(of.columns, accepted='a model or a list of models'),
           'alluvium_maintenance': of.flag,
           'alluvium_reuse': of.flag,
           'alluvium_storage': of.flag,
