@@ -2,7 +2,7 @@
 {% macro _validate_accept_loss(mistakes) %}
   {%- set given = var('alluvium_accept_loss', none) -%}
   {#- What is neither a name nor a list is told with the types of all vars. -#}
-  {%- set names = [given] if given is string else given if given is sequence else [] -%}
+  {%- set names = [given] if given is string else given if given is sequence and given is not mapping else [] -%}
   {%- for name in names -%}
     {%- set named = alluvium._models_named(name) -%}
     {%- if named | length != 1 -%}

@@ -75,7 +75,8 @@ class StreamFigures:
             said.append(f"{sum(self.lost.values()):,} lost ({_by_place(self.lost)})")
         if self.again:
             said.append(
-                f"from its start, and without what was not read before: {listed(self.again, 3)}"
+                f"{listed(self.again, 3)}: made again, read from the start; what was not read "
+                "before is lost"
             )
         return "".join(f", {one}" for one in said)
 

@@ -21,6 +21,8 @@ from alluvium.engine import jars, java, versions
 VERSION = "4.0.0"
 PACKAGES = (f"org.apache.kafka:kafka_2.13:{VERSION}",)
 PARTITIONS = 3
+PASSWORD = "nobody-may-read-this"
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="reader" '
 _STRINGS = "org.apache.kafka.common.serialization.StringSerializer"
 
 
@@ -28,10 +30,13 @@ _STRINGS = "org.apache.kafka.common.serialization.StringSerializer"
 class Broker:
     """A broker that runs; it makes a topic when the first event for it comes.
 
+    At `login_address` it asks for a password.
+
     Kafka's own client runs in a JVM of its own, which py4j calls.
     """
 
     address: str
+    login_address: str
     start: Callable[[], subprocess.Popen[bytes]]
     running: subprocess.Popen[bytes]
     client: JavaGateway
@@ -128,17 +133,21 @@ def broker(folder: Path, home: Path) -> Iterator[Broker]:
     # The packages are resolved without what pyspark ships.
     path = os.pathsep.join([*map(str, own), str(versions.spark_home() / "jars" / "*")])
     runtime = [str(java.check().path), "-Xmx512m", "-cp", path]
-    with socket.socket() as one, socket.socket() as two:
-        for free in (one, two):
+    with socket.socket() as one, socket.socket() as two, socket.socket() as three:
+        for free in (one, two, three):
             free.bind(("127.0.0.1", 0))
-        port, controller = one.getsockname()[1], two.getsockname()[1]
+        port, controller, login = (free.getsockname()[1] for free in (one, two, three))
     settings = {
         "process.roles": "broker,controller",
         "node.id": "1",
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},"
+        f"LOGIN://127.0.0.1:{login}",
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+        "LOGIN:SASL_PLAINTEXT",
+        "listener.name.login.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.login.plain.sasl.jaas.config": f'{JAAS}user_reader="{PASSWORD}";',
         "log.dirs": str(folder / "data"),
         "num.partitions": str(PARTITIONS),
         "offsets.topic.replication.factor": "1",
@@ -172,7 +181,8 @@ def broker(folder: Path, home: Path) -> Iterator[Broker]:
     )
     parameters = GatewayParameters(port=gateway, auth_token=token, auto_convert=True)
     client = JavaGateway(gateway_parameters=parameters)
-    done = Broker(f"127.0.0.1:{port}", start, start(), client)
+    addresses = f"127.0.0.1:{port}", f"127.0.0.1:{login}"
+    done = Broker(*addresses, start, start(), client)
     try:
         yield done
     finally:

@@ -19,7 +19,7 @@ import yaml
 from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from functional.runner import DBT, add_jars
-from functional.stream.kafka_broker import PARTITIONS, Broker, broker
+from functional.stream.kafka_broker import JAAS, PARTITIONS, PASSWORD, Broker, broker
 from pyspark import __version__ as spark_version
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
@@ -90,7 +90,12 @@ class Bronze:
         done = subprocess.run(
             [*DBT, *args, "--no-use-colors", "--profiles-dir", "."],
             cwd=self.root,
-            env=os.environ | {"BROKERS": self.broker.address},
+            env=os.environ
+            | {
+                "BROKERS": self.broker.address,
+                "LOGIN": self.broker.login_address,
+                "JAAS": f'{JAAS}password="{PASSWORD}";',
+            },
             capture_output=True,
             text=True,
             timeout=300,
@@ -233,7 +238,7 @@ def test_topics_that_the_source_names(bronze: Bronze) -> None:
     assert "events: up to date" in bronze.run()
 
 
-def of(topic: str, **options: str) -> dict[str, Any]:
+def of(topic: str, **options: Any) -> dict[str, Any]:
     servers = {"kafka.bootstrap.servers": {"env": "BROKERS"}}
     return {"format": "kafka", "topic": topic, "options": servers | options}
 
@@ -251,7 +256,13 @@ def line(said: str, name: str) -> str:
 def test_bad_days(bronze: Bronze) -> None:
     kafka = bronze.broker
     names = ("aborted", "open", "beyond", "deleted", "fewer", "more", "grown")
-    streams = {name: of(name) for name in names}
+    login: dict[str, Any] = {
+        "kafka.bootstrap.servers": {"env": "LOGIN"},
+        "kafka.security.protocol": "SASL_PLAINTEXT",
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.jaas.config": {"env": "JAAS"},
+    }
+    streams = {name: of(name) for name in names} | {"aborted": of("aborted", **login)}
     uncommitted = {"kafka.isolation.level": "read_uncommitted"}
     bronze.write_streams(streams | {"beyond": of("beyond", **uncommitted)})
     for name in names:
@@ -358,6 +369,11 @@ def test_bad_days(bronze: Bronze) -> None:
         told = datetime.fromisoformat(one["max_loaded_at"])
         assert abs(told - newest).total_seconds() < 0.001
         assert one["status"] == "pass"
+
+    # The password is in no file: no log, manifest, SQL, checkpoint.
+    for path in bronze.root.rglob("*"):
+        if path.is_file() and bronze.root / "broker" not in path.parents:
+            assert PASSWORD.encode() not in path.read_bytes(), path
 
 
 def test_a_broker_goes_away(bronze: Bronze) -> None:

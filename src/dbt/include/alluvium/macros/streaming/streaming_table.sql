@@ -68,6 +68,6 @@
 {#- Whether the var `alluvium_accept_loss` names this model, or is a list that does. -#}
 {% macro alluvium_accepts_loss() %}
   {%- set given = var('alluvium_accept_loss', []) -%}
-  {%- set names = [given] if given is string else given if given is sequence else [] -%}
+  {%- set names = [given] if given is string else given if given is sequence and given is not mapping else [] -%}
   {{ return(model.name in names or model.package_name ~ '.' ~ model.name in names or model.unique_id in names) }}
 {% endmacro %}
