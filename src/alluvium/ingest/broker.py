@@ -52,6 +52,8 @@ def _look(jvm: Any, admin: Any, feed: Feed) -> Look:
     try:
         names = clients.ListTopicsOptions().timeoutMs(_MS)
         there = set(admin.listTopics(names).names().get()) & set(feed.spec.topics)
+        if not there:
+            return {}
         options = clients.DescribeTopicsOptions().timeoutMs(_MS)
         found = admin.describeTopics(sorted(there), options).allTopicNames().get()
         places = {
