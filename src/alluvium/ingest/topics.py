@@ -197,7 +197,8 @@ class Topics:
         planned, committed = self._epochs(session, table)
         if step.start or planned > committed:
             read = self._read(committed) or {}
-            for epoch in {planned - 1, planned} - {-2}:
+            # Spark compares what is there with the first offsets of all, too.
+            for epoch in {-1, planned - 1, planned} - {-2}:
                 if (offsets := self._read(epoch)) is not None:
                     ends = moved(offsets, step, read if epoch > committed else {})
                     if ends != offsets:
