@@ -90,7 +90,7 @@ class Topics:
         self._look = look
         if read is None and self._place.skips_known:
             read = self._held(session.table(table), look)
-        known = Known(read, planned or {}, self._ids, self._partitions, self.made)
+        known = Known(read, planned, self._ids, self._partitions, self.made)
         model = table.rpartition(".")[2].strip("`")
         step = decide(known, look, self._spec.topics, model, accepts_loss)
         if step.stops:
@@ -108,8 +108,8 @@ class Topics:
     def settle(self, session: SparkSession, table: str) -> tuple[Offsets | None, Offsets | None]:
         """Take the topics out of the checkpoint that the source does not name, and put others back.
 
-        Offsets of the topics that stay are as they were. Returns what was read, and what is
-        planned; None where nothing is.
+        Offsets of the topics that stay are as they were. Returns what was read, and what was
+        planned and not committed; None for nothing.
         """
         planned, committed = self._epochs(session, table)
         # What Spark goes on from: the first offsets of all, and those of the last two epochs.
@@ -123,7 +123,7 @@ class Topics:
                 known[epoch] = settled = settled_offsets(offsets, self._spec.topics, self._left)
                 if settled != offsets:
                     self._write(epoch, settled)
-        return known.get(committed), known.get(planned)
+        return known.get(committed), known.get(planned) if planned > committed else None
 
     def standing(
         self, session: SparkSession, table: str, look: Look | None

@@ -52,14 +52,14 @@ class Known:
 
     Attributes:
         read: Where each partition goes on; None before the first run.
-        planned: Where the micro-batch ends that was planned last. It may have failed.
+        planned: Where the micro-batch ends that was planned and not committed; None for none.
         ids: Of the topics that were seen.
         partitions: How many of a topic were seen by a run that ended.
         made: How often a topic was made, if more than once.
     """
 
     read: Offsets | None = None
-    planned: Offsets = field(default_factory=dict)
+    planned: Offsets | None = None
     ids: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, int] = field(default_factory=dict)
     made: Mapping[str, int] = field(default_factory=dict)
@@ -111,11 +111,12 @@ def decide(known: Known, look: Look, topics: Collection[str], model: str, accept
     waits = False
     for topic in sorted(set(topics)):
         read, seen = known.read.get(topic), look.get(topic)
+        planned = (known.planned or {}).get(topic, {})
         if seen is None:
-            if read:
+            if read or planned:
                 stops.append(
-                    f"{topic}: was read, and is not there or may not be described. Accepted: the "
-                    "topic made again; `topic` without it"
+                    f"{topic}: was there before, and is gone or may not be described. Accepted: "
+                    "the topic made again; `topic` without it"
                 )
             continue
         if why := _made_again(topic, known, seen):
@@ -136,11 +137,12 @@ def decide(known: Known, look: Look, topics: Collection[str], model: str, accept
             wanted = _wanted(known, topic, number, of)
             if of.first > wanted:
                 gone[place] = (wanted, of.first)
-            if of.first > (read or {}).get(number, 0):
-                # To Spark a new partition that does not begin at 0 is lost data.
+            # To Spark a new partition that does not begin at 0 is lost data, and a micro-batch that
+            # was planned without it cannot be run again.
+            is_unplanned = known.planned is not None and number not in planned
+            if of.first > (read or {}).get(number, 0) or is_unplanned:
                 start.setdefault(topic, {})[number] = of.first
-            planned = known.planned.get(topic, {}).get(number, 0)
-            waits |= of.stable < max((read or {}).get(number, 0), planned)
+            waits |= of.stable < max((read or {}).get(number, 0), planned.get(number, 0))
         lost |= gone
         if gone and not accepts:
             told = [
@@ -203,16 +205,16 @@ def _made_again(topic: str, known: Known, seen: Topic) -> str | None:
     noted = known.ids.get(topic)
     if noted and seen.id and noted != seen.id:
         return "made again since it was read, or of another cluster now"
-    planned = known.planned.get(topic, {})
-    for number, offset in ((known.read or {}).get(topic) or {}).items():
-        of = seen.partitions.get(number)
-        if of is None:
-            return f"made again since it was read, for it has no partition {number} now"
-        if of.end < (most := max(offset, planned.get(number, 0))):
-            return (
-                f"made again since it was read, or cut off, for partition {number} ends at offset "
-                f"{of.end:,}, and {most:,} was next"
-            )
+    for offsets in filter(None, (known.read, known.planned)):
+        for number, offset in offsets.get(topic, {}).items():
+            of = seen.partitions.get(number)
+            if of is None:
+                return f"made again since it was read, for it has no partition {number} now"
+            if of.end < offset:
+                return (
+                    f"made again since it was read, or cut off, for partition {number} ends at "
+                    f"offset {of.end:,}, and {offset:,} was next"
+                )
     return None
 
 
