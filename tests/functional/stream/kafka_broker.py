@@ -168,10 +168,11 @@ def broker(folder: Path, home: Path) -> Iterator[Broker]:
             running = subprocess.Popen(
                 [*runtime, "kafka.Kafka", str(config)], stdout=out, stderr=out, cwd=folder
             )
-        end = time.monotonic() + 120
+        end = time.monotonic() + 240
         while not _answers(port):
-            assert running.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < end, log.read_text()[-3000:]
+            if running.poll() is not None or time.monotonic() > end:
+                running.kill()
+                raise AssertionError(log.read_text()[-3000:])
             time.sleep(0.2)
         return running
 
