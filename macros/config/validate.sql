@@ -38,6 +38,7 @@
   {%- do alluvium._validate_dispatch(merged, mistakes) -%}
   {%- do alluvium._validate_vars(schema.var, mistakes) -%}
   {%- do alluvium._validate_backfill(mistakes) -%}
+  {%- do alluvium._validate_accept_loss(mistakes) -%}
   {%- do alluvium._validate_tiers(mistakes) -%}
   {%- if not mistakes -%}
     {%- for node in merged -%}

@@ -2,7 +2,7 @@
 
 from alluvium.ingest.append import append, create_empty
 from alluvium.ingest.parsing import check_schema
-from alluvium.ingest.sources import register_batch_view
+from alluvium.ingest.sources import register_batch_view, register_newest_view
 from alluvium.ingest.spec import Feed, SpecError, StreamError, StreamSpec, parse_spec
 from alluvium.ingest.stream_figures import StreamFigures
 from alluvium.ingest.target import Target, highest_batch
@@ -20,4 +20,5 @@ __all__ = [
     "highest_batch",
     "parse_spec",
     "register_batch_view",
+    "register_newest_view",
 ]

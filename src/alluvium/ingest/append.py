@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from py4j.protocol import Py4JJavaError
@@ -24,6 +24,7 @@ from alluvium.engine import jvm
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
+from alluvium.ingest.broker import looking
 from alluvium.ingest.events import Trigger
 from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.intake import Intake
@@ -64,6 +65,7 @@ def append(
     target: Target,
     *,
     full_refresh: bool = False,
+    accepts_loss: bool = False,
     now: Callable[[], float] = time.time,
 ) -> StreamFigures:
     """Append every new event of the feed, as the query selects it, to the target.
@@ -77,6 +79,7 @@ def append(
         target: The table; created where absent.
         full_refresh: Start again from the source. The first commit replaces the content, so
             readers see the old table until then; ``_batch_id`` goes on rising.
+        accepts_loss: Go on behind records of Kafka that are gone; the figures count them.
         now: Seconds since 1970, for ``max_wait`` and where batches are numbered again.
 
     Returns:
@@ -101,14 +104,14 @@ def append(
 
     run = MicroBatches(feed, sql, view, target, place)
     if isinstance(source, KafkaSource):
-        taken = _from_topics(session, feed, files, source, run, now)
+        taken = _from_topics(session, feed, files, source, run, accepts_loss, now)
     else:
         taken = _from_files(session, feed, files, source, run, now)
     warnings = taken.warnings
     if run.place.replaces and last_epoch(files, place) < 0:
         # Nothing at the source: the refreshed table is empty.
         run.replace_by_nothing(session)
-    if (settled := run.place.settled()) != place:
+    if not taken.is_blocked and (settled := run.place.settled()) != place:
         checkpoints.save(files, settled)
     if replaced is not None and (fewer := replaced[1] - _size(session, target)[1]) > 0:
         warnings.append(
@@ -122,6 +125,10 @@ def append(
         waiting=taken.waiting or 0,
         min_rows=feed.spec.min_rows,
         absent=taken.absent,
+        lag=taken.lag,
+        transactions=taken.transactions,
+        lost=dict(taken.lost),
+        again=tuple(taken.again),
         newest=arrivals.newest(session, target.name),
         warnings=tuple(warnings),
     )
@@ -134,11 +141,18 @@ class _Taken:
     Attributes:
         waiting: events that wait for more to come; None where all that was there was read.
         absent: the landing folder, where it is not there.
+        is_blocked: whether nothing could be read, as an open transaction begins before its end.
+        lag, transactions, lost, again: of Kafka, as `StreamFigures` has them.
     """
 
     waiting: int | None
-    absent: str | None
-    warnings: list[str]
+    absent: str | None = None
+    is_blocked: bool = False
+    warnings: list[str] = field(default_factory=list)
+    lag: Mapping[str, int] | None = None
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    lost: Mapping[str, int] = field(default_factory=dict)
+    again: Sequence[str] = ()
 
 
 def _from_topics(
@@ -147,17 +161,29 @@ def _from_topics(
     files: Files,
     source: KafkaSource,
     run: MicroBatches,
+    accepts_loss: bool,
     now: Callable[[], float],
 ) -> _Taken:
     place, table, waiting = run.place, run.target.name, None
     topics = Topics(files, place, feed.spec)
-    topics.check(table, source.topic_ids(session))
-    topics.settle(session, table)
-    if is_kafka_idle(files, place):
-        waiting = held_back(feed, partial(source.waiting, session, place.location), place, now)
-    if waiting is None:
-        _stream(session, source, run)
-    return _Taken(waiting, None, list(topics.warnings(session, table)))
+    with looking(session, feed) as look:
+        may_read = topics.prepare(session, table, look(), accepts_loss=accepts_loss)
+        if may_read and is_kafka_idle(files, place):
+            waiting = held_back(feed, partial(source.waiting, session, place.location), place, now)
+        if may_read and waiting is None:
+            try:
+                _stream(session, source, run, topics.made)
+            except (StreamError, PySparkException):
+                look()  # a broker that is away now is the cause
+                raise
+        taken = _Taken(waiting, is_blocked=not may_read, lost=topics.lost, again=topics.again)
+        taken.warnings.extend(topics.told(session, table))
+        try:
+            lag, transactions = topics.standing(session, table, look())
+        except StreamError as error:  # all is committed
+            taken.warnings.append(str(error))
+            return taken
+    return replace(taken, lag=lag, transactions=transactions)
 
 
 def _from_files(
@@ -173,7 +199,7 @@ def _from_files(
     if waiting is None:
         _take(session, intake, run)
     run.place = replace(run.place, version=intake.version)
-    return _Taken(waiting, intake.absent, intake.warnings())
+    return _Taken(waiting, intake.absent, warnings=intake.warnings())
 
 
 def _size(session: SparkSession, target: Target) -> tuple[int, int]:
@@ -198,7 +224,9 @@ def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:
         raise _failed(run, error) from error
 
 
-def _stream(session: SparkSession, source: KafkaSource, run: MicroBatches) -> None:
+def _stream(
+    session: SparkSession, source: KafkaSource, run: MicroBatches, made: Mapping[str, int]
+) -> None:
     """Run Kafka's micro-batches until all that was there at the start is in."""
     errors: list[Exception] = []
     planned = checkpoints.last_epoch(Files(session), run.place)
@@ -207,7 +235,7 @@ def _stream(session: SparkSession, source: KafkaSource, run: MicroBatches) -> No
         own = batch.sparkSession
         try:
             known = own.table(run.target.name) if run.place.skips_known else None
-            version = run.write(own, source.trigger(batch, known), epoch)
+            version = run.write(own, source.trigger(batch, known, made), epoch)
             if version is None and epoch > planned:
                 raise _behind(run)
         except Exception as error:

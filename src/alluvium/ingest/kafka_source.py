@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
+from collections.abc import Mapping
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
+from alluvium.ingest.broker import looking
 from alluvium.ingest.events import HEADERS, PLACE, Trigger, event_columns, lacking
-from alluvium.ingest.spec import Feed, StreamError
+from alluvium.ingest.options import ISOLATION
+from alluvium.ingest.spec import Feed
+from alluvium.plan.topics import label
 
-# What a broker that knows no ids gives.
-_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+# Spark's own defaults: it tells of lost records, and asks a broker that is away for three minutes.
+_DEFAULTS = {
+    "startingOffsets": "earliest",
+    "fetchOffset.numRetries": "2",
+    ISOLATION: "read_committed",
+}
+# To Spark these come before `startingOffsets`.
+_BY_TIME = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy")
 
 
 class KafkaSource:
@@ -33,9 +42,14 @@ class KafkaSource:
         options = self._options(earliest=again)
         return session.readStream.format("kafka").options(**options).load()
 
-    def trigger(self, batch: DataFrame, known: DataFrame | None) -> Trigger:
-        """Events of a micro-batch that ``known`` (a bronze table) does not have."""
-        events = self._events(batch)
+    def trigger(
+        self, batch: DataFrame, known: DataFrame | None, made: Mapping[str, int]
+    ) -> Trigger:
+        """Events of a micro-batch that ``known`` (a bronze table) does not have.
+
+        made: how often a topic was made, if more than once.
+        """
+        events = self._events(batch, made)
         if known is not None:
             if self._options() != self._options(earliest=True):
                 # The first run began somewhere; what it left out comes before all that is held.
@@ -52,6 +66,35 @@ class KafkaSource:
 
     def batch(self, session: SparkSession) -> DataFrame:
         return self._read(session)
+
+    def newest(self, session: SparkSession) -> DataFrame:
+        """The last records of each partition, at least one of each that has any."""
+        with looking(session, self.feed) as look:
+            topics = look()
+        if not topics:
+            return self.batch(session)
+        of = {
+            (topic, n): one for topic, seen in topics.items() for n, one in seen.partitions.items()
+        }
+        # Behind the last record may lie marks of transactions, which are no records.
+        behind = dict.fromkeys(of, 16)
+        while True:
+            begins = {
+                place: max(one.first, one.stable - behind[place]) for place, one in of.items()
+            }
+            ends = {place: one.stable for place, one in of.items()}
+            events = self._read(
+                session, startingOffsets=_as_json(begins), endingOffsets=_as_json(ends)
+            )
+            found = {row[0] for row in events.select(PLACE[0]).distinct().collect()}
+            more = [
+                (topic, n)
+                for (topic, n), one in of.items()
+                if begins[topic, n] > one.first and f"{topic}-{n}" not in found
+            ]
+            if not more:
+                return events
+            behind |= {place: behind[place] * 16 for place in more}
 
     def waiting(self, session: SparkSession, checkpoint: str) -> DataFrame | None:
         """Events that no epoch of the checkpoint (Spark's folder) has taken; None if unknown."""
@@ -73,42 +116,10 @@ class KafkaSource:
             raise
         return events
 
-    def topic_ids(self, session: SparkSession) -> dict[str, str]:
-        """Kafka's own ids of the topics: one that is made again under its name has another.
-
-        Topics without one are left out: those that are not there or that may not be described, and
-        all of an old broker. So are all where the profile lacks Kafka's package: Spark tells that.
-
-        Raises:
-            StreamError: No broker answers.
-        """
-        jvm: Any = session._jvm
-        properties = jvm.java.util.Properties()
-        for key, value in self.feed.options.items():
-            if key.startswith("kafka."):
-                properties.put(key.removeprefix("kafka."), value)
-        try:
-            admin = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
-        except TypeError:
-            return {}
-        try:
-            there = set(admin.listTopics().names().get()) & set(self.feed.spec.topics)
-            described = admin.describeTopics(sorted(there)).allTopicNames().get()
-            found = {name: str(described[name].topicId().toString()) for name in there}
-        except Py4JJavaError as error:
-            if "TimeoutException" not in str(error.java_exception):
-                return {}
-            raise StreamError(
-                f"source {self.feed.spec.source}: no broker of options.kafka.bootstrap.servers "
-                f"answers: {first_line(error)}"
-            ) from error
-        finally:
-            admin.close()
-        return {name: its for name, its in found.items() if its != _NO_ID}
-
     def _read(self, session: SparkSession, **start: str) -> DataFrame:
         options = {**self._options(earliest=True), **start}
-        options.pop("maxOffsetsPerTrigger", None)
+        for name in ("maxOffsetsPerTrigger", *(_BY_TIME if start else ())):
+            options.pop(name, None)
         return self._events(session.read.format("kafka").options(**options).load())
 
     def _options(self, *, earliest: bool = False) -> dict[str, str]:
@@ -120,15 +131,17 @@ class KafkaSource:
         # A topic that is named is an error where it is absent; one that matches may come later.
         # Spark looks for the pattern anywhere in a name.
         topics = "|".join(re.escape(topic) for topic in self.feed.spec.topics)
-        defaults = {"startingOffsets": "earliest"}
         ours = {"subscribePattern": f"^(?:{topics})$", "includeHeaders": "true"}
-        options = {**defaults, **self.feed.options, **ours}
+        options = {**_DEFAULTS, **self.feed.options, **ours}
         if earliest:
             options["startingOffsets"] = _not_at_the_end(options["startingOffsets"])
         return options
 
-    def _events(self, rows: DataFrame) -> DataFrame:
-        partition = F.concat_ws("-", F.col("topic"), F.col("partition").cast("string"))
+    def _events(self, rows: DataFrame, made: Mapping[str, int] | None = None) -> DataFrame:
+        topic = F.col("topic")
+        for name in made or {}:
+            topic = F.when(F.col("topic") == name, label(name, made or {})).otherwise(topic)
+        partition = F.concat_ws("-", topic, F.col("partition").cast("string"))
         return rows.select(
             *event_columns(
                 F.col("key"),
@@ -139,6 +152,13 @@ class KafkaSource:
                 F.col("timestamp"),
             )
         )
+
+
+def _as_json(offsets: Mapping[tuple[str, str], int]) -> str:
+    nested: dict[str, dict[str, int]] = {}
+    for (topic, number), offset in offsets.items():
+        nested.setdefault(topic, {})[number] = offset
+    return json.dumps(nested)
 
 
 def _not_at_the_end(starting: str) -> str:

@@ -86,7 +86,9 @@ _READ: Mapping[str, tuple[str, ...]] = {
         "fetchOffset.retryIntervalMs",
     ),
 }
-_KAFKA_CLIENT = "kafka."
+# Options of Kafka's own client.
+KAFKA_CLIENT = "kafka."
+ISOLATION = "kafka.isolation.level"
 
 _BOOLEANS = {
     "header",
@@ -101,7 +103,6 @@ _BOOLEANS = {
     "allowsinglequotes",
     "allowunquotedcontrolchars",
     "allowunquotedfieldnames",
-    "failondataloss",
 }
 _CHARACTERS = {"quote", "escape", "comment", "chartoescapequoteescaping"}
 _NUMBERS = {
@@ -127,6 +128,7 @@ _VALUES = {
     ),
     "datetimerebasemode": ("EXCEPTION", "CORRECTED", "LEGACY"),
     "int96rebasemode": ("EXCEPTION", "CORRECTED", "LEGACY"),
+    ISOLATION: ("read_committed", "read_uncommitted"),
 }
 
 _LINES = "one line is one event"
@@ -140,6 +142,9 @@ _DESERIALIZED = "key and value are read as bytes"
 _STARTS = "use startingOffsets"
 _OWN_COPY = "the checkpoint keeps the offsets"
 _COLUMNS = "the columns of all files are read"
+_ACCEPTS = (
+    "the var `alluvium_accept_loss: <model>` lets one run go on behind lost records, and counts"
+)
 
 _WHY_NOT: Mapping[str, Mapping[str, str]] = {
     "": {
@@ -238,7 +243,7 @@ def accepted(fmt: str, has_schema: bool) -> tuple[str, ...]:
         has_schema: Whether the source says a schema: without one no line is parsed.
     """
     if fmt == "kafka":
-        return (*_READ[fmt], f"{_KAFKA_CLIENT}*")
+        return (*_READ[fmt], f"{KAFKA_CLIENT}*")
     read = _READ[fmt]
     if fmt in LINE_FORMATS and not has_schema:
         read = tuple(name for name in read if name == HEADER)
@@ -264,7 +269,7 @@ def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
             return reasons[lower]
     if fmt not in _READ:
         return None
-    if fmt == "kafka" and lower.startswith(_KAFKA_CLIENT) and lower != _KAFKA_CLIENT:
+    if fmt == "kafka" and lower.startswith(KAFKA_CLIENT) and lower != KAFKA_CLIENT:
         return None
     of = [other for other in _READ if lower in (name.lower() for name in accepted(other, True))]
     if of:
@@ -274,7 +279,7 @@ def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
 
 def _did_you_mean(lower: str, names: tuple[str, ...]) -> str:
     candidates = {name.lower(): name for name in names}
-    if f"{_KAFKA_CLIENT}*" in names:
+    if f"{KAFKA_CLIENT}*" in names:
         for name in ("bootstrap.servers", "kafka.bootstrap.servers"):
             candidates[name] = "kafka.bootstrap.servers"
     close = nearest(lower, candidates)
@@ -295,12 +300,21 @@ def bad_value(key: str, value: str) -> str | None:
         check = _is_character, "one character, or '' for none"
     elif lower in ("sep", "delimiter"):
         check = bool, "one or more characters"
+    elif lower == "failondataloss":
+        # Spark would pass over what is gone without a word.
+        check = (lambda v: v.lower() == "true"), "true; " + _ACCEPTS
     elif lower in _VALUES:
         allowed = _VALUES[lower]
         check = (lambda v: v.upper() in (one.upper() for one in allowed)), ", ".join(allowed)
     else:
         return None
     return None if check[0](value) else f"{value!r}; accepted: {check[1]}"
+
+
+def reads_uncommitted(options: Mapping[str, str]) -> bool:
+    """Whether a Kafka source asks for the records of transactions that are open or were aborted."""
+    given = {key.lower(): value for key, value in options.items()}
+    return given.get(ISOLATION, "").lower() == "read_uncommitted"
 
 
 def _is_character(value: str) -> bool:

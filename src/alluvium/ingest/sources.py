@@ -18,6 +18,13 @@ def open_source(feed: Feed) -> FileSource | KafkaSource:
 def register_batch_view(session: SparkSession, feed: Feed, view: str) -> None:
     """Register every event the source holds now as a temp view of the session, by name unquoted.
 
-    Tests, freshness and `dbt show` read the source so.
+    Tests and `dbt show` read the source so.
     """
     register_view(session, open_source(feed).batch(session), view)
+
+
+def register_newest_view(session: SparkSession, feed: Feed, view: str) -> None:
+    """Register what tells how fresh the source is: of Kafka the last records of each partition."""
+    source = open_source(feed)
+    newest = source.newest if isinstance(source, KafkaSource) else source.batch
+    register_view(session, newest(session), view)

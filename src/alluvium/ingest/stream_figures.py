@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from alluvium.wording import counted, newest
+from alluvium.wording import counted, listed, newest
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class StreamFigures:
         absent: The landing folder, where it does not exist.
         newest: Time (UTC) of the newest event of the table's newest batch, by its
             ``_source_timestamp``; None where the log does not say.
+        lag: Of Kafka: offsets that are not read, by place; None where nobody knows.
+        transactions: Where open transactions begin, by place. What lies behind waits.
+        lost: Offsets that were gone before they were read, by place.
+        again: Topics that were made again and are read from their start, as places name them.
         warnings: What is wrong with the source though the run succeeds.
     """
 
@@ -37,11 +42,15 @@ class StreamFigures:
     min_rows: int = 1
     absent: str | None = None
     newest: datetime | None = None
+    lag: Mapping[str, int] | None = None
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    lost: Mapping[str, int] = field(default_factory=dict)
+    again: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def line(self, model: str) -> str:
         """One sentence for the console."""
-        return f"{model}: {self._done()} in {self.seconds:.1f} s{self._freshness()}"
+        return f"{model}: {self._done()} in {self.seconds:.1f} s{self._freshness()}{self._topics()}"
 
     def _done(self) -> str:
         if self.waiting:
@@ -49,9 +58,28 @@ class StreamFigures:
         if self.absent is not None:
             return f"no such folder: {self.absent}"
         if self.batch_id is None:
-            return "up to date"
+            return "waiting for open transactions" if self.transactions else "up to date"
         files = f" from {counted(self.files, 'file')}" if self.files else ""
         return f"{counted(self.rows, 'event')}{files} → batch {self.batch_id}"
 
     def _freshness(self) -> str:
         return "" if self.newest is None else f", {newest(self.newest, 'arrival')}"
+
+    def _topics(self) -> str:
+        said = []
+        if self.transactions:
+            said.append(f"a transaction is open in {_by_place(self.transactions, ' at offset ')}")
+        if lag := {place: offsets for place, offsets in (self.lag or {}).items() if offsets}:
+            said.append(f"lag {sum(lag.values()):,} ({_by_place(lag)})")
+        if self.lost:
+            said.append(f"{sum(self.lost.values()):,} lost ({_by_place(self.lost)})")
+        if self.again:
+            said.append(
+                f"{listed(self.again, 3)}: made again, read from the start; what was not read "
+                "before is lost"
+            )
+        return "".join(f", {one}" for one in said)
+
+
+def _by_place(figures: Mapping[str, int], between: str = " ") -> str:
+    return listed([f"{place}{between}{figure:,}" for place, figure in figures.items()], 3)

@@ -7,44 +7,119 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from alluvium.engine import jars, java, versions
 
 VERSION = "4.0.0"
-PACKAGES = (f"org.apache.kafka:kafka_2.13:{VERSION}", f"org.apache.kafka:kafka-tools:{VERSION}")
+PACKAGES = (f"org.apache.kafka:kafka_2.13:{VERSION}",)
 PARTITIONS = 3
+PASSWORD = "nobody-may-read-this"
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="reader" '
+_STRINGS = "org.apache.kafka.common.serialization.StringSerializer"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Broker:
-    """A broker that runs; it makes a topic when the first event for it comes."""
+    """A broker that runs; it makes a topic when the first event for it comes.
+
+    At `login_address` it asks for a password.
+
+    Kafka's own client runs in a JVM of its own, which py4j calls.
+    """
 
     address: str
-    java: Sequence[str]
+    login_address: str
+    start: Callable[[], subprocess.Popen[bytes]]
+    running: subprocess.Popen[bytes]
+    client: JavaGateway
+
+    @property
+    def _clients(self) -> Any:
+        return self.client.jvm.org.apache.kafka.clients
+
+    @property
+    def _common(self) -> Any:
+        return self.client.jvm.org.apache.kafka.common
+
+    def _properties(self, **given: str) -> Any:
+        properties = self.client.jvm.java.util.Properties()
+        properties.put("bootstrap.servers", self.address)
+        for name, value in given.items():
+            properties.put(name.replace("_", "."), value)
+        return properties
+
+    @cached_property
+    def _admin(self) -> Any:
+        return self._clients.admin.Admin.create(self._properties())
+
+    def producer(self, transactional_id: str | None = None) -> Any:
+        """Kafka's producer of texts; with an id, of transactions."""
+        given = {} if transactional_id is None else {"transactional_id": transactional_id}
+        properties = self._properties(key_serializer=_STRINGS, value_serializer=_STRINGS, **given)
+        return self._clients.producer.KafkaProducer(properties)
+
+    def record(self, topic: str, value: str | None, partition: int | None = None) -> Any:
+        return self._clients.producer.ProducerRecord(topic, partition, None, value)
+
+    def make(self, topic: str, partitions: int = 1) -> None:
+        new = self._clients.admin.NewTopic(topic, partitions, 1)
+        self._admin.createTopics([new]).all().get()
+
+    def grow(self, topic: str, partitions: int) -> None:
+        more = self._clients.admin.NewPartitions.increaseTo(partitions)
+        self._admin.createPartitions({topic: more}).all().get()
 
     def delete(self, topic: str) -> None:
         """Delete a topic; the next event for it makes it again."""
-        command = [*self.java, "org.apache.kafka.tools.TopicCommand", "--delete"]
-        command += ["--bootstrap-server", self.address, "--topic", topic]
-        subprocess.run(command, check=True, timeout=120)
+        self._admin.deleteTopics([topic]).all().get()
+
+    def delete_before(self, topic: str, partition: int, offset: int) -> None:
+        """Delete records, as retention does."""
+        # An instance's method has the name too, and py4j finds that one.
+        lang = self.client.jvm.java.lang
+        types, arguments = (self.client.new_array(one, 1) for one in (lang.Class, lang.Object))
+        types[0], arguments[0] = lang.Long.TYPE, lang.Long.valueOf(offset)
+        kind = lang.Class.forName("org.apache.kafka.clients.admin.RecordsToDelete")
+        records = kind.getMethod("beforeOffset", types).invoke(None, arguments)
+        place = self._common.TopicPartition(topic, partition)
+        self._admin.deleteRecords({place: records}).all().get()
+
+    @cached_property
+    def _producer(self) -> Any:
+        return self.producer()
+
+    def write(self, topic: str, *values: str, partition: int = 0) -> None:
+        """Append values to a partition."""
+        for value in values:
+            self._producer.send(self.record(topic, value, partition))
+        self._producer.flush()
 
     def send(self, topic: str, lines: Sequence[str]) -> None:
-        """Append events, as lines `header:value,…<tab>key<tab>value`; `null` is NULL."""
-        options = {
-            "parse.key": "true",
-            "parse.headers": "true",
-            "null.marker": "null",
-        }
-        command = [*self.java, "org.apache.kafka.tools.ConsoleProducer"]
-        command += ["--bootstrap-server", self.address, "--topic", topic]
-        for name, value in options.items():
-            command += ["--property", f"{name}={value}"]
-        text = "".join(f"{line}\n" for line in lines)
-        subprocess.run(command, input=text, text=True, check=True, timeout=120)
+        """Append events, as lines `header:value<tab>key<tab>value`; `null` is NULL."""
+        for line in lines:
+            header, key, value = (None if part == "null" else part for part in line.split("\t"))
+            record = self._clients.producer.ProducerRecord(topic, None, key, value)
+            if header is not None:
+                name, _, text = header.partition(":")
+                record.headers().add(name, bytearray(text.encode()))
+            self._producer.send(record)
+        self._producer.flush()
+
+    def kill(self) -> None:
+        """As by kill -9; `start_again` brings it back with all that it had."""
+        self.running.kill()
+        self.running.wait(60)
+
+    def start_again(self) -> None:
+        self.running = self.start()
 
 
 @contextmanager
@@ -58,20 +133,26 @@ def broker(folder: Path, home: Path) -> Iterator[Broker]:
     # The packages are resolved without what pyspark ships.
     path = os.pathsep.join([*map(str, own), str(versions.spark_home() / "jars" / "*")])
     runtime = [str(java.check().path), "-Xmx512m", "-cp", path]
-    with socket.socket() as one, socket.socket() as two:
-        for free in (one, two):
+    with socket.socket() as one, socket.socket() as two, socket.socket() as three:
+        for free in (one, two, three):
             free.bind(("127.0.0.1", 0))
-        port, controller = one.getsockname()[1], two.getsockname()[1]
+        port, controller, login = (free.getsockname()[1] for free in (one, two, three))
     settings = {
         "process.roles": "broker,controller",
         "node.id": "1",
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},"
+        f"LOGIN://127.0.0.1:{login}",
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+        "LOGIN:SASL_PLAINTEXT",
+        "listener.name.login.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.login.plain.sasl.jaas.config": f'{JAAS}user_reader="{PASSWORD}";',
         "log.dirs": str(folder / "data"),
         "num.partitions": str(PARTITIONS),
         "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
     }
     folder.mkdir()
     config = folder / "server.properties"
@@ -81,19 +162,34 @@ def broker(folder: Path, home: Path) -> Iterator[Broker]:
         storage = ["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
         formatted = [*runtime, *storage, "-c", str(config)]
         subprocess.run(formatted, stdout=out, stderr=out, check=True, timeout=120)
-        running = subprocess.Popen(
-            [*runtime, "kafka.Kafka", str(config)], stdout=out, stderr=out, cwd=folder
-        )
-    try:
-        end = time.monotonic() + 120
+
+    def start() -> subprocess.Popen[bytes]:
+        with log.open("a") as out:
+            running = subprocess.Popen(
+                [*runtime, "kafka.Kafka", str(config)], stdout=out, stderr=out, cwd=folder
+            )
+        end = time.monotonic() + 240
         while not _answers(port):
-            assert running.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < end, log.read_text()[-3000:]
+            if running.poll() is not None or time.monotonic() > end:
+                running.kill()
+                raise AssertionError(log.read_text()[-3000:])
             time.sleep(0.2)
-        yield Broker(f"127.0.0.1:{port}", runtime)
+        return running
+
+    [py4j] = (versions.spark_home() / "jars").glob("py4j-*.jar")
+    gateway, token = launch_gateway(
+        jarpath=str(py4j), classpath=path, java_path=runtime[0], die_on_exit=True, enable_auth=True
+    )
+    parameters = GatewayParameters(port=gateway, auth_token=token, auto_convert=True)
+    client = JavaGateway(gateway_parameters=parameters)
+    addresses = f"127.0.0.1:{port}", f"127.0.0.1:{login}"
+    done = Broker(*addresses, start, start(), client)
+    try:
+        yield done
     finally:
-        running.send_signal(signal.SIGTERM)
-        running.wait(60)
+        client.shutdown()
+        done.running.send_signal(signal.SIGTERM)
+        done.running.wait(60)
 
 
 def _answers(port: int) -> bool:

@@ -2,90 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from deltalake import DeltaTable
-from functional.delta_rs import by_query
-from functional.runner import DBT, add_jars
-from functional.stream.kafka_broker import PARTITIONS, Broker, broker
-from pyspark import __version__ as spark_version
+from functional.runner import add_jars
+from functional.stream.kafka_broker import PARTITIONS, broker
+from functional.stream.kafka_project import STREAM, Bronze
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
-
-STREAM = {
-    "format": "kafka",
-    "topic": ["orders", "late-topic"],
-    "options": {"kafka.bootstrap.servers": {"env": "BROKERS"}, "maxOffsetsPerTrigger": "70"},
-}
-CONFIG = {
-    "name": "kafka",
-    "version": "0.1.0",
-    "config-version": 2,
-    "profile": "p",
-    "flags": {"send_anonymous_usage_stats": False},
-}
-
-
-@dataclass
-class Bronze:
-    """A dbt project, each run of which is a process of its own: Kafka's jars join at the start."""
-
-    root: Path
-    broker: Broker
-
-    def write(self, **block: Any) -> None:
-        """The project, with these keys in `meta.alluvium_stream` too."""
-        target = {
-            "type": "alluvium",
-            "schema": "bronze",
-            "home": str(self.root / "home"),
-            "packages": [f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version}"],
-        }
-        table = {"name": "events", "config": {"meta": {"alluvium_stream": STREAM | block}}}
-        source = {"name": "raw", "tables": [table]}
-        files = {
-            "profiles.yml": {"p": {"target": "t", "outputs": {"t": target}}},
-            "dbt_project.yml": CONFIG,
-            "models/sources.yml": {"version": 2, "sources": [source]},
-        }
-        (self.root / "models").mkdir(exist_ok=True)
-        for name, content in files.items():
-            (self.root / name).write_text(yaml.safe_dump(content))
-
-    def run(self, *args: str, hook: str = "", fails: bool = False) -> str:
-        (self.root / "models/events.sql").write_text(
-            f"{{{{ config(materialized='streaming_table', pre_hook={[hook] if hook else []}) }}}}"
-            " select * from {{ source('raw', 'events') }}"
-        )
-        done = subprocess.run(
-            [*DBT, "run", "--no-use-colors", "--profiles-dir", ".", *args],
-            cwd=self.root,
-            env=os.environ | {"BROKERS": self.broker.address},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == fails, done.stdout + done.stderr
-        return done.stdout
-
-    def lose_checkpoint(self) -> None:
-        [checkpoint] = (self.root / "home/checkpoints").iterdir()
-        shutil.rmtree(checkpoint)
-
-    def rows(self) -> list[dict[str, Any]]:
-        return by_query(self.table).to_pylist()
-
-    @property
-    def table(self) -> DeltaTable:
-        return DeltaTable(self.root / "home/warehouse/bronze.db/events")
 
 
 @pytest.fixture

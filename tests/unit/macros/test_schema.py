@@ -323,8 +323,8 @@ def test_every_mistake_at_once(macros: Any, node: Any, stop: Any, target: str) -
         " alluvium_merge, alluvium_publish, alluvium_tier; did you mean alluvium_merge?",
         "items: alluvium_layout does not stand in meta",
         "var alluvium_backfil is not known; accepted: alluvium_backfill, alluvium_tiers,"
-        " alluvium_maintenance, alluvium_reuse, alluvium_storage, alluvium_demo; did you mean"
-        " alluvium_backfill?",
+        " alluvium_accept_loss, alluvium_maintenance, alluvium_reuse, alluvium_storage,"
+        " alluvium_demo; did you mean alluvium_backfill?",
         'var alluvium_maintenance: "no" is not accepted; accepted: true, false',
         "var alluvium_backfill: 5 is not a mapping; accepted: {model: {",
     ):
@@ -339,7 +339,10 @@ def test_every_mistake_at_once(macros: Any, node: Any, stop: Any, target: str) -
     st.dictionaries(st.sampled_from(["order_by", "ranges", "delete_when", "verify"]), VALUES),
     st.fixed_dictionaries({}, optional={"alluvium_merge": VALUES, "alluvium_layout": VALUES}),
     st.fixed_dictionaries(
-        {}, optional=dict.fromkeys(("alluvium_backfill", "alluvium_tiers"), VALUES)
+        {},
+        optional=dict.fromkeys(
+            ("alluvium_backfill", "alluvium_tiers", "alluvium_accept_loss"), VALUES
+        ),
     ),
     st.fixed_dictionaries(
         {}, optional=dict.fromkeys(("merge_update_columns", "partition_by", "predicates"), VALUES)

@@ -339,6 +339,19 @@ def test_backfills_that_are_refused(
     assert said in mistakes(macros, stop, node(meta))
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("itmes", "var alluvium_accept_loss: there is no enabled model 'itmes'"),
+        (["items"], "var alluvium_accept_loss: items is materialized as"),
+        (3, "var alluvium_accept_loss: 3 is not accepted; accepted: a model or a list of models"),
+    ],
+)
+def test_losses_that_nobody_has(macros: Any, node: Any, stop: Any, given: Any, said: str) -> None:
+    macros.context["var"] = {"alluvium_accept_loss": given}.get
+    assert said in mistakes(macros, stop, node(None))
+
+
 READS = "select * from {{ alluvium.new_events(ref('b'), 'items') }}"
 OWN_MACRO = "select * from {{ bronze('items') }}"
 INLINE = {"nodes": [], "macros": ["macro.alluvium.new_events"]}

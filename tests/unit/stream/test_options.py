@@ -72,6 +72,18 @@ def test_values_that_spark_would_take_in_silence(option: str, value: str, messag
     assert message in found
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("failOnDataLoss", False, "accepted: true; the var `alluvium_accept_loss: <model>` lets"),
+        ("kafka.isolation.level", "committed", "accepted: read_committed, read_uncommitted"),
+    ],
+)
+def test_values_that_kafka_takes_or_tells_late(option: str, value: Any, message: str) -> None:
+    (found,) = mistakes("kafka", {option: value})
+    assert message in found
+
+
 def test_two_spellings_of_one_option() -> None:
     assert "given twice" in mistakes("csv", {"header": True, "HEADER": False})[0]
     assert "one of them" in mistakes("csv", {"sep": ",", "delimiter": ";"})[0]

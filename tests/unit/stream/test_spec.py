@@ -31,7 +31,7 @@ def test_kafka() -> None:
             "topic": ["a", "b"],
             "options": {
                 "kafka.bootstrap.servers": {"env": "BROKERS"},
-                "failOnDataLoss": False,
+                "failOnDataLoss": True,
                 "maxOffsetsPerTrigger": 10,
             },
             "min_rows": 100,
@@ -42,7 +42,7 @@ def test_kafka() -> None:
     assert spec.max_wait == 900
     assert spec.options == {
         "kafka.bootstrap.servers": EnvVar("BROKERS"),
-        "failOnDataLoss": "false",
+        "failOnDataLoss": "true",
         "maxOffsetsPerTrigger": "10",
     }
 

@@ -20,3 +20,16 @@ def test_lines() -> None:
     fresh = StreamFigures(seconds=1, newest=datetime.now(UTC) - timedelta(hours=3.5)).line("ev")
     assert fresh.startswith("ev: up to date in 1.0 s, newest arrival 20")
     assert fresh.endswith(" UTC (3 hours ago)")
+
+
+def test_what_a_line_says_of_topics() -> None:
+    lag = {"a-0": 3, "a-1": 0, "b#2-0": 1_200}
+    held = StreamFigures(seconds=1, lag=lag, transactions={"a-0": 12})
+    assert held.line("ev") == (
+        "ev: waiting for open transactions in 1.0 s, a transaction is open in a-0 at offset 12, "
+        "lag 1,203 (a-0 3, b#2-0 1,200)"
+    )
+    done = StreamFigures(rows=5, batch_id=1, seconds=1, lag={"a-0": 0}, lost={"a-0": 24})
+    assert done.line("ev") == "ev: 5 events → batch 1 in 1.0 s, 24 lost (a-0 24)"
+    again = StreamFigures(seconds=1, again=("a#2", "b#3")).line("ev")
+    assert "s, a#2, b#3: made again, read from the start; what" in again

@@ -47,6 +47,10 @@ class StreamResponse(ModelResponse):
     waiting: events that wait for `min_rows`.
     newest_arrival: time (UTC) of the newest event in the table, by its `_source_timestamp`.
     behind_seconds: how long ago that was.
+    lag: offsets of Kafka that are not read, by `_source_partition`; None where nobody knows.
+    open_transactions: where they begin, by the same.
+    lost: offsets that were gone before they were read, by the same.
+    made_again: topics that were made again and are read from their start.
     """
 
     source_files: int | None = None
@@ -55,6 +59,10 @@ class StreamResponse(ModelResponse):
     waiting: int | None = None
     newest_arrival: str | None = None
     behind_seconds: float | None = None
+    lag: dict[str, int] | None = None
+    open_transactions: dict[str, int] | None = None
+    lost: dict[str, int] | None = None
+    made_again: list[str] | None = None
 
     @classmethod
     def of(cls, figures: Mapping[str, Any]) -> StreamResponse:
@@ -69,6 +77,10 @@ class StreamResponse(ModelResponse):
             waiting=figures["waiting"],
             newest_arrival=figures["newest"],
             behind_seconds=behind(figures["newest"]),
+            lag=figures["lag"],
+            open_transactions=figures["transactions"] or None,
+            lost=figures["lost"] or None,
+            made_again=list(figures["again"]) or None,
         )
 
 
@@ -144,13 +156,17 @@ def is_declared(source: Any) -> bool:
     return _block(source) is not None
 
 
-def provide(session: SparkSession, sql: str) -> None:
-    """Give the session a view of every stream that a statement mentions, once."""
+def provide(session: SparkSession, sql: str, *, newest: bool = False) -> None:
+    """Give the session a view of every stream that a statement mentions, once.
+
+    newest: what tells how fresh they are is enough.
+    """
+    register = stream.register_newest_view if newest else stream.register_batch_view
     for view in _mentioned(sql):
         # Asked of the session: a second connection of the same node has views of its own.
         if not session.catalog.tableExists(quoted(view)):
             with told.refusals(stream.SpecError):
-                stream.register_batch_view(session, _feed(view), view)
+                register(session, _feed(view), view)
 
 
 def target(
@@ -205,6 +221,7 @@ def append(
     target: stream.Target,
     *,
     full_refresh: bool,
+    accepts_loss: bool,
     empty: bool,
 ) -> stream.StreamFigures:
     """Run a streaming table's query over the one stream that it reads."""
@@ -220,7 +237,15 @@ def append(
             if empty:
                 stream.create_empty(session, feed, sql, views[0], target)
                 return stream.StreamFigures()
-            return stream.append(session, feed, sql, views[0], target, full_refresh=full_refresh)
+            return stream.append(
+                session,
+                feed,
+                sql,
+                views[0],
+                target,
+                full_refresh=full_refresh,
+                accepts_loss=accepts_loss,
+            )
     except stream.StreamError as error:
         raise DbtRuntimeError(told.placed(str(error), error.__cause__, sql)) from error
     except PySparkException as error:

@@ -26,6 +26,7 @@ class Streaming(SessionAdapter):
         relation: AlluviumRelation,
         sql: str,
         full_refresh: bool = False,
+        accepts_loss: bool = False,
         empty: bool = False,
         file_format: str = "delta",
         partition_by: str | list[str] | None = None,
@@ -47,8 +48,31 @@ class Streaming(SessionAdapter):
             layout=layouts.layout_of(str(relation.identifier), layout, partition_by),
         )
         with self._working(), spark_errors(sql):
-            figures = streams.append(session, sql, target, full_refresh=full_refresh, empty=empty)
+            figures = streams.append(
+                session,
+                sql,
+                target,
+                full_refresh=full_refresh,
+                accepts_loss=accepts_loss,
+                empty=empty,
+            )
         return streams.as_dict(figures, str(relation.identifier), empty)
+
+    def calculate_freshness(
+        self,
+        source: BaseRelation,
+        loaded_at_field: str,
+        filter: str | None,
+        macro_resolver: Any = None,
+    ) -> Any:
+        """dbt's own, which reads of a stream what tells how fresh it is.
+
+        With a `filter` that may be any event.
+        """
+        if filter is None:
+            with self._working("source freshness") as session:
+                streams.provide(session, source.render(), newest=True)
+        return super().calculate_freshness(source, loaded_at_field, filter, macro_resolver)
 
     def _check_sampled(self, name: str) -> None:
         """Raise where dbt has filtered what a streaming table reads, which never reads it again."""

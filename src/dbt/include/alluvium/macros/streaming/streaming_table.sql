@@ -28,6 +28,7 @@
       this,
       compiled_code,
       full_refresh=full_refresh,
+      accepts_loss=alluvium_accepts_loss(),
       empty=flags.EMPTY,
       file_format=file_format,
       partition_by=config.get('partition_by'),
@@ -61,4 +62,12 @@
 
 {% macro alluvium_with_batch_id(sql) %}
   {{ return('select *, cast(null as bigint) as `_batch_id` from (\n' ~ sql ~ '\n)') }}
+{% endmacro %}
+
+
+{#- Whether the var `alluvium_accept_loss` names this model, or is a list that does. -#}
+{% macro alluvium_accepts_loss() %}
+  {%- set given = var('alluvium_accept_loss', []) -%}
+  {%- set names = [given] if given is string else given if given is sequence and given is not mapping else [] -%}
+  {{ return(model.name in names or model.package_name ~ '.' ~ model.name in names or model.unique_id in names) }}
 {% endmacro %}
