@@ -51,6 +51,7 @@
               'targets': dict(of.columns, accepted='a target of the profile, or a list of targets'),
               'retention': of.duration,
           }),
+          'alluvium_reuse': of.flag,
           'alluvium_tier': dict(of.text, accepted='the name of a tier'),
       },
       'source': {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from alluvium.names import did_you_mean, in_catalog, nearest
-from dbt.adapters.alluvium import layouts, streams
+from dbt.adapters.alluvium import layouts, reuse, streams
 
 _OF_THE_PACKAGE = ("alluvium_merge", "alluvium_publish", "alluvium_tier")
 _TABLES = ("model", "seed", "snapshot")
@@ -16,7 +16,10 @@ _OTHER = {
     "folder": "another alias or location_root",
 }
 _CASE = dict.fromkeys(("table", "stream"), ", whatever the case of the names")
-_ACCEPTED = {"model": (layouts.META, *_OF_THE_PACKAGE), "source": (streams.META,)}
+_ACCEPTED = {
+    "model": (layouts.META, *_OF_THE_PACKAGE, reuse.META),
+    "source": (streams.META,),
+}
 
 
 def clashes(nodes: Iterable[Any]) -> list[str]:
