@@ -1,4 +1,4 @@
-"""What asks for reuse, and which tests passed."""
+"""What asks for reuse, which tests passed, and what a table is made by."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ def test_accepted(meta):
             " alluvium_tier; did you mean alluvium_reuse?",
         ),
         (
-            node("model", alluvium_reuse=True),
-            "one: meta.alluvium_reuse is not known on a model; accepted: on data tests, as"
-            " `data_tests: {+meta: {…}}` in dbt_project.yml",
+            node("snapshot", alluvium_reuse=True),
+            "one: meta.alluvium_reuse is not known on a snapshot;"
+            " accepted: on models, seeds and data tests",
+        ),
+        (
+            node("seed", alluvium_reuse="yes"),
+            "one: meta.alluvium_reuse is 'yes'; accepted: true, false",
         ),
     ],
 )
@@ -79,3 +83,105 @@ def test_other_results(found):
 def test_names_of_tables():
     assert reuse._parts("`A`.`b`") == reuse._parts("spark_catalog.a.`B`") == ("a", "b")
     assert reuse._parts("`a.b`.`c`") != reuse._parts("`a`.`b.c`")
+
+
+def model(**changed: Any) -> Any:
+    """A table, as dbt has one; changed: some of its values."""
+    values = {
+        "unique_id": "model.shop.t",
+        "alias": "t",
+        "schema": "s",
+        "compiled_code": "select 1",
+        "description": "Its rows",
+        "config": {"materialized": "table", "tblproperties": {"x": "y"}, "tags": ["a"]},
+        "columns": {"id": {"name": "id", "description": "Its number"}},
+        "constraints": [],
+        "contract": {"enforced": True},
+        "created_at": 1.5,
+        "tags": ["a"],
+        **changed,
+    }
+    code = values["compiled_code"]
+    return SimpleNamespace(compiled_code=code, to_dict=lambda: dict(values))
+
+
+def differs(before: dict[str, str], now: dict[str, str]) -> set[str]:
+    return {name for name in before | now if before.get(name) != now.get(name)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"compiled_code": "select 2"}, {"its SQL"}),
+        ({"description": "Other rows"}, {"its config"}),
+        ({"alias": "u"}, {"its config"}),
+        ({"schema": "u"}, {"its config"}),
+        ({"unique_id": "model.shop.u"}, {"its config"}),
+        ({"columns": {"id": {"name": "id", "description": "x"}}}, {"its config"}),
+        ({"constraints": [{"type": "check"}]}, {"its config"}),
+        ({"contract": {"enforced": False}}, {"its config"}),
+        ({"config": {"materialized": "table", "tblproperties": {"x": "z"}}}, {"its config"}),
+        ({"config": {"materialized": "table"}}, {"its config"}),
+        # What dbt may add one day is not known to be of no matter.
+        ({"something": "new"}, {"its config"}),
+        # Of no matter.
+        (
+            {
+                "config": {"materialized": "table", "tblproperties": {"x": "y"}, "group": "b"},
+                "created_at": 2.5,
+                "tags": [],
+                "raw_code": "{{ x }}",
+                "depends_on": {"macros": []},
+                "docs": {"show": False},
+            },
+            set(),
+        ),
+    ],
+)
+def test_what_a_table_is_made_by(changed, said):
+    before, now = reuse.of_table(model(), None), reuse.of_table(model(**changed), None)
+    assert differs(before, now) == said
+
+
+def test_a_seed_is_known_by_its_bytes(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_bytes(b"id\n1\n")
+    before = reuse.of_table(model(), file)
+    assert "its SQL" not in before
+    # As long as it was, and as old: dbt's own checksum of a large one is of its path.
+    file.write_bytes(b"id\n2\n")
+    assert differs(before, reuse.of_table(model(), file)) == {"its file"}
+
+
+def test_any_macro_counts():
+    macros = {"macro.dbt.a": SimpleNamespace(macro_sql="x")}
+    before = reuse.of_macros(macros)
+    assert before == reuse.of_macros(dict(macros))
+    assert before != reuse.of_macros({"macro.dbt.a": SimpleNamespace(macro_sql="y")})
+    assert before != reuse.of_macros({**macros, "macro.shop.b": SimpleNamespace(macro_sql="")})
+
+
+def test_flags_of_commands_are_of_no_matter_and_others_are():
+    flags = {"WHICH": "run", "THREADS": 4, "REQUIRE_RESOURCE_NAMES_WITHOUT_SPACES": True}
+    before = reuse.of_flags(flags)
+    assert before == reuse.of_flags({**flags, "WHICH": "build", "THREADS": 1, "SHOW": False})
+    assert before != reuse.of_flags({**flags, "REQUIRE_RESOURCE_NAMES_WITHOUT_SPACES": False})
+    assert before != reuse.of_flags({**flags, "WHAT_DBT_ADDS": True})
+
+
+@pytest.mark.parametrize(
+    ("materialized", "language", "is_table"),
+    [
+        ("table", "sql", True),
+        ("seed", "sql", True),
+        ("table", "python", False),
+        ("incremental", "sql", False),
+        ("view", "sql", False),
+        ("published", "sql", False),
+        ("streaming_table", "sql", False),
+        ("snapshot", "sql", False),
+    ],
+)
+def test_what_may_be_kept(materialized, language, is_table):
+    config = SimpleNamespace(materialized=materialized)
+    assert reuse.is_table(SimpleNamespace(config=config, language=language)) is is_table
