@@ -122,7 +122,7 @@ class Reusing(Checking, HoldingBack):
         return replace(response, not_kept=asked.note(handle, sql, table) or found), table
 
     @available.parse_none
-    def kept(self, existing: AlluviumRelation | None) -> ModelResponse | None:
+    def kept_as_built(self, existing: AlluviumRelation | None) -> ModelResponse | None:
         """What dbt is told of the table of this node where it stays; None where it is built.
 
         existing: what is there under its name; None for nothing.

@@ -8,7 +8,7 @@
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- set kept = adapter.kept(old_relation) -%}
+  {%- set kept = adapter.kept_as_built(old_relation) -%}
   {%- if kept is not none -%}
     {#- dbt asks each seed for its rows. -#}
     {%- do store_result('agate_table', response='OK') -%}

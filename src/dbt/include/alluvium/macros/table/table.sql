@@ -7,7 +7,7 @@
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- set kept = adapter.kept(old_relation) -%}
+  {%- set kept = adapter.kept_as_built(old_relation) -%}
   {%- if kept is not none -%}
     {%- do store_result('main', response=kept) -%}
   {%- else -%}
