@@ -53,17 +53,8 @@ _NOT_OF_A_TABLE = {
 _NOT_OF_A_CONFIG = {"docs", "group", "tags"}
 # How dbt finds, selects, tells and runs; what decides on the SQL of a node shows there.
 _FLAGS_OF_NO_MATTER = (
-    *(
-        "CACHE_",
-        "DEBUG",
-        "DEFER",
-        "DEPRECATED_",
-        "EMPTY",
-        "EVENT_TIME",
-        "EXCLUDE",
-        "EXPORT_",
-        "FAIL_FAST",
-    ),
+    *("CACHE_", "DEBUG", "DEFER", "DEPRECATED_", "EMPTY", "EVENT_TIME", "EXCLUDE", "EXPORT_"),
+    "FAIL_FAST",
     *("FAVOR_STATE", "FULL_REFRESH", "INCLUDE_", "INDIRECT_", "INLINE", "INVOCATION_", "LOG_"),
     *("MACRO_DEBUGGING", "MODELS", "PARTIAL_PARSE", "POPULATE_CACHE", "PRINT", "PROFILE"),
     *("PROJECT_DIR", "QUIET", "RECORD_", "RESOURCE_TYPE", "SAMPLE", "SELECT", "SEND_", "SHOW"),
