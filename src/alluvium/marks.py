@@ -19,6 +19,9 @@ STREAM_EPOCH = "alluvium/stream/"
 ZORDER_CUTS = "alluvium.zorder"
 # Before a colon and a hash of layout and table: how long nothing is due. Read by `delta.backoffs`.
 BACKOFF = "alluvium.pause"
+# The newest version of a table whose build is noted, by `REUSE_NOTE`. Read by nobody: a commit
+# without any action may be left out.
+REUSE = "alluvium.reuse"
 # Before the id of a candidate's table: the version of it that a published table shows, -1 where it
 # shows another table. Read by `delta.heads`, `delta.table_files` and `plan.versions.batches`.
 PUBLISHED = "alluvium/published/"
@@ -70,5 +73,8 @@ REF_NOTE = "alluvium_ref"
 RESTORE_NOTE = "alluvium_restored"
 # Of a delete of what must not come back: the operation. Read by `versions.restore`.
 PURGE_NOTE = "alluvium_purge"
+# What the build of a table hung on, and the version that it made: the one before the commit. Read
+# by `plan.reuse`.
+REUSE_NOTE = "alluvium_reuse"
 # A merge of a branch: its name, and how many rows came of it. Read by people, in the log.
 BRANCH_MERGE = "alluvium_branch_merge"

@@ -21,6 +21,7 @@ def test_names() -> None:
         "STREAM_EPOCH": "alluvium/stream/",
         "ZORDER_CUTS": "alluvium.zorder",
         "BACKOFF": "alluvium.pause",
+        "REUSE": "alluvium.reuse",
         "PUBLISHED": "alluvium/published/",
         "HOLD": "alluvium/hold",
         "BRANCH": "alluvium/branch/",
@@ -36,6 +37,7 @@ def test_names() -> None:
         "RESTORE_NOTE": "alluvium_restored",
         "PURGE_NOTE": "alluvium_purge",
         "SKIPPED": "alluvium/skip/",
+        "REUSE_NOTE": "alluvium_reuse",
         "BRANCH_MERGE": "alluvium_branch_merge",
     }
 

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from delta.exceptions import ConcurrentWriteException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log
-from alluvium.delta.handles import DeltaLog
+from alluvium import marks
+from alluvium.delta import committing, log
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot
+from alluvium.delta.internals import MANUAL_UPDATE
 from alluvium.engine import jvm
 from alluvium.plan import reuse
-from alluvium.plan.reuse import TableState
+from alluvium.plan.reuse import Record, TableState
 from alluvium.plan.versions.commit import commit_info, id_of
 
 _CLASS = "alluvium.Reads"
@@ -45,10 +48,10 @@ class Reads:
 
 
 def of(frame: DataFrame, sql: str) -> Reads:
-    """What a query read.
+    """What a query read, or that of a CREATE TABLE AS.
 
     Args:
-        frame: its rows.
+        frame: its rows, or what the statement gave.
         sql: its text.
 
     Raises:
@@ -102,10 +105,7 @@ def moved(
 
     Raises ValueError or AnalysisException where no Delta table has the name.
     """
-    provider = _in_catalog(session, name).provider()
-    if provider.isEmpty() or provider.get().lower() != "delta":
-        raise ValueError(f"{name} is not a Delta table any more")
-    snapshot = log.snapshot_of(session, name, pinned)
+    snapshot = _snapshot(session, name, pinned)
     table_id, version = str(snapshot.metadata().id()), int(snapshot.version())
     table_log = snapshot.deltaLog()
     now = _state(session, table_log, table_id, version)
@@ -118,8 +118,44 @@ def moved(
     return reuse.moved(name, then, now, before.commit, between), now
 
 
+def noted(session: SparkSession, table: str) -> Record | str:
+    """What the log of a table notes of how it was built; why that is not how it stands.
+
+    Raises ValueError or AnalysisException where no Delta table has the name.
+    """
+    snapshot = _snapshot(session, table)
+    return reuse.in_log(int(snapshot.version()), log.commits_of(session, snapshot))
+
+
+def note(
+    session: SparkSession, table: str, record: Record, name: str, made: set[int]
+) -> str | None:
+    """Note in the log of a table how it was built, behind all of it; why not, if it is not noted.
+
+    Args:
+        name: of the node, for people who read the log.
+        made: the versions that the session committed since the build began.
+    """
+    snapshot = _snapshot(session, table)
+    newest, first = int(snapshot.version()), min(made, default=-1)
+    behind = log.commits_of(session, snapshot, after=first)
+    if made != set(range(first, newest + 1)) or not all(map(reuse.only_describes, behind)):
+        return "its table was written by more than its own statement"
+    copy = jvm.SessionCopy(session)
+    copy.set(committing.COMMIT_METADATA, reuse.mark(record, name, newest))
+    with copy.active():
+        transaction = committing.transaction(session, snapshot)
+        number = committing.set_transaction(session, marks.REUSE, newest)
+        operation: Any = jvm.internal(session, MANUAL_UPDATE)
+        try:
+            committing.commit_next(copy, transaction, [number], operation)
+        except ConcurrentWriteException:
+            return "somebody else has written its table meanwhile"
+    return None
+
+
 def settings(session: SparkSession) -> dict[str, str]:
-    """All that a result may hang on of a session: Spark's settings, Java's, the current schema."""
+    """All that a result may hang on of a session: settings, and where Spark looks for names."""
     java = jvm.of(session).java.lang.System
     found = {
         key: value
@@ -130,8 +166,16 @@ def settings(session: SparkSession) -> dict[str, str]:
     return {
         **found,
         **{name: str(java.getProperty(name)) for name in _OF_JAVA},
+        "current path": manager.currentPathString(),
         "current schema": f"{manager.currentCatalog().name()}.{session.catalog.currentDatabase()}",
     }
+
+
+def _snapshot(session: SparkSession, name: str, version: int | None = None) -> DeltaSnapshot:
+    provider = _in_catalog(session, name).provider()
+    if provider.isEmpty() or provider.get().lower() != "delta":
+        raise ValueError(f"{name} is not a Delta table any more")
+    return log.snapshot_of(session, name, version)
 
 
 def _in_catalog(session: SparkSession, name: str) -> Any:

@@ -22,8 +22,10 @@ import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
 import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2CreateTableAsSelectPlan;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.CommandExecutionMode;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -48,7 +50,15 @@ public final class Reads {
     public static String of(QueryExecution query) throws Exception {
         Reads found = new Reads();
         // As it was analysed, but for what is read from rows that Spark keeps.
-        found.look(query.withCachedData());
+        found.look(
+                query.analyzed() instanceof V2CreateTableAsSelectPlan
+                        ? query.sparkSession()
+                                .sessionState()
+                                .executePlan(
+                                        ((V2CreateTableAsSelectPlan) query.analyzed()).query(),
+                                        CommandExecutionMode.SKIP())
+                                .withCachedData()
+                        : query.withCachedData());
         Map all = new TreeMap();
         all.put("kinds", found.kinds);
         all.put("tables", found.tables);

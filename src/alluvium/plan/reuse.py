@@ -1,4 +1,4 @@
-"""Whether a query would read what it read before: what is noted of it, and what has changed.
+"""Whether a node would read what it read before: what is noted of it, and what has changed.
 
 What is not known is not kept. So there are lists of the plan nodes and of the expressions whose
 result hangs on the rows that they read, on their text and on Spark's settings alone.
@@ -12,14 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from alluvium.plan.versions.commit import commit_info
+from alluvium import marks
+from alluvium.plan.versions.commit import commit_info, noted
 from alluvium.wording import listed
 
 # In the home: a file for each test.
 FOLDER = "reuse"
 # Commits between two versions are read one by one, up to so many.
 MOST_COMMITS = 100
-_VERSION = 1
+_VERSION = 2
 
 _CATALYST = "org.apache.spark.sql.catalyst."
 _NODES = """
@@ -111,18 +112,16 @@ class TableState:
 
 @dataclass(frozen=True)
 class Record:
-    """What the result of a query hung on.
+    """What a result hung on.
 
-    sql, settings, engine: digests of its text, of Spark's settings, and of what ran it.
+    parts: by what they are, such as `its SQL`, digests of all but tables and views.
     tables: what it read, by name, as it was when the query was analysed; so at most too old.
     views: by name, digests of all that Spark keeps of them.
-    failures: dbt's first column of the query of a test that passed.
+    failures: dbt's first column of the query of a test that passed; 0 of a table.
     at: when, ISO 8601 in UTC.
     """
 
-    sql: str
-    settings: str
-    engine: str
+    parts: Mapping[str, str]
     tables: Mapping[str, TableState]
     views: Mapping[str, str]
     failures: int
@@ -135,20 +134,55 @@ def digest(value: Any) -> str:
 
 
 def text(record: Record, name: str) -> str:
-    """A record as it is written; name: of the node, for people who open the file."""
-    return json.dumps({"version": _VERSION, "node": name, **asdict(record)}, indent=1)
+    """A record as a file has it; name: of the node, for people who open it."""
+    return json.dumps(_values(record, name), indent=1)
 
 
 def of_text(found: str) -> Record | None:
     """What a note says; None where it cannot be read, or is another version's."""
     try:
-        values = json.loads(found)
+        return _of_values(json.loads(found))
+    except ValueError:
+        return None
+
+
+def mark(record: Record, name: str, version: int) -> str:
+    """A record as the commit behind a version of the node's own table has it."""
+    return json.dumps({marks.REUSE_NOTE: _values(record, name) | {"of": version}})
+
+
+def in_log(newest: int, commits: Iterable[Sequence[str] | None]) -> Record | str:
+    """What the log of a table notes of how it was built; why that is not how it stands.
+
+    Args:
+        newest: its newest version.
+        commits: the actions, JSON texts, of its commits, newest first; None for one that the log
+            no longer has.
+    """
+    for version, actions in zip(range(newest, newest - MOST_COMMITS, -1), commits, strict=False):
+        if actions is None or not keeps_rows(actions):
+            return f"nothing is noted of version {version:,} of its table"
+        note = noted(commit_info(actions[0]), marks.REUSE_NOTE)
+        if note is not None:
+            # A text that somebody copied into a commit of their own is not of that table.
+            is_of_this = note.pop("of", None) == version - 1
+            found = _of_values(note) if is_of_this else None
+            return found or f"what is noted of version {version:,} of its table cannot be read"
+    return "nothing is noted in the newest commits of its table"
+
+
+def _values(record: Record, name: str) -> dict[str, Any]:
+    return {"version": _VERSION, "node": name, **asdict(record)}
+
+
+def _of_values(values: Any) -> Record | None:
+    try:
         if values.pop("version") != _VERSION:
             return None
         del values["node"]
         tables = {name: TableState(**one) for name, one in values.pop("tables").items()}
         return Record(tables=tables, **values)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return None
 
 
@@ -167,21 +201,16 @@ def forbidden(kinds: Iterable[str]) -> str | None:
 
 
 def difference(
-    before: Record, *, sql: str, settings: str, engine: str, views: Mapping[str, str | None]
+    before: Record, parts: Mapping[str, str], views: Mapping[str, str | None]
 ) -> str | None:
     """What is not as it was noted, apart from tables; None for nothing.
 
     views: digests of what is now under the names of the record's views; None for no view.
     """
-    for name, then, now in (
-        ("its SQL", before.sql, sql),
-        ("a Spark setting", before.settings, settings),
-        ("a version of Alluvium, dbt, Spark, Delta or Java", before.engine, engine),
-        *((f"the view {name}", one, views.get(name)) for name, one in before.views.items()),
-    ):
-        if then != now:
-            return f"{name} is another"
-    return None
+    then = {**before.parts, **{f"the view {name}": one for name, one in before.views.items()}}
+    now = {**parts, **{f"the view {name}": views.get(name) for name in before.views}}
+    changed = (name for name in {**now, **then} if now.get(name) != then.get(name))
+    return next((f"{name} is another" for name in changed), None)
 
 
 def moved(
@@ -226,3 +255,9 @@ def keeps_rows(actions: Sequence[str] | None) -> bool:
             elif kind not in ("commitInfo", "txn"):
                 return False
     return True
+
+
+def only_describes(actions: Sequence[str] | None) -> bool:
+    """Whether a commit left all files, as one of comments and constraints does."""
+    kinds = {kind for line in actions or () for kind in json.loads(line)}
+    return bool(kinds) and kinds <= {"commitInfo", "domainMetadata", "metaData", "protocol", "txn"}

@@ -1,4 +1,4 @@
-"""Data tests that are kept where they would read what they read before, and those that are not."""
+"""Nodes that are kept where they would read what they read before, and those that are not."""
 
 from __future__ import annotations
 
@@ -47,12 +47,51 @@ QUERIES = {
         "changed its session",
     ),
 }
+# Tables, what is done to each itself between two builds, and why it is not kept; None where it is.
+TABLES: dict[str, tuple[str, list[str], str | None]] = {
+    # Its input is compacted meanwhile. Comments and constraints are commits behind its own.
+    "stays": ("select id, 1 as one from {s}.compacted", [], None),
+    "reads_new": ("select id from {s}.appended", [], CHANGED),
+    "clocked": ("select now() as at", [], "it uses Now"),
+    "dropped": ("select 1L as id", ["drop table {t}"], "it is not there"),
+    # As a build that was killed before its note leaves it.
+    "unnoted": (
+        "select 1L as id",
+        ["create or replace table {t} using delta as select 1L as id"],
+        "nothing is noted of version",
+    ),
+    "described": ("select 1L as id", ["comment on table {t} is 'x'"], "nothing is noted of"),
+    # Another writer's rows: between its statement and its note, and later.
+    "raced": ("select 1L as id", [], "nothing is noted of version"),
+    "appended_to": ("select 1L as id", [], "nothing is noted of version"),
+    "items": ("select 1L as id union all select null", [], None),
+}
+SEEDS = {"same_rows": None, "other_rows": "its file is another"}
+STAYS = {
+    "name": "stays",
+    "config": {
+        "contract": {"enforced": True},
+        "persist_docs": {"columns": True},
+        "pre_hook": "set my.own = 1",
+        "post_hook": "insert into {{ target.schema }}.hooked values ('{{ invocation_id }}')",
+    },
+    "columns": [
+        {
+            "name": "id",
+            "data_type": "bigint",
+            "description": "Its number",
+            "constraints": [{"type": "check", "expression": "id > 0", "name": "positive"}],
+        },
+        {"name": "one", "data_type": "int"},
+    ],
+}
 UNIQUE = {"unique": {"name": "unique_ids"}}
 WARNS = {"not_null": {"name": "warns", "config": {"severity": "warn"}}}
 STORES = {"not_null": {"name": "stores", "config": {"store_failures": True, "where": "id > 0"}}}
 SCHEMA = {
     "models": [
-        {"name": "items", "columns": [{"name": "id", "data_tests": [UNIQUE, WARNS, STORES]}]}
+        STAYS,
+        {"name": "items", "columns": [{"name": "id", "data_tests": [UNIQUE, WARNS, STORES]}]},
     ]
 }
 OWN = """
@@ -73,12 +112,21 @@ def append(folder: Path, number: int) -> None:
 class TestReuse:
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
-        return {"data_tests": {"+meta": {"alluvium_reuse": True}}}
+        asks = {"+meta": {"alluvium_reuse": True}}
+        return {"models": asks, "seeds": asks, "data_tests": asks}
 
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
-        made = "{{ config(materialized='table') }} select id from values (1), (null) as t(id)"
-        return {"items.sql": made, "schema.yml": json.dumps(SCHEMA)}
+        table = "{{ config(materialized='table') }} "
+        tables = {
+            f"{name}.sql": table + sql.replace("{s}", "{{ target.schema }}")
+            for name, (sql, _, _) in TABLES.items()
+        }
+        return {**tables, "looks.sql": "select 1 as x", "schema.yml": json.dumps(SCHEMA)}
+
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {f"{name}.csv": "id,v\n1,a\n2,b\n" for name in SEEDS}
 
     @pytest.fixture(scope="class")
     def tests(self) -> dict[str, str]:
@@ -104,9 +152,15 @@ class TestReuse:
             assert why in response["not_kept"], response
             assert "kept_since" not in response, response
 
-    def test_kept_and_not_kept(self, project: Any, home: Path, spark: SparkSession) -> None:
-        """Each kind of change, and each kind of query, in two runs."""
+    def test_kept_and_not_kept(
+        self, project: Any, home: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each kind of change, and each kind of query and table, in two builds."""
         schema = project.test_schema
+
+        def of(table: str) -> Path:
+            return delta_rs.folder_of(home, schema, table)
+
         folder = delta_rs.folder_of(home, schema, "put_back")
         for name in CHANGES:
             project.run_sql(f"create table {schema}.{name} using delta as select 1L as id")
@@ -116,10 +170,23 @@ class TestReuse:
         append(folder, 5)
         compacted = delta_rs.folder_of(home, schema, "compacted")
         append(compacted, 5)
-        first, out = self.dbt("build")
-        number = len(CHANGES) + len(QUERIES) + 3
-        assert f"kept 0 of {number} tests" in out
+        project.run_sql(f"create table {schema}.hooked (at string) using delta")
+        with monkeypatch.context() as patched:
+            note = reads.note
+
+            def raced(session: SparkSession, table: str, *rest: Any) -> str | None:
+                if table.endswith("raced"):
+                    append(of("raced"), 7)
+                return note(session, table, *rest)
+
+            patched.setattr(reads, "note", raced)
+            first, out = self.dbt("build")
+        number = len(CHANGES) + len(QUERIES) + 3 + len(TABLES) + len(SEEDS)
+        assert f"kept 0 of {number} nodes" in out
         assert first["untouched_kept"]["not_kept"] == "nothing is noted of it"
+        assert first["stays"]["not_kept"] == first["same_rows"]["not_kept"] == "it is not there"
+        assert "written by more than its own statement" in first["raced"]["not_kept"]
+        built = DeltaTable(of("stays"))
 
         for name, (statements, _) in CHANGES.items():
             for sql in statements:
@@ -130,13 +197,18 @@ class TestReuse:
         )
         claim = spark.range(5, 6).write.format("delta").option("dataChange", "false")
         claim.mode("append").saveAsTable(f"{schema}.claims")
+        for name, (_, statements, _) in TABLES.items():
+            for sql in statements:
+                project.run_sql(sql.replace("{t}", f"{schema}.{name}"))
+        append(of("appended_to"), 5)
+        write_file("id,v\n1,a\n2,c\n", project.project_root, "seeds", "other_rows.csv")
         assert DeltaTable(compacted).version() == 2  # so a commit is to be looked at
         # The same table id and version, as in a copied home or out of a backup.
         shutil.rmtree(folder)
         folder.with_name("aside").rename(folder)
         append(folder, 6)
         spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-        again, out = self.dbt("test")
+        again, out = self.dbt("build")
         for name, (_, why) in CHANGES.items():
             self.check(again[f"{name}_kept"], why)
         for name, (_, why) in QUERIES.items():
@@ -144,9 +216,27 @@ class TestReuse:
         self.check(again["unique_ids"], None)
         self.check(again["warns"], "nothing is noted of it")
         self.check(again["stores"], "it stores its failures")
+        for name, (_, _, why) in TABLES.items():
+            self.check(again[name], why)
+        for name, why in SEEDS.items():
+            self.check(again[name], why)
+        assert not {"kept_since", "not_kept"} & again["looks"].keys()
         kept = sum("kept_since" in one for one in again.values())
-        assert kept == 6
-        assert f"kept {kept} of {number} tests" in out
+        assert kept == 9
+        assert f"kept {kept} of {number} nodes" in out
+        # What was left alone is whole, and its hooks ran.
+        stays = DeltaTable(of("stays"))
+        assert stays.version() == built.version() == 3
+        assert stays.metadata().configuration["delta.constraints.positive"].split() == [
+            "id",
+            ">",
+            "0",
+        ]
+        assert stays.schema().fields[0].metadata["comment"] == "Its number"
+        assert again["stays"]["rows_affected"] == 0
+        assert delta_rs.rows(home, schema, "hooked").num_rows == 2
+        for name in ("raced", "appended_to", "unnoted"):
+            assert delta_rs.rows(home, schema, name).to_pylist() == [{"id": 1}]
         # What ran passed, so it is kept now: it is noted as it is.
         third, _ = self.dbt("test", "-s", "appended_kept", "put_back_kept", "compacted_kept")
         for name in third:
@@ -155,24 +245,34 @@ class TestReuse:
 
     def test_flags(self, project: Any) -> None:
         """After the runs above."""
-        one = ("-s", "untouched_kept")
+        one = ("-s", "untouched_kept", "stays", "same_rows")
+        kept, _ = self.dbt("build", *one)
+        for name in one[1:]:
+            self.check(kept[name], None)
+        shown, out = self.dbt("seed", "--show", "-s", "same_rows")
+        self.check(shown["same_rows"], "--show")
+        assert "Random sample of table" in out
         full, _ = self.dbt("build", "--full-refresh", *one)
-        self.check(full["untouched_kept"], "--full-refresh")
+        for name in one[1:]:
+            self.check(full[name], "--full-refresh")
         stored, _ = self.dbt("test", "--store-failures", *one)
         self.check(stored["untouched_kept"], "it stores its failures")
         empty, _ = self.dbt("build", "--empty", *one)
-        self.check(empty["untouched_kept"], "--empty builds tables with a part of their rows")
+        for name in ("untouched_kept", "stays"):
+            self.check(empty[name], "--empty builds tables with a part of their rows")
         off, out = self.dbt("test", "--vars", "alluvium_reuse: false", *one)
         assert not {"kept_since", "not_kept"} & off["untouched_kept"].keys()
         assert "kept 0" not in out
-        kept, _ = self.dbt("test", *one)
+        kept, _ = self.dbt("build", *one)
         self.check(kept["untouched_kept"], None)
+        # --empty left nothing that could be kept.
+        self.check(kept["stays"], "nothing is noted of version")
 
     def test_a_materialization_of_the_project_goes_on_working(self, project: Any) -> None:
         write_file(OWN, project.project_root, "macros", "own.sql")
         own, out = self.dbt("test", "-s", "untouched_kept")
         self.check(own["untouched_kept"], "test has a materialization `test` of its own")
-        assert "kept 0 of 1 test: test has a materialization `test` of its own" in out
+        assert "kept 0 of 1 node: test has a materialization `test` of its own" in out
 
 
 # Queries of `t`, `u` and the views `w` and `now`, and what else they hang on; None for nothing.

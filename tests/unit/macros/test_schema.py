@@ -320,7 +320,8 @@ def test_every_mistake_at_once(macros: Any, node: Any, stop: Any, target: str) -
         "items: merge_update_columns: 5 is not accepted",
         'items: meta.alluvium_tier: ["hourly"] is not accepted',
         "items: meta.alluvium_mrege is not known on a model; accepted: alluvium_layout,"
-        " alluvium_merge, alluvium_publish, alluvium_tier; did you mean alluvium_merge?",
+        " alluvium_merge, alluvium_publish, alluvium_reuse, alluvium_tier;"
+        " did you mean alluvium_merge?",
         "items: alluvium_layout does not stand in meta",
         "var alluvium_backfil is not known; accepted: alluvium_backfill, alluvium_tiers,"
         " alluvium_accept_loss, alluvium_maintenance, alluvium_reuse, alluvium_storage,"

@@ -1,4 +1,4 @@
-"""Whether a query would read what it read before: each thing that is noted, changed alone."""
+"""Whether a node would read what it read before: each thing that is noted, changed alone."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from dataclasses import replace
 
 import pytest
 
+from alluvium import marks
 from alluvium.plan import reuse
 from alluvium.plan.reuse import Record, TableState
 
 THEN = TableState("id", 3, "commit 3")
 RECORD = Record(
-    sql="sql",
-    settings="settings",
-    engine="engine",
+    parts={"its SQL": "sql", "a Spark setting": "settings"},
     tables={"`a`.`t`": THEN},
     views={"`a`.`w`": "view", "`a`.`x`": "other"},
     failures=2,
     at="2026-01-01T00:00:00+00:00",
 )
 VIEWS = dict(RECORD.views)
-SAME = {"sql": "sql", "settings": "settings", "engine": "engine", "views": VIEWS}
+PARTS = dict(RECORD.parts)
 
 
 def commit(operation: str, *actions: dict[str, object]) -> list[str]:
@@ -49,8 +48,8 @@ def test_a_note_is_read_as_it_was_written():
         "[]",
         "{}",
         "no JSON",
-        reuse.text(RECORD, "t").replace('"version": 1', '"version": 2', 1),
-        reuse.text(RECORD, "t").replace('"sql"', '"text"'),
+        reuse.text(RECORD, "t").replace('"version": 2', '"version": 1', 1),
+        reuse.text(RECORD, "t").replace('"parts"', '"pieces"'),
         reuse.text(RECORD, "t").replace('"commit"', '"made"'),
         reuse.text(RECORD, "t")[:-20],
     ],
@@ -60,22 +59,33 @@ def test_a_note_that_cannot_be_read_is_none(broken):
 
 
 def test_nothing_is_another():
-    assert reuse.difference(RECORD, **SAME) is None
+    assert reuse.difference(RECORD, PARTS, VIEWS) is None
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("parts", "views", "said"),
     [
-        ({"sql": "x"}, "its SQL is another"),
-        ({"settings": "x"}, "a Spark setting is another"),
-        ({"engine": "x"}, "a version of Alluvium, dbt, Spark, Delta or Java is another"),
-        ({"views": VIEWS | {"`a`.`w`": "x"}}, "the view `a`.`w` is another"),
-        ({"views": VIEWS | {"`a`.`x`": None}}, "the view `a`.`x` is another"),
-        ({"views": {"`a`.`w`": "view"}}, "the view `a`.`x` is another"),
+        ({"its SQL": "x"}, {}, "its SQL is another"),
+        ({"a Spark setting": "x"}, {}, "a Spark setting is another"),
+        # What one side alone knows, as of another version.
+        ({"a macro": "x"}, {}, "a macro is another"),
+        ({}, {"`a`.`w`": "x"}, "the view `a`.`w` is another"),
+        ({}, {"`a`.`x`": None}, "the view `a`.`x` is another"),
     ],
 )
-def test_what_is_another_is_said(changed, said):
-    assert reuse.difference(RECORD, **SAME | changed) == said
+def test_what_is_another_is_said(parts, views, said):
+    assert reuse.difference(RECORD, PARTS | parts, VIEWS | views) == said
+
+
+@pytest.mark.parametrize(
+    ("parts", "views", "said"),
+    [
+        ({"its SQL": "sql"}, VIEWS, "a Spark setting is another"),
+        (PARTS, {"`a`.`w`": "view"}, "the view `a`.`x` is another"),
+    ],
+)
+def test_what_is_gone_is_another(parts, views, said):
+    assert reuse.difference(RECORD, parts, views) == said
 
 
 @pytest.mark.parametrize(
@@ -151,6 +161,59 @@ def test_commits_that_keep_rows(actions):
 )
 def test_commits_that_may_not(actions):
     assert not reuse.keeps_rows(actions)
+
+
+@pytest.mark.parametrize(
+    ("actions", "describes"),
+    [
+        (commit("CHANGE COLUMN", {"metaData": {}}), True),
+        (commit("ADD CONSTRAINT", {"metaData": {}}, {"protocol": {}}), True),
+        (commit("UPDATE", file("add")), False),
+        (commit("DELETE", file("remove")), False),
+        (commit("WRITE", {"metaData": {}}, file("cdc")), False),
+        ([], False),
+        (None, False),
+    ],
+)
+def test_commits_that_only_describe(actions, describes):
+    assert reuse.only_describes(actions) is describes
+
+
+def noted(of: int, operation: str = "Manual Update", *actions: dict[str, object]) -> list[str]:
+    """A commit with the note of a version."""
+    found = commit(operation, {"txn": {"appId": marks.REUSE, "version": of}}, *actions)
+    info = {"operation": operation, "userMetadata": reuse.mark(RECORD, "model.shop.t", of)}
+    return [json.dumps({"commitInfo": info}), *found[1:]]
+
+
+@pytest.mark.parametrize("behind", [[], [KEEPS], [KEEPS, commit("VACUUM END")]])
+def test_the_note_in_a_log(behind):
+    newest = 4 + len(behind)
+    assert reuse.in_log(newest, [*behind, noted(3), MOVES]) == RECORD
+
+
+@pytest.mark.parametrize(
+    ("newest", "commits", "said"),
+    [
+        # Killed before its note; somebody's CREATE OR REPLACE, rows, comment, RESTORE.
+        (5, [MOVES, noted(3)], "nothing is noted of version 5 of its table"),
+        (5, [commit("COMMENT", {"metaData": {}}), noted(3)], "nothing is noted of version 5"),
+        (6, [KEEPS, MOVES, noted(3)], "nothing is noted of version 5"),
+        (5, [commit("RESTORE"), noted(3)], "nothing is noted of version 5"),
+        # What the log no longer has, and what is no table.
+        (6, [KEEPS, None], "nothing is noted of version 5"),
+        (-1, [], "nothing is noted in the newest commits of its table"),
+        (200, [KEEPS] * 101 + [noted(98)], "nothing is noted in the newest commits of its table"),
+        # A note of another version, in a commit of somebody else's, and one that has rows.
+        (5, [noted(3)], "what is noted of version 5 of its table cannot be read"),
+        (4, [noted(3, "WRITE")], "nothing is noted of version 4"),
+        (4, [noted(3, "OPTIMIZE", file("add", dataChange=True))], "nothing is noted of version 4"),
+    ],
+)
+def test_a_log_that_notes_nothing_of_how_it_stands(newest, commits, said):
+    found = reuse.in_log(newest, commits)
+    assert isinstance(found, str)
+    assert found.startswith(said)
 
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"

@@ -9,7 +9,7 @@ from alluvium import ingest as stream
 from alluvium.ingest.landing import may_be_listed
 from alluvium.names import did_you_mean, in_catalog, nearest
 from alluvium.plan.graph import parents_of
-from dbt.adapters.alluvium import layouts, streams
+from dbt.adapters.alluvium import layouts, reuse, streams
 
 _OF_THE_PACKAGE = ("alluvium_merge", "alluvium_publish", "alluvium_tier")
 _TABLES = ("model", "seed", "snapshot")
@@ -19,7 +19,10 @@ _OTHER = {
     "folder": "another alias or location_root",
 }
 _CASE = dict.fromkeys(("table", "stream"), ", whatever the case of the names")
-_ACCEPTED = {"model": (layouts.META, *_OF_THE_PACKAGE), "source": (streams.META,)}
+_ACCEPTED = {
+    "model": (layouts.META, *_OF_THE_PACKAGE, reuse.META),
+    "source": (streams.META,),
+}
 _READERS = ("model", "snapshot")
 
 

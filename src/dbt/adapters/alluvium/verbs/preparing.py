@@ -61,8 +61,7 @@ class Preparing(Reusing, Versioning):
         tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)
-        if config.model.resource_type == "test":
-            self.ask_for_reuse(config.model)
+        self.ask_for_reuse(config.model)
 
     def _check_free(self, config: Any) -> None:
         """Raise where a table that the metastore does not know would be written over."""
