@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import duckdb
 import pandas as pd
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
+
+if TYPE_CHECKING:  # a process that reads by delta-rs needs none of it
+    from pyspark.sql import SparkSession
 
 # As tests name a table: schema and name.
 _TABLE = re.compile(r"\b(?P<schema>[a-z_]\w*)\.(?P<name>[a-z_]\w*)\b(?!\()", re.IGNORECASE)
@@ -36,6 +40,19 @@ def by_query(table: DeltaTable, query: str = "select * from t") -> pa.Table:
 def folder_of(home: Path, schema: str, name: str) -> Path:
     """Where a managed table of an embedded home lies."""
     return home / "warehouse" / f"{schema.lower()}.db" / name.lower()
+
+
+def folder_in(spark: SparkSession, table: str) -> Path:
+    """The same by the session that made it, and the table's name as SQL writes it."""
+    warehouse = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+    schema, name = table.replace("`", "").split(".")
+    return folder_of(warehouse.parent, schema, name)
+
+
+def newest(folder: Path) -> int:
+    """The newest version of a table, by its folder."""
+    commits = (folder / "_delta_log").glob("*[0-9].json")
+    return max(int(one.stem) for one in commits)
 
 
 def read(home: Path, query: str) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from functional.delta_rs import by_query, folder_of
+from functional.delta_rs import by_query, folder_in, newest
 from functional.runner import new_session
 from pyspark.sql import SparkSession
 
@@ -53,7 +53,7 @@ class Candidate:
         self.keep()
 
     def keep(self) -> None:
-        self.versions[log.version(self.spark, self.name)] = dict(self.rows)
+        self.versions[newest(self.folder(self.name))] = dict(self.rows)
 
     def publish(self, version: int | None = None) -> None:
         publish(self.spark, self.name, self.shown, version, {}, {})
@@ -70,7 +70,7 @@ class Candidate:
         return rows
 
     def folder(self, table: str) -> Path:
-        return Path(log.qualified(log.delta_log(self.spark, table)).removeprefix("file:"))
+        return folder_in(self.spark, table)
 
     def history(self) -> list[str]:
         """Operations, oldest first."""
@@ -106,19 +106,8 @@ def files_of(spark: SparkSession, table: str) -> list[dict[str, Any]]:
     return [json.loads(action.json())["add"] for action in actions]
 
 
-# The draws of the first seed have a change of each kind, and as one publish a compaction with rows
-# that came behind it. So have those of the last one.
-@pytest.mark.parametrize(
-    ("seed", "turns", "has_both"),
-    [
-        (36650, 6, True),
-        pytest.param(2624, 8, False, marks=pytest.mark.slow),
-        pytest.param(7, 14, True, marks=pytest.mark.slow),
-    ],
-)
-def test_a_history(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int, turns: int, has_both: bool
-) -> None:
+def note_looks(patch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
+    """The files, with their vectors, in which a publish has looked for tombstones."""
     looked_at: list[tuple[str, str | None]] = []
     find = tombstones.hidden
 
@@ -128,7 +117,20 @@ def test_a_history(
             looked_at.append((file.path(), None if vector is None else vector.uniqueId()))
         return find(copy, source, transaction, files, shown)
 
-    monkeypatch.setattr(tombstones, "hidden", noted)
+    patch.setattr(tombstones, "hidden", noted)
+    return looked_at
+
+
+# The draws of the first seed have a change of each kind, and as one publish a compaction with rows
+# that came behind it. So have those of the last one. What is quick of it: the walk below.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "turns", "has_both"), [(36650, 6, True), (2624, 8, False), (7, 14, True)]
+)
+def test_a_history(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int, turns: int, has_both: bool
+) -> None:
+    looked_at = note_looks(monkeypatch)
     made = Candidate(
         spark,
         f"drawn_{seed}",
@@ -165,8 +167,16 @@ def test_a_history(
     assert made.seen_by_each() == made.rows
     # The column is read once of a file, and once more when its candidate hides other rows of it.
     assert len(looked_at) == len(set(looked_at)) > 0
-    # Somebody writes to the published table: the next publish puts it right. Statistics that are
-    # missing are taken from the footer.
+    check_what_is_put_right(made)
+    check_what_is_no_newer_version(made)
+
+
+def check_what_is_put_right(made: Candidate) -> None:
+    """Somebody writes to the published table: the next publish puts it right.
+
+    Statistics that are missing are taken from the footer.
+    """
+    spark = made.spark
     spark.sql(f"delete from {made.shown} where id % 2 = 0")
     spark.sql(f"insert into {made.shown} (id, name) values (-1, 'mine')")
     spark.conf.set("spark.databricks.delta.stats.collect", "false")
@@ -175,8 +185,11 @@ def test_a_history(
     made.rows = {**made.rows, 902: "here"}
     made.publish()
     assert made.seen_by_each() == made.rows
-    # An older version is none to go back to by itself; a newer one may hold what an older one held.
-    earlier = min(made.versions)
+
+
+def check_what_is_no_newer_version(made: Candidate) -> None:
+    """An older version is none to go back to by itself; a newer one may hold what it held."""
+    spark, earlier = made.spark, min(made.versions)
     made.publish(earlier)
     assert made.seen() == made.rows
     made.do(f"restore table {{t}} to version as of {earlier}")
@@ -184,10 +197,11 @@ def test_a_history(
     made.publish()
     assert made.seen() == made.rows
     # Another table under the same name, with another column. A slow run brings back no older one.
-    older = log.version(spark, made.name)
+    older = newest(made.folder(made.name))
+    mapped = "" if made.is_plain else "tblproperties ('delta.columnMapping.mode' = 'name')"
     made.do(
-        "create or replace table {t} using delta tblproperties ('delta.columnMapping.mode' ="
-        " 'name') as select 5L as id, 'five' as name, 1.5 as x"
+        f"create or replace table {{t}} using delta {mapped} as"
+        " select 5L as id, 'five' as name, 1.5 as x"
     )
     made.publish()
     assert made.seen() == {5: "five"}
@@ -433,14 +447,29 @@ def test_recover_puts_vectors_into_files(mended: Candidate) -> None:
 
 @pytest.fixture(scope="module")
 def moved(spark: SparkSession) -> Candidate:
-    return Candidate(spark, "moved", "tblproperties ('delta.enableDeletionVectors' = 'true')")
+    """A candidate that goes, test by test, through what a publish meets."""
+    vectors = "tblproperties ('delta.enableDeletionVectors' = 'true',"
+    return Candidate(spark, "moved", f"{vectors} 'delta.checkpointInterval' = '4')")
 
 
-def test_what_a_compaction_moved(spark: SparkSession, moved: Candidate) -> None:
+@pytest.fixture(scope="module")
+def looked_at() -> Iterator[list[tuple[str, str | None]]]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield note_looks(patch)
+
+
+def test_what_a_compaction_moved(
+    spark: SparkSession, moved: Candidate, looked_at: list[tuple[str, str | None]]
+) -> None:
     made = moved
+    made.publish()  # an empty one
+    assert made.seen() == {}
+    assert head(spark, made.shown) is not None
     for start in (0, 10, 20):
         insert(made, range(start, start + 10))
-    made.do("update {t} set _deleted = true where id in (3, 13)", drop(range(3, 14, 10)))
+    DeltaTable(made.folder(made.name)).update({"_deleted": "true"}, predicate="id in (3, 13)")
+    drop(range(3, 14, 10))(made.rows)
+    made.keep()
     made.publish()
     # Delta's VACUUM fails on a vector that stands in the log.
     vectors = [file.get("deletionVector") for file in files_of(spark, made.shown)]
@@ -460,18 +489,28 @@ def test_what_a_compaction_moved(spark: SparkSession, moved: Candidate) -> None:
     assert made.seen() == made.rows
 
 
-def test_what_comes_between_its_steps(spark: SparkSession, moved: Candidate) -> None:
+def test_what_comes_between_its_steps(
+    spark: SparkSession, moved: Candidate, looked_at: list[tuple[str, str | None]]
+) -> None:
     """After the one before: everything is published."""
     made = moved
-    # Of two that only label files one loses too: what it has read may have another vector since.
     labels = {file["path"]: {"of": "nobody"} for file in files_of(spark, made.name)}
     LayoutCommits(spark, made.name).relabel(labels, "{}")
-    slow = Publisher(spark, made.name, made.shown)
+    labelling = Publisher(spark, made.name, made.shown)
     made.do("delete from {t} where id = 5", drop(range(5, 6)))
     insert(made, range(50, 55))
+    slow = Publisher(spark, made.name, made.shown)
     made.publish()
-    with pytest.raises(Exception, match=r"(?i)concurrent"):
-        slow.publish({})
+    assert made.seen() == made.rows
+    # The column is read once of a file, and once more when its candidate hides other rows of it.
+    assert len(looked_at) == len(set(looked_at)) > 0
+    # Of two publishers one loses. Of two that only label files too: what it has read may have
+    # another vector since.
+    before = made.history()
+    for loser in (labelling, slow):
+        with pytest.raises(Exception, match=r"(?i)concurrent"):
+            loser.publish({})
+    assert made.history() == before
     assert made.seen() == made.rows
     # Killed between the steps, it shows what it showed; the next publish does the rest.
     shown = dict(made.rows)
@@ -487,6 +526,53 @@ def test_what_comes_between_its_steps(spark: SparkSession, moved: Candidate) -> 
     made.publish()
     assert made.history()[-2:] == ["OPTIMIZE", "Manual Update"]
     assert made.seen_by_each() == made.rows
+
+
+def test_two_publishers_at_once(spark: SparkSession, moved: Candidate) -> None:
+    """From two sessions of one candidate: the same version, once."""
+    made = moved
+    insert(made, range(80, 83))
+    home = made.folder(made.name).parents[2]
+    with ThreadPoolExecutor(2) as pool:
+        tried = [
+            pool.submit(publish, new_session(home), made.name, made.shown, None, {}, {})
+            for _ in range(2)
+        ]
+    errors = [one.exception() for one in tried]
+    assert [
+        one for one in errors if one and "another run published meanwhile" not in str(one)
+    ] == []
+    assert errors.count(None) >= 1
+    assert made.seen() == made.rows
+
+
+def test_a_restore_beside_a_publish(
+    spark: SparkSession, moved: Candidate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the one before: to what readers saw before, and behind that."""
+    made = moved
+    original, due = Publisher.publish, list[int]()
+
+    def meanwhile(self: Publisher, *args: Any) -> Any:
+        if due:
+            spark.sql(f"restore table {made.name} to version as of {due.pop()}")
+        return original(self, *args)
+
+    monkeypatch.setattr(Publisher, "publish", meanwhile)
+    last = newest(made.folder(made.name))
+    for version in (last, last - 1):
+        insert(made, range(90, 93))
+        due.append(version)
+        told = publish(spark, made.name, made.shown, None, {}, {}).line("shown", "moved", 1)
+        assert "not published, for the table was restored to an earlier one meanwhile" in told
+        made.rows = dict(made.versions[version])
+        assert made.seen() == made.rows
+
+
+def test_what_others_did_to_it(moved: Candidate) -> None:
+    """After the one before."""
+    check_what_is_put_right(moved)
+    check_what_is_no_newer_version(moved)
 
 
 def test_what_stops_a_publish(spark: SparkSession) -> None:
@@ -507,64 +593,6 @@ def test_what_stops_a_publish(spark: SparkSession) -> None:
     assert made.seen() == {1: "mine"}
 
 
-@pytest.fixture(scope="module")
-def raced(spark: SparkSession) -> Candidate:
-    return Candidate(spark, "raced")
-
-
-def test_of_two_publishers_one_loses(spark: SparkSession, raced: Candidate) -> None:
-    made = raced
-    insert(made, range(5))
-    made.publish()
-    insert(made, range(5, 9))
-    slow = Publisher(spark, made.name, made.shown)
-    made.publish()
-    insert(made, range(9, 12))
-    made.publish()
-    before = made.history()
-    with pytest.raises(Exception, match=r"(?i)concurrent"):
-        slow.publish({})
-    assert made.history() == before
-    assert made.seen() == made.rows
-    # At once, from two sessions of one candidate: the same version, once.
-    insert(made, range(12, 15))
-    home = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")).parent
-    with ThreadPoolExecutor(2) as pool:
-        tried = [
-            pool.submit(publish, new_session(home), made.name, made.shown, None, {}, {})
-            for _ in range(2)
-        ]
-    errors = [one.exception() for one in tried]
-    assert [
-        one for one in errors if one and "another run published meanwhile" not in str(one)
-    ] == []
-    assert errors.count(None) >= 1
-    assert made.seen() == made.rows
-
-
-def test_a_restore_beside_a_publish(
-    spark: SparkSession, raced: Candidate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the one before: to what readers saw before, and behind that."""
-    made = raced
-    original, due = Publisher.publish, list[int]()
-
-    def meanwhile(self: Publisher, *args: Any) -> Any:
-        if due:
-            spark.sql(f"restore table {made.name} to version as of {due.pop()}")
-        return original(self, *args)
-
-    monkeypatch.setattr(Publisher, "publish", meanwhile)
-    last = log.version(spark, made.name)
-    for version in (last, last - 1):
-        insert(made, range(30, 33))
-        due.append(version)
-        told = publish(spark, made.name, made.shown, None, {}, {}).line("shown", "raced", 1)
-        assert "not published, for the table was restored to an earlier one meanwhile" in told
-        made.rows = dict(made.versions[version])
-        assert made.seen() == made.rows
-
-
 def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> None:
     made = Candidate(spark, "told")
     made.do(
@@ -583,9 +611,7 @@ def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> N
         {"tests": 3},
         {"delta.logRetentionDuration": "interval 40 days"},
     )
-    info = log.last_commit(spark, made.shown)
-    home = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")).parent
-    place = folder_of(home, "published", "told")
+    info, place = log.last_commit(spark, made.shown), made.folder(made.name)
     root = f"file:{place}"
     commit = log.last_commit(spark, made.name)["txnId"]
     noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit}
@@ -595,19 +621,18 @@ def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> N
     assert kept["delta.logRetentionDuration"] == "interval 40 days"
     assert kept["delta.deletedFileRetentionDuration"] == "interval 30 days"
 
-    # The candidate comes back from a backup: its next commits have numbers that readers saw.
+    # The candidate comes back from a backup: its next commits have numbers that readers saw. The
+    # same number at first, and then a later one.
     backup, rows = shutil.copytree(place, tmp_path / "backup"), dict(made.rows)
-    for number, more in enumerate((range(6, 9), range(9, 12))):
-        insert(made, range(3, 6))
-        made.publish()
-        assert made.seen() == made.rows
+    insert(made, range(3, 6))
+    made.publish()
+    assert made.seen() == made.rows
+    for more in ([range(6, 9)], [range(9, 12), range(20, 23)]):
         shutil.rmtree(place)
         shutil.copytree(backup, place)
         forget(spark, root)
         made.rows = dict(rows)
-        insert(made, more)
-        # The same number at first, and then a later one.
-        if number:
-            insert(made, range(20, 23))
+        for ids in more:
+            insert(made, ids)
         made.publish()
         assert made.seen() == made.rows

@@ -76,7 +76,7 @@ class Reader:
 
 @pytest.mark.parametrize(
     ("by_rs", "by_spark", "seconds", "own_jvm"),
-    [(100, 12, 4, False), pytest.param(10_000, 300, 100, True, marks=pytest.mark.slow)],
+    [(40, 6, 6, False), pytest.param(10_000, 300, 100, True, marks=pytest.mark.slow)],
 )
 def test_readers_beside_publishes(
     spark: SparkSession, tmp_path: Path, by_rs: int, by_spark: int, seconds: int, own_jvm: bool

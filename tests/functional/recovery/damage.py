@@ -10,10 +10,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
-from functional.delta_rs import by_query
+from functional.delta_rs import by_query, newest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
 from alluvium.recovery.fsck import Fsck, Report
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
@@ -70,7 +69,7 @@ class Kept:
     def do(self, statement: str, rows: Rows) -> None:
         self.spark.sql(statement)
         self.rows.append(rows)
-        assert log.version(self.spark, self.sql) == len(self.rows) - 1
+        assert newest(self.place) == len(self.rows) - 1
 
 
 class Copy:

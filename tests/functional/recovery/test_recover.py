@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from functional.recovery.damage import Copy, Kept, checkpoint, commit, cut, edit, narrow
+from functional.recovery.damage import Copy, Kept, Rows, checkpoint, commit, cut, edit, narrow
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
@@ -129,34 +129,62 @@ DAMAGES: dict[str, tuple[Damage, str, str, int]] = {
 }
 
 
-# A few of each kind; the others take their time in the full run.
-QUICK = ("a checkpoint is cut", "a commit is cut", "a file is gone")
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in DAMAGES],
-)
-def test_damages(copy: Copy, kept: Kept, damage: str) -> None:
-    change, told, done, version = DAMAGES[damage]
-    change(copy)
+def check_told(copy: Copy, told: str) -> None:
     report = copy.fsck()
     assert report.damaged == ["kept"]
     assert any(told in line for line in report.lines()), report.lines()
 
+
+def check_planned(copy: Copy) -> list[str]:
+    """A dry run tells what would be done, and does nothing."""
     before = copy.content()
     planned = copy.recover(dry_run=True)
     assert copy.content() == before
     assert planned
     assert all(": would " in line for line in planned), planned
+    return planned
 
+
+def check_recovered(copy: Copy, done: str, rows: Rows) -> list[str]:
+    before = copy.content()
     lines = copy.recover(dry_run=False)
     assert any(done in line for line in lines), lines
-    assert len(lines) <= len(planned)
-    assert copy.seen() == kept.rows[version]
+    assert copy.seen() == rows
     # What was there is there: where it was, or beside the log.
     there = list(copy.content().values())
     assert all(there.count(one) for one in before.values())
+    return lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damages(copy: Copy, kept: Kept, damage: str) -> None:
+    change, told, done, version = DAMAGES[damage]
+    change(copy)
+    check_told(copy, told)
+    planned = check_planned(copy)
+    assert len(check_recovered(copy, done, kept.rows[version])) <= len(planned)
+    assert copy.fsck().damaged == []
+    assert copy.recover(dry_run=False) == []
+
+
+def test_one_damage_after_another(copy: Copy, kept: Kept) -> None:
+    """Of a checkpoint, of a file and of a commit: each is put right before the next one comes."""
+    change, told, done, version = DAMAGES["a checkpoint is cut"]
+    change(copy)
+    check_told(copy, told)
+    check_recovered(copy, done, kept.rows[version])
+    change, told, done, version = DAMAGES["a file is gone"]
+    change(copy)
+    check_told(copy, told)
+    planned = check_planned(copy)
+    assert len(check_recovered(copy, done, kept.rows[version])) <= len(planned)
+    # The recovery was version 7.
+    change, *_ = DAMAGES["a commit is cut"]
+    change(copy)
+    check_told(copy, "versions 5 to 7 (3 versions) cannot be read")
+    lost = "goes back to version 4: versions 5 to 7 are lost, with what came in them"
+    check_recovered(copy, lost, kept.rows[4])
     assert copy.fsck().damaged == []
     assert copy.recover(dry_run=False) == []
 

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, write_deltalake
-from functional.delta_rs import by_query, folder_of
+from functional.delta_rs import by_query, folder_in, newest
 from pyspark.sql import SparkSession
-
-from alluvium.delta import log
 
 Rows = dict[int, str]
 # As `from` has a table: by its path or by its name, at a version or the newest.
 _RELATION = re.compile(
-    r"(?:delta\.`(?:file:)?(?P<path>[^`]+)`|`?(?P<schema>\w+)`?\.`?(?P<name>\w+)`?)"
+    r"(?:delta\.`(?:file:)?(?P<path>[^`]+)`|(?P<name>`?\w+`?\.`?\w+`?))"
     r"(?: version as of (?P<version>\d+))?"
 )
 
@@ -48,7 +46,15 @@ class Kept:
         self.rows.update(new)
         return self._keep()
 
+    def update(self, name: str, *ids: int) -> int:
+        """By delta-rs: it writes whole files, and none of a table whose files lie elsewhere."""
+        where = f"id in ({', '.join(map(str, ids))})"
+        DeltaTable(self.folder).update({"name": f"'{name}'"}, predicate=where)
+        self.rows.update(dict.fromkeys(ids, name))
+        return self._keep()
+
     def delete(self, *ids: int) -> int:
+        """By Spark: vectors of files that stay."""
         where = ", ".join(map(str, ids))
         gone = list(ids)
         return self.do(
@@ -63,12 +69,11 @@ class Kept:
 
     @property
     def version(self) -> int:
-        return log.version(self.spark, self.name)
+        return newest(self.folder)
 
     @property
     def folder(self) -> Path:
-        place = log.qualified(log.delta_log(self.spark, self.name))
-        return Path(place.removeprefix("file:"))
+        return folder_in(self.spark, self.name)
 
 
 def append(folder: Path, rows: Rows, commit: CommitProperties | None = None) -> None:
@@ -83,10 +88,7 @@ def rows_of(spark: SparkSession, relation: str) -> Rows:
     """Of a table, with every column read, so that every file of it is opened; by delta-rs."""
     found = _RELATION.fullmatch(relation)
     assert found is not None, relation
-    place = found["path"]
-    if place is None:
-        warehouse = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
-        place = folder_of(warehouse.parent, found["schema"], found["name"])
+    place = found["path"] or folder_in(spark, found["name"])
     version = None if found["version"] is None else int(found["version"])
     rows = by_query(DeltaTable(place, version=version), "select id, name from t")
     return dict(zip(rows["id"].to_pylist(), rows["name"].to_pylist(), strict=True))

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from functional.delta_rs import folder_in, newest
 from pyspark.sql import DataFrame, SparkSession
 from support.opens import counting
 
@@ -42,7 +43,7 @@ def append(
     spark: SparkSession, table: str, rows: list[dict[str, Any]], mode: str = "append"
 ) -> None:
     """Rows in a file of each partition, by delta-rs: a twentieth of the time of Spark's INSERT."""
-    folder = log.qualified(log.delta_log(spark, table)).removeprefix("file:")
+    folder = folder_in(spark, table)
     columns = pa.schema(DeltaTable(folder).schema())
     write_deltalake(folder, pa.Table.from_pylist(rows, columns), mode=mode)
 
@@ -75,13 +76,11 @@ def files_of(spark: SparkSession, table: str, version: int) -> dict[str, tuple[s
 
 # The draws of the first seed have a change of each kind, and pairs with rows that went and changed
 # across a compaction, a restore and either kind of delete. One pair is of a version whose files the
-# compaction moved, and of a later one that has other rows of what it wrote.
+# compaction moved, and of a later one that has other rows of what it wrote. What is quick of it:
+# `test_what_is_opened`.
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("seed", "turns", "pairs", "without_key"),
-    [
-        (1605343, 6, 2, 1),
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((393, 7, 4, 4), (11, 12, 8, 8))),
-    ],
+    ("seed", "turns", "pairs", "without_key"), [(1605343, 6, 2, 1), (393, 7, 4, 4), (11, 12, 8, 8)]
 )
 def test_any_two_versions_of_a_history(
     spark: SparkSession, seed: int, turns: int, pairs: int, without_key: int
@@ -146,11 +145,13 @@ def test_any_two_versions_of_a_history(
     assert found(spark, *points, hides=False) == Counter([("added", None, "{-5, gone, true, p}")])
 
 
-def opened(spark: SparkSession, before: Point, after: Point) -> tuple[int, set[str]]:
-    """How many rows differ, and the data files that were opened to know."""
+def opened(
+    spark: SparkSession, before: Point, after: Point
+) -> tuple[Counter[tuple[Any, ...]], set[str]]:
+    """The rows that differ, and the data files that were opened to know."""
     with counting(spark) as opens:
-        number = sum(found(spark, before, after).values())
-        return number, {name for name in opens() if name.startswith("part-")}
+        rows = found(spark, before, after)
+        return rows, {name for name in opens() if name.startswith("part-")}
 
 
 def to_open(spark: SparkSession, before: str | Point, after: str | Point) -> tuple[int, int]:
@@ -161,31 +162,48 @@ def to_open(spark: SparkSession, before: str | Point, after: str | Point) -> tup
 
 def test_what_is_opened(spark: SparkSession) -> None:
     """Only files that one version has in another way, and none of an untouched compaction."""
-    columns = "id bigint, n int, part string"
+    columns = "id bigint, n int, part string, _deleted boolean"
     table = make(spark, "opened", columns, f"partitioned by (part) {VECTORS}")
-    for first in range(0, 60, 5):
-        part = ("a b", "c", "d")[first // 5 % 3]
-        ids = range(first, first + 5)
+    folder = folder_in(spark, table)
+    for start in range(0, 60, 5):
+        part = ("a b", "c", "d")[start // 5 % 3]
+        ids = range(start, start + 5)
         append(spark, table, [{"id": one, "n": one % 5, "part": part} for one in ids])
-    base = log.version(spark, table)
+    base = newest(folder)
     spark.sql(f"optimize {table} where part in ('a b', 'c')")
-    moved = log.version(spark, table)
-    first, then = Point(table, base), Point(table, moved)
-    assert opened(spark, first, then) == (0, set())
+    first, then = Point(table, base), Point(table, newest(folder))
+    assert opened(spark, first, then) == (Counter(), set())
     assert to_open(spark, then, first) == (0, 0)
     # One partition is compacted again, with what came meanwhile.
     append(spark, table, [{"id": 100, "n": 0, "part": "a b"}])
     spark.sql(f"optimize {table} where part = 'a b'")
     spark.sql(f"delete from {table} where part = 'c' and n = 1")  # of what was written there
-    spark.sql(f"update {table} set n = 50 where id = 10")
-    last = log.version(spark, table)
-    old, new = (files_of(spark, table, version) for version in (base, last))
+    spark.sql(f"update {table} set n = n + 50, _deleted = (id = 25) where id in (10, 25)")
+    last = Point(table, newest(folder))
+    old, new = (files_of(spark, table, one.version) for one in (first, last))
     differing = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
-    number, names = opened(spark, first, Point(table, last))
-    assert number == 6  # one came, four went, one changed
-    assert names == differing
+    gone = [f"{{{one}, 1, c}}" for one in (6, 21, 36, 51)] + ["{25, 0, d}"]
+    changed = "{10, 0, d}", "{10, 50, d}"
+    expected = Counter(
+        [
+            ("added", None, "{100, 0, a b}"),
+            ("changed", *changed),
+            *(("removed", one, None) for one in gone),
+        ]
+    )
+    assert opened(spark, first, last) == (expected, differing)
     each = tuple(len(differing & side.keys()) for side in (new, old))
-    assert to_open(spark, Point(table, last), first) == each
+    assert to_open(spark, last, first) == each
+    # Without a key what changed goes and comes.
+    del expected["changed", *changed]
+    expected["removed", changed[0], None] = expected["added", None, changed[1]] = 1
+    assert found(spark, first, last, key=()) == expected
+    # Back again, all is the other way round.
+    spark.sql(f"restore table {table} to version as of {base}")
+    back = [("removed", "{100, 0, a b}", None), ("changed", *reversed(changed))]
+    assert found(spark, last, Point(table)) == Counter(
+        [*back, *(("added", None, one) for one in gone)]
+    )
 
 
 def test_keys_that_are_null_or_several(spark: SparkSession) -> None:
@@ -233,7 +251,7 @@ def test_columns_that_come_and_go(spark: SparkSession) -> None:
     spark.sql(f"insert into {table} values (2, 'g', 'o', named_struct('a', 1))")
     first = log.version(spark, table)
     for change in (
-        "add columns (new string, s.b int)",
+        "add columns (`a new` string, s.b int)",
         "drop column gone",
         "rename column old to now",
         "alter column id type bigint",
@@ -242,10 +260,10 @@ def test_columns_that_come_and_go(spark: SparkSession) -> None:
     # Columns alone make no row another one.
     assert found(spark, Point(table, first), Point(table)) == Counter()
     assert to_open(spark, table, table) == (0, 0)
-    spark.sql(f"update {table} set new = 'x' where id = 2")
+    spark.sql(f"update {table} set `a new` = 'x' where id = 2")
     spark.sql(f"insert into {table} values (3, 'o', null, 'y')")
     forward = diff(spark, Point(table, first), Point(table), ["ID"])
-    assert (forward.columns.added, forward.columns.removed) == (["new"], ["gone"])
+    assert (forward.columns.added, forward.columns.removed) == (["a new"], ["gone"])
     assert texts_of(forward.rows) == Counter(
         [
             ("added", None, "{3, o, null, y}"),
@@ -289,7 +307,6 @@ def test_other_tables(spark: SparkSession) -> None:
     clone, shown = "differences.branch", "differences.shown"
     spark.sql(f"create table {clone} shallow clone {table}")
     publish(spark, table, shown, None, {}, {})
-    assert opened(spark, Point(table), Point(clone)) == (0, set())
     for points in ((clone, table), (table, shown), (shown, clone)):
         assert to_open(spark, *points) == (0, 0)
     # Each goes on for itself, and both may be compacted.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from deltalake import CommitProperties, Transaction
+from deltalake import CommitProperties, DeltaTable, Transaction
 from functional.versions.kept import Kept, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
@@ -36,7 +36,7 @@ class Feed(Kept):
 
     def batch(self, number: int, *ids: int) -> int:
         """Rows and their progress in one commit, as a merge has them."""
-        app = progress.app_id(MODEL, log.table_id(self.spark, self.name))
+        app = progress.app_id(MODEL, DeltaTable(self.folder).metadata().id)
         transactions = [Transaction(app, number)]
         return self.insert(*ids, commit=CommitProperties(app_transactions=transactions))
 
@@ -65,16 +65,12 @@ def undone(spark: SparkSession) -> Undone:
     made = Feed(spark, "undone", "'delta.checkpointInterval' = '3'")
     made.batch(1, 1, 2, 3)
     good = made.batch(2, 4, 5)
-    made.publish()
     spark.sql(f"alter table {made.name} add constraint small check (id < 100)")
     made.batch(3, 6)
     made.do("optimize {t}")
     spark.sql(f"alter table {made.name} add column more string")
     spark.sql(f"alter table {made.name} drop constraint small")
-    made.do(
-        "update {t} set name = 'bad' where id < 5",
-        lambda rows: rows.update(dict.fromkeys((1, 2, 3, 4), "bad")),
-    )
+    made.update("bad", 1, 2, 3, 4)
     made.publish()
     assert rows_of(spark, made.shown.table) == made.rows
     return Undone(made, good, made.version)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from functional.delta_rs import folder_in, newest
 from functional.versions.kept import Rows, append, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
@@ -108,7 +109,7 @@ class Walk:
         publish(self.spark, live.name, shown, None, {}, {})
         made = self.tables.setdefault(shown, Live(shown, {}, True))
         made.rows = dict(live.rows)
-        made.versions[log.version(self.spark, shown)] = made.rows
+        made.versions[newest(folder_in(self.spark, shown))] = made.rows
 
     def checkout(self, live: Live) -> None:
         shown = self.tables.get(f"{live.name}_shown")
@@ -117,7 +118,7 @@ class Walk:
         at = self.version_of(live)
         checkout(self.spark, live.name, shown.name, at, hold=False)
         shown.rows = live.versions[at]
-        shown.versions[log.version(self.spark, shown.name)] = shown.rows
+        shown.versions[newest(folder_in(self.spark, shown.name))] = shown.rows
 
     def drop(self, live: Live) -> None:
         """As a person may: what nobody needs."""
@@ -134,8 +135,7 @@ class Walk:
         pinned.vacuum(self.spark, live.name)
         # A version that has files no more is one that nobody can ask for.
         if not live.keeps_versions:
-            newest = log.version(self.spark, live.name)
-            live.versions = {newest: live.rows}
+            live.versions = {newest(folder_in(self.spark, live.name)): live.rows}
         self.check()
 
     # -------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class Walk:
             return  # publishes alone write there
         how()
         live.rows = rows
-        live.versions[log.version(self.spark, live.name)] = dict(rows)
+        live.versions[newest(folder_in(self.spark, live.name))] = dict(rows)
 
     def some(self, live: Live) -> list[int]:
         ids = sorted(live.rows)
@@ -187,10 +187,6 @@ class Walk:
         for (table, name), rows in self.tags.items():
             point = resolve(self.spark, Table(table, table), tag=name)
             assert rows_of(self.spark, point.sql()) == rows, (table, name, self.done)
-
-
-def folder_in(spark: SparkSession, table: str) -> Path:
-    return Path(log.qualified(log.delta_log(spark, table)).removeprefix("file:"))
 
 
 def files_in(spark: SparkSession, table: str) -> set[str]:
