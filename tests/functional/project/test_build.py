@@ -83,7 +83,7 @@ class Built:
     batches: list[list[Path]]
     artifacts: dict[str, dict[str, Any]]
     turns: list[Turn]
-    edits: list[Edits] = field(default_factory=list)
+    edits: Edits
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +98,9 @@ def built(make_reference: Callable[..., Reference], replayed: Callable[[int], li
     story.land(landing(made), ["2025-01-30"], EVERY)
     made.dbt("build", "--warn-error", "--show-all-deprecations")
     found = {name: artifact(made, name) for name in ("manifest.json", "run_results.json")}
-    turns, edits = [turn(made, *FIRST)], [edits_of(made)]
-    made.dbt("docs", "generate", "--warn-error")
+    turns, edits = [turn(made, *FIRST)], edits_of(made)
+    # All of it was compiled just now.
+    made.dbt("docs", "generate", "--no-compile", "--warn-error")
     found |= {name: artifact(made, name) for name in ("manifest.json", "catalog.json")}
     return Built(made, batches, found, turns, edits)
 
@@ -151,7 +152,7 @@ def test_everything_ran_and_passed(built: Built) -> None:
 
 def test_the_marts(built: Built) -> None:
     (merged,) = replay_duckdb(built.batches[:1])
-    for mart, query in expected.marts(built.edits[0].files).items():
+    for mart, query in expected.marts(built.edits.files).items():
         found = expected.rows(built.project, mart)
         expected.assert_holds(found, "*", query, ("flights", merged.live))
         assert len(found) > 50
@@ -310,10 +311,8 @@ def fed(built: Built) -> Built:
     method, engine = SECOND
     project.plan_by(method, engine=engine)
     project.land(built.batches[1])
-    replay_edits(landing(project), 3, duplicate_rate=0.05)
-    project.run("edits_events", "edits", "buckets")
+    project.run("buckets")
     built.turns.append(turn(project, *SECOND))
-    built.edits.append(edits_of(project))
     return built
 
 
@@ -332,21 +331,34 @@ def test_methods_taking_turns(fed: Built) -> None:
     assert len(bronze) == kept["n"][0] + len(rejected) > 5_000
 
 
-def test_edits_are_merged_once(fed: Built) -> None:
-    """What comes twice is merged once, and no file is rewritten for it."""
-    known = 0
-    for made in fed.edits:
-        expected.assert_holds(made.rows, expected.EDITS_COLUMNS, expected.edits(made.files))
-        lines = sum(len(path.read_bytes().splitlines()) for path in made.files)
-        assert made.bronze == lines
-        rows = len(made.rows)
-        assert known < rows < lines
-        # What was known already is no upsert.
-        assert made.figures["upserts"] == made.figures["rows_affected"] == rows - known
-        known = rows
-    newest = history(fed.project, "edits")[0]
+def test_edits_are_merged_once(built: Built) -> None:
+    """What comes twice in a batch."""
+    check_edits(built.edits, known=0)
+
+
+@pytest.mark.slow
+def test_edits_that_come_again_are_not_merged(built: Built) -> None:
+    """What comes twice, in two batches: no file is rewritten for it."""
+    project = built.project
+    replay_edits(landing(project), 3, duplicate_rate=0.05)
+    project.dbt("run", "--quiet", "--select", "edits_events", "edits")
+    check_edits(edits_of(project), known=len(built.edits.rows))
+    newest = history(project, "edits")[0]
     assert newest["operation"] == "MERGE"
     assert newest["operationMetrics"]["numTargetFilesRemoved"] == "0"
+
+
+def check_edits(made: Edits, known: int) -> None:
+    """Each edit is there once.
+
+    known: how many were before this batch, which are no upserts.
+    """
+    expected.assert_holds(made.rows, expected.EDITS_COLUMNS, expected.edits(made.files))
+    lines = sum(len(path.read_bytes().splitlines()) for path in made.files)
+    assert made.bronze == lines
+    rows = len(made.rows)
+    assert known < rows < lines
+    assert made.figures["upserts"] == made.figures["rows_affected"] == rows - known
 
 
 # Other engines --------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_tables_that_grow(project: Project) -> None:
         grown = project.read("select id, v, closed from {s}.grown")
         assert grown.values.tolist() == [[1, 2, False]]
     # An earlier version of what dbt filters by event time, or limits.
-    days = ("--event-time-start", "2024-01-01", "--event-time-end", "2024-01-03")
+    days = ("--event-time-start", "2024-01-01", "--event-time-end", "2024-01-02")
     project.dbt("run", "-s", "codes_before", "codes_daily", *days)
     assert column(project, "select id from {s}.codes") == [2]
     assert column(project, "select id from {s}.codes_before") == [1]
