@@ -99,8 +99,7 @@ def built(make_reference: Callable[..., Reference], replayed: Callable[[int], li
     made.dbt("build", "--warn-error", "--show-all-deprecations")
     found = {name: artifact(made, name) for name in ("manifest.json", "run_results.json")}
     turns, edits = [turn(made, *FIRST)], edits_of(made)
-    # All of it was compiled just now.
-    made.dbt("docs", "generate", "--no-compile", "--warn-error")
+    made.dbt("docs", "generate", "--warn-error")
     found |= {name: artifact(made, name) for name in ("manifest.json", "catalog.json")}
     return Built(made, batches, found, turns, edits)
 
