@@ -178,12 +178,12 @@ def test_the_feed_of_the_readme(project: Project) -> None:
         (("seed", "--show"), "Random sample of table: "),
         (("build", "--empty"), "PASS=5"),
         (("build", "--sample", "1 day", "--exclude-resource-type", "unit_test"), "PASS=3"),
+        (("retry",), "Nothing to do"),
         (("source", "freshness"), "PASS freshness of landing.orders"),
         (("docs", "generate"), "Catalog written to "),
         pytest.param(
             ("clone", "--state", "before", "--target", "other"), "PASS=3", marks=pytest.mark.slow
         ),
-        (("retry",), "Nothing to do"),
     ],
 )
 def test_each_command(project: Project, command: tuple[str, ...], said: str) -> None:
