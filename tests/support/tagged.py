@@ -88,12 +88,13 @@ def rows_and_scans(session: SparkSession, query: str | DataFrame) -> tuple[list[
         for node in sorted(nodes, key=lambda one: int(one.id())):
             if not node.name().startswith("Scan parquet") or _OF_THE_LOG.search(node.desc()):
                 continue
-            [found] = (
+            counters = (
                 values.get(metric.accumulatorId())
                 for metric in jvm.items(node.metrics())
                 if metric.name() == "number of files read"
             )
-            files.append(int(found.get().replace(",", "")) if found.isDefined() else 0)
+            found = (one.get() for one in counters if one.isDefined())
+            files.append(sum(int(one.replace(",", "")) for one in found))
     return rows, files
 
 
