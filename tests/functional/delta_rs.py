@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import duckdb
@@ -30,6 +30,19 @@ def unused_files(folder: Path) -> set[str]:
     actions = (json.loads(line) for line in lines)
     added = {unquote(one["add"]["path"]) for one in actions if "add" in one}
     return {name for name in there - added if not name.startswith("_delta_log")}
+
+
+def live_adds(folder: Path) -> list[dict[str, Any]]:
+    """The `add` action of each live file of a table, by replaying its log from the first commit."""
+    live: dict[str, dict[str, Any]] = {}
+    for commit in sorted((folder / "_delta_log").glob("*[0-9].json")):
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        # A file that gets a vector leaves and comes in one commit.
+        for action in actions:
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+        live |= {action["add"]["path"]: action["add"] for action in actions if "add" in action}
+    return list(live.values())
 
 
 def by_query(table: DeltaTable, query: str = "select * from t") -> pa.Table:

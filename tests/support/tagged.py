@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -18,8 +18,6 @@ from alluvium.engine import jvm
 from alluvium.plan.automata import summarize
 from alluvium.plan.automata.tags import to_text
 
-# More than a query here has of its own.
-_NEWEST = 100
 # Columns of Delta's checkpoints.
 _OF_THE_LOG = re.compile(r"\b(add|remove|txn|protocol|metaData|commitInfo)#")
 
@@ -65,31 +63,51 @@ def files_read(session: SparkSession, query: str | DataFrame) -> int:
 
 
 def rows_and_files(session: SparkSession, query: str | DataFrame) -> tuple[list[Row], int]:
-    """The rows of a query, and the files that its scans read, as SQL metrics have them.
+    """The rows of a query, and the files that its scans read."""
+    rows, files = rows_and_scans(session, query)
+    return rows, sum(files)
 
-    Scans of Delta's log count for nothing: its tables are read as Parquet too.
+
+def rows_and_scans(session: SparkSession, query: str | DataFrame) -> tuple[list[Row], list[int]]:
+    """The rows of a query, and the files that each of its scans read, as SQL metrics have them.
+
+    Scans stand in the order of the query. Those of Delta's log count for nothing: its tables are
+    read as Parquet too.
     """
     store = session._jsparkSession.sharedState().statusStore()
     session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    before = executions(session)
+    before = newest_execution(session)
     frame = session.sql(query) if isinstance(query, str) else query
     rows = frame.collect()
     session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    total = 0
-    for execution in executions(session) - before:
+    files: list[int] = []
+    for execution in reversed([*executions(session, before)]):
         values = store.executionMetrics(execution)
-        for node in jvm.items(store.planGraph(execution).allNodes()):
+        # A node has its number before those below it.
+        nodes = jvm.items(store.planGraph(execution).allNodes())
+        for node in sorted(nodes, key=lambda one: int(one.id())):
             if not node.name().startswith("Scan parquet") or _OF_THE_LOG.search(node.desc()):
                 continue
-            for metric in jvm.items(node.metrics()):
-                found = values.get(metric.accumulatorId())
-                if metric.name() == "number of files read" and found.isDefined():
-                    total += int(found.get().replace(",", ""))
-    return rows, total
+            counters = (
+                values.get(metric.accumulatorId())
+                for metric in jvm.items(node.metrics())
+                if metric.name() == "number of files read"
+            )
+            found = (one.get() for one in counters if one.isDefined())
+            files.append(sum(int(one.replace(",", "")) for one in found))
+    return rows, files
 
 
-def executions(session: SparkSession) -> set[int]:
-    """Ids of the newest queries: each id is a call to the JVM, and Spark keeps a thousand."""
-    store = session._jsparkSession.sharedState().statusStore()
-    first = max(0, store.executionsCount() - _NEWEST)
-    return {one.executionId() for one in jvm.items(store.executionsList(first, _NEWEST))}
+def newest_execution(session: SparkSession) -> int:
+    """Id of the newest query; ids rise."""
+    known = session._jsparkSession.sharedState().statusStore().executionsList()
+    return int(known.last().executionId()) if known.nonEmpty() else -1
+
+
+def executions(session: SparkSession, after: int) -> Iterator[int]:
+    """Ids of the queries since one, newest first: each id is a call to the JVM."""
+    known = session._jsparkSession.sharedState().statusStore().executionsList()
+    for place in reversed(range(known.size())):
+        if (found := int(known.apply(place).executionId())) <= after:
+            return
+        yield found

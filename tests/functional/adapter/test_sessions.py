@@ -27,7 +27,10 @@ class TestSettingsStayWithTheirModel:
         plain = {f"plain_{place}.sql": PLAIN % "{{ ref('sets_0') }}" for place in range(2)}
         return {**sets, **plain, "reads_leaked.sql": READS_LEAKED}
 
-    @pytest.mark.parametrize("threads", ["1", "4"])
+    # With two a thread has models behind each other, and another's beside them.
+    @pytest.mark.parametrize(
+        "threads", ["2", *(pytest.param(one, marks=pytest.mark.slow) for one in "14")]
+    )
     def test_neither_settings_nor_temporary_views_are_seen_by_others(self, project, home, threads):
         results = run_dbt(["run", "--threads", threads], expect_pass=False)
         failed = {r.node.name: r.message for r in results if r.status == "error"}

@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaProtocolError
-from functional.delta_rs import by_query, folder_of
+from functional.delta_rs import by_query, folder_of, live_adds
 from functional.project import expected, story
 from functional.project.reference import ENGINES, Reference, groups
 from functional.runner import REPO
@@ -83,7 +83,7 @@ class Built:
     batches: list[list[Path]]
     artifacts: dict[str, dict[str, Any]]
     turns: list[Turn]
-    edits: list[Edits] = field(default_factory=list)
+    edits: Edits
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def built(make_reference: Callable[..., Reference], replayed: Callable[[int], li
     story.land(landing(made), ["2025-01-30"], EVERY)
     made.dbt("build", "--warn-error", "--show-all-deprecations")
     found = {name: artifact(made, name) for name in ("manifest.json", "run_results.json")}
-    turns, edits = [turn(made, *FIRST)], [edits_of(made)]
+    turns, edits = [turn(made, *FIRST)], edits_of(made)
     made.dbt("docs", "generate", "--warn-error")
     found |= {name: artifact(made, name) for name in ("manifest.json", "catalog.json")}
     return Built(made, batches, found, turns, edits)
@@ -151,7 +151,7 @@ def test_everything_ran_and_passed(built: Built) -> None:
 
 def test_the_marts(built: Built) -> None:
     (merged,) = replay_duckdb(built.batches[:1])
-    for mart, query in expected.marts(built.edits[0].files).items():
+    for mart, query in expected.marts(built.edits.files).items():
         found = expected.rows(built.project, mart)
         expected.assert_holds(found, "*", query, ("flights", merged.live))
         assert len(found) > 50
@@ -232,18 +232,6 @@ def test_the_feeds_are_compacted_as_they_declare(
     assert all(tag["row_key"].startswith(f"{curve}{json.dumps(list(sort_by))}") for tag in tags)
 
 
-def live_adds(folder: Path) -> list[dict[str, Any]]:
-    """The `add` action of each live file, by replaying the log."""
-    live: dict[str, dict[str, Any]] = {}
-    for commit in sorted((folder / "_delta_log").glob("*.json")):
-        for action in map(json.loads, commit.read_text().splitlines()):
-            if "remove" in action:
-                live.pop(action["remove"]["path"], None)
-            if "add" in action:
-                live[action["add"]["path"]] = action["add"]
-    return list(live.values())
-
-
 def test_every_table_is_in_the_catalog(built: Built) -> None:
     catalog = built.artifacts["catalog.json"]
     assert not catalog["errors"]
@@ -322,10 +310,8 @@ def fed(built: Built) -> Built:
     method, engine = SECOND
     project.plan_by(method, engine=engine)
     project.land(built.batches[1])
-    replay_edits(landing(project), 3, duplicate_rate=0.05)
-    project.run("edits_events", "edits", "buckets")
+    project.run("buckets")
     built.turns.append(turn(project, *SECOND))
-    built.edits.append(edits_of(project))
     return built
 
 
@@ -344,21 +330,34 @@ def test_methods_taking_turns(fed: Built) -> None:
     assert len(bronze) == kept["n"][0] + len(rejected) > 5_000
 
 
-def test_edits_are_merged_once(fed: Built) -> None:
-    """What comes twice is merged once, and no file is rewritten for it."""
-    known = 0
-    for made in fed.edits:
-        expected.assert_holds(made.rows, expected.EDITS_COLUMNS, expected.edits(made.files))
-        lines = sum(len(path.read_bytes().splitlines()) for path in made.files)
-        assert made.bronze == lines
-        rows = len(made.rows)
-        assert known < rows < lines
-        # What was known already is no upsert.
-        assert made.figures["upserts"] == made.figures["rows_affected"] == rows - known
-        known = rows
-    newest = history(fed.project, "edits")[0]
+def test_edits_are_merged_once(built: Built) -> None:
+    """What comes twice in a batch."""
+    check_edits(built.edits, known=0)
+
+
+@pytest.mark.slow
+def test_edits_that_come_again_are_not_merged(built: Built) -> None:
+    """What comes twice, in two batches: no file is rewritten for it."""
+    project = built.project
+    replay_edits(landing(project), 3, duplicate_rate=0.05)
+    project.dbt("run", "--quiet", "--select", "edits_events", "edits")
+    check_edits(edits_of(project), known=len(built.edits.rows))
+    newest = history(project, "edits")[0]
     assert newest["operation"] == "MERGE"
     assert newest["operationMetrics"]["numTargetFilesRemoved"] == "0"
+
+
+def check_edits(made: Edits, known: int) -> None:
+    """Each edit is there once.
+
+    known: how many were before this batch, which are no upserts.
+    """
+    expected.assert_holds(made.rows, expected.EDITS_COLUMNS, expected.edits(made.files))
+    lines = sum(len(path.read_bytes().splitlines()) for path in made.files)
+    assert made.bronze == lines
+    rows = len(made.rows)
+    assert known < rows < lines
+    assert made.figures["upserts"] == made.figures["rows_affected"] == rows - known
 
 
 # Other engines --------------------------------------------------------------------------------
@@ -368,13 +367,16 @@ def sorted_rows(table: pa.Table) -> list[Any]:
     return sorted(table.to_pylist(), key=repr)
 
 
-def location(project: Reference, table: str) -> str:
-    return str(project.sql(f"describe detail {{s}}.{table}")["location"][0])
+def location(project: Reference, table: str) -> Path:
+    return folder_of(project.home, project.schema, table)
 
 
-def spark_rows(project: Reference, table: str, where: str = "true") -> list[Any]:
-    query = f"select * from {project.schema}.{table} where {where}"
-    return sorted_rows(project.session.sql(query).toArrow())
+def spark_rows(project: Reference, table: str) -> list[Any]:
+    return sorted_rows(project.session.table(f"{project.schema}.{table}").toArrow())
+
+
+def is_live(row: dict[str, Any]) -> bool:
+    return not row["_deleted"]
 
 
 def test_the_same_rows(fed: Built) -> None:
@@ -388,14 +390,13 @@ def test_the_same_rows(fed: Built) -> None:
 def test_merged_tables_as_they_are(fed: Built) -> None:
     """With deletion vectors: what Arrow refuses, queries read; DuckDB goes on from their result."""
     project = fed.project
-    for name in ("flights", "flights_rejected"):
-        table = DeltaTable(location(project, name))
+    for name in ("flights_rejected", "flights"):
+        table, rows = DeltaTable(location(project, name)), spark_rows(project, name)
         with pytest.raises(DeltaProtocolError, match="deletionVectors"):
             table.to_pyarrow_dataset()
-        assert sorted_rows(by_query(table)) == spark_rows(project, name) != [], name
-    table = DeltaTable(location(project, "flights"))
+        assert sorted_rows(by_query(table)) == rows != [], name
     live = sorted_rows(by_query(table, LIVE.format("t")))
-    assert live == spark_rows(project, "flights", "not coalesce(_deleted, false)")
+    assert live == [row for row in rows if is_live(row)]
     *_, wanted = replay_duckdb(fed.batches[:-1])
     assert len(live) == len(wanted.live)
     assert len(wanted.tombstones) > 0
@@ -421,13 +422,13 @@ def test_flights_without_deletion_vectors(fed: Built) -> None:
     project.land(fed.batches[-1])
     project.run()
     flights = DeltaTable(location(project, "flights")).to_pyarrow_dataset()
-    assert sorted_rows(flights.to_table()) == spark_rows(project, "flights")
+    rows = spark_rows(project, "flights")
+    assert sorted_rows(flights.to_table()) == rows
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
         connection.register("flights", flights)
         live = connection.sql(LIVE.format("flights")).to_arrow_table()
-    where = "not coalesce(_deleted, false)"
-    assert sorted_rows(live) == spark_rows(project, "flights", where)
+    assert sorted_rows(live) == [row for row in rows if is_live(row)]
     *_, wanted = replay_duckdb(fed.batches)
     assert live.num_rows == len(wanted.live)
     assert len(wanted.tombstones) > 0
@@ -486,6 +487,7 @@ def test_a_bad_publish_is_never_seen(project: Reference) -> None:
     story.replay(project, EVERY, ("2025-01-31",))
 
 
+@pytest.mark.slow
 def test_the_next_good_publish_is_seen(project: Reference) -> None:
     """After the one before: that of two days, as one build merges them."""
     story.replay(project, EVERY, ("2025-02-01", "2025-02-02"))

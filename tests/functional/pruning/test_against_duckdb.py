@@ -24,7 +24,7 @@ TEXTS = ("channel", "namespace", "countryName", "user", "page")
 COLUMNS = (*TEXTS, "added", "deleted", "share", "isRobot")
 # What SQL texts, identifiers and LIKE read as more than a sign.
 SIGNS = set("'\\%_\"`")
-ROWS, FILES, UNTAGGED = 2_000, 10, 2
+ROWS, FILES, UNTAGGED = 1_000, 6, 1
 
 
 def edits(number: int = ROWS) -> pa.Table:
@@ -145,7 +145,7 @@ def compare(session: SparkSession, rows: pa.Table, asked: dict[str, list[str]]) 
 def test_drawn_conditions(drawn: tuple[SparkSession, pa.Table]) -> None:
     session, rows = drawn
     conditions = Conditions(rows, 1)
-    asked = {table: [conditions.one() for _ in range(9)] for table in (T, SHOWN)}
+    asked = {table: [conditions.one() for _ in range(6)] for table in (T, SHOWN)}
     read, could = compare(session, rows, asked)
     assert 0 < read < 0.9 * could
     check_scan(session, rows, asked[T][-1])

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
+from functional import delta_rs
 from pyspark.sql import DataFrame, Row, SparkSession
-from support.tagged import files_read, rows_and_files, tag
+from support.tagged import files_read, rows_and_files, rows_and_scans, tag
 
 from alluvium.delta import log
 from alluvium.pruning.reading import SETTING
@@ -43,29 +45,34 @@ def events(spark: SparkSession) -> Iterator[SparkSession]:
     spark.sql("drop database pruned cascade")
 
 
-def check(session: SparkSession, query: str, files: int) -> list[Row]:
-    """The query reads so many files, and gives the rows that it gives without pruning."""
-    pruned, read = rows_and_files(session, query)
+def check(events: SparkSession, home: Path, query: str, files: int) -> None:
+    """A query of T reads so many files, and gives the rows that DuckDB gives."""
+    pruned, read = rows_and_files(events, query)
     assert read == files
+    with duckdb.connect() as connection:
+        connection.sql("create schema pruned")
+        connection.register("rows", delta_rs.rows(home, *T.split(".")))
+        connection.sql(f"create view {T} as from rows")
+        connection.sql(f"create view pruned.shown as {SHOWN}")
+        connection.sql(f"create view mine as {MINE}")
+        rows = connection.sql(query).fetchall()
+    assert sorted(map(tuple, pruned), key=str) == sorted(rows, key=str)
+
+
+def check_each(session: SparkSession, asked: dict[str, int]) -> list[Row]:
+    """Tables with conditions read so many files, and give the ids that they give without pruning.
+
+    All of them are one query, whose rows are given, with the place of each.
+    """
+    queries = (f"select {place} as place, id from {one}" for place, one in enumerate(asked))
+    query = " union all ".join(queries)
+    pruned, read = rows_and_scans(session, query)
+    assert dict(zip(asked, read, strict=True)) == asked
     session.conf.set(SETTING, "false")
     plain = session.sql(query).collect()
     session.conf.unset(SETTING)
-    assert sorted(pruned, key=str) == sorted(plain, key=str)
-    return pruned
-
-
-def check_each(session: SparkSession, asked: dict[str, int]) -> None:
-    """The same of tables with conditions; what they give without pruning is one query for all."""
-    queries = [f"select {place} as place, id from {one}" for place, one in enumerate(asked)]
-    pruned: list[Row] = []
-    for query, (one, files) in zip(queries, asked.items(), strict=True):
-        rows, read = rows_and_files(session, query)
-        assert read == files, one
-        pruned += rows
-    session.conf.set(SETTING, "false")
-    plain = session.sql(" union all ".join(queries)).collect()
-    session.conf.unset(SETTING)
     assert sorted(pruned) == sorted(plain)
+    return pruned
 
 
 CONDITIONS = {
@@ -102,10 +109,14 @@ def test_values_between_the_bounds(events: SparkSession) -> None:
     # Conditions as columns skip nothing: all of them in one query say which rows there are.
     asked = ", ".join(f"{where} as c{place}" for place, where in enumerate(CONDITIONS))
     rows = events.sql(f"select id, {asked} from {T}").collect()
-    for place, (where, files) in enumerate(CONDITIONS.items()):
-        found, read = rows_and_files(events, f"select id from {T} where {where}")
-        assert read == files, where
-        assert {row.id for row in found} == {row.id for row in rows if row[f"c{place}"]}, where
+    queries = (
+        f"select {place} as place, id from {T} where {where}"
+        for place, where in enumerate(CONDITIONS)
+    )
+    found, read = rows_and_scans(events, " union all ".join(queries))
+    assert dict(zip(CONDITIONS, read, strict=True)) == CONDITIONS
+    wanted = [(place, row.id) for row in rows for place, is_true in enumerate(row[1:]) if is_true]
+    assert sorted(map(tuple, found)) == sorted(wanted)
 
 
 def test_the_setting_turns_it_off(events: SparkSession) -> None:
@@ -115,30 +126,36 @@ def test_the_setting_turns_it_off(events: SparkSession) -> None:
     assert files_read(events.newSession(), f"select * from {T} where service = 'metadata'") == 0
 
 
-def test_wherever_a_query_stands(events: SparkSession) -> None:
-    events.sql(f"create or replace view pruned.shown as select id, service as s from {T}")
-    events.sql("create or replace temp view mine as select * from pruned.shown where s = 'writer'")
-    check(events, "select * from pruned.shown where s = 'compactor'", 4)
-    check(events, "select count(*) from mine", 4)
-    check(events, f"with a as (select * from {T}) select id from a where service = 'writer'", 4)
-    check(events, "select a.id from pruned.shown a join mine b using (id) where a.s = 'alpha'", 8)
-    check(events, "select count(*) from pruned.shown a join mine b using (id)", 12)
-    check(
-        events,
-        f"select * from range(3) where id < (select count(*) from {T} where service = 'writer')",
-        4,
-    )
-    check(
-        events,
-        f"select * from range(3) where id in (select id from {T} where service = 'compactor')",
-        4,
-    )
-    check(
-        events,
-        f"select 1 as n from {T} where service = 'alpha' union all"
-        f" select 2 from {T} where service = 'metadata'",
-        4,
-    )
+SHOWN = f"select id, service as s from {T}"
+MINE = "select * from pruned.shown where s = 'writer'"
+
+
+def test_wherever_a_query_stands(events: SparkSession, home: Path) -> None:
+    events.sql(f"create or replace view pruned.shown as {SHOWN}")
+    events.sql(f"create or replace temp view mine as {MINE}")
+    for query, files in (
+        ("select * from pruned.shown where s = 'compactor'", 4),
+        ("select count(*) from mine", 4),
+        (f"with a as (select * from {T}) select id from a where service = 'writer'", 4),
+        ("select a.id from pruned.shown a join mine b using (id) where a.s = 'alpha'", 8),
+        ("select count(*) from pruned.shown a join mine b using (id)", 12),
+        (
+            "select * from range(3) as r(id)"
+            f" where id < (select count(*) from {T} where service = 'writer')",
+            4,
+        ),
+        (
+            "select * from range(3) as r(id)"
+            f" where id in (select id from {T} where service = 'compactor')",
+            4,
+        ),
+        (
+            f"select 1 as n from {T} where service = 'alpha' union all"
+            f" select 2 from {T} where service = 'metadata'",
+            4,
+        ),
+    ):
+        check(events, home, query, files)
     frame: DataFrame = events.table(T).where("service = 'writer'").groupBy("status").count()
     assert files_read(events, frame) == 4
 
@@ -161,8 +178,8 @@ def test_create_table_as(events: SparkSession) -> None:
     assert events.table("pruned.writers").count() == 40
 
 
-def test_versions_of_the_table(events: SparkSession, tmp_path: Path) -> None:
-    """Before the tags, with vectors, after UPDATE and MERGE, in clones and published tables."""
+def test_versions_of_the_table(events: SparkSession) -> None:
+    """Before the tags, with vectors and after MERGE, in a clone."""
     table = "pruned.changed"
     events.sql(f"create table {table} shallow clone {T}")
     assert events.table(table).count() == 240  # reads the new log, which is Parquet too
@@ -176,19 +193,17 @@ def test_versions_of_the_table(events: SparkSession, tmp_path: Path) -> None:
     )
     # Vectors: Delta picks files anew for each query from here on.
     events.sql(f"delete from {table} where id % 10 = 3")
-    check(events, f"select * from {table} where service = 'writer'", 4)
-    counted = f"select count(*) from {table} where service = 'metadata'"
-    assert rows_and_files(events, counted) == ([(0,)], 0)
-    # An update writes a file without tags, which is always kept.
-    events.sql(f"update {table} set service = 'metadata' where id = 31")
-    assert check(events, f"select id from {table} where service = 'metadata'", 1) == [(31,)]
+    counted = f"(select count(*) as id from {table} where service = 'metadata')"
+    found = check_each(events, {f"{table} where service = 'writer'": 4, counted: 0})
+    assert [row.id for row in found if row.place == 1] == [0]
+    # A merge writes a file without tags, which is always kept.
     events.sql(
         f"merge into {table} t using (select 32 as id, 'query' as s union all select 999, 'query')"
         " n on t.id = n.id when matched then update set service = s"
         " when not matched then insert (id, service) values (n.id, s)"
     )
-    found = events.sql(f"select id from {table} where service = 'query' order by id").collect()
-    assert found == [(32,), (999,)]
+    found = events.sql(f"select id from {table} where service = 'query'").collect()
+    assert sorted(row.id for row in found) == [32, 999]
 
 
 def test_columns_that_are_renamed(events: SparkSession) -> None:
@@ -197,13 +212,10 @@ def test_columns_that_are_renamed(events: SparkSession) -> None:
     events.sql(f"create table {table} shallow clone {T}")
     events.sql(f"alter table {table} rename column service to was")
     events.sql(f"alter table {table} add column service string")
-    files = len(events.table(table).inputFiles())
-    check_each(
-        events, {f"{table} where was = 'writer'": 4, f"{table} where service is null": files}
-    )
+    check_each(events, {f"{table} where was = 'writer'": 4, f"{table} where service is null": 8})
     events.sql(f"alter table {table} drop column was")
     events.sql(f"alter table {table} rename column service to was")
-    check(events, f"select * from {table} where was is null", files)
+    check_each(events, {f"{table} where was is null": 8})
 
 
 def test_a_published_table(events: SparkSession) -> None:
@@ -220,28 +232,29 @@ def test_branches_tags_and_restores(events: SparkSession) -> None:
     assert branches.make_table(events, branch, source, (branch.schema, "events"))
     table = f"`{branch.schema}`.events"
     of_branch = f"{table} where service"
-    check_each(events, {f"{of_branch} = 'metadata'": 0, f"{of_branch} = 'writer'": 4})
     # A vector and a new file, which has no tag, on the branch alone.
     events.sql(f"delete from {table} where id % 10 = 3")
     events.sql(f"insert into {table} values (500, 'metadata', 1, 'y')")
+    # What `alluvium.at` writes for a tag.
+    refs.tag(events, source, "accepted")
+    tagged = points.resolve(events, points.Table(T, "events"), tag="accepted").table
+    assert tagged != T
+    of_tag = f"{tagged} where service"
     check_each(
         events,
         {
             f"{of_branch} = 'metadata'": 1,
             f"{of_branch} = 'compactor' and id >= 60": 2,
             f"{T} where service = 'metadata'": 0,
+            f"{of_tag} = 'metadata'": 0,
+            f"{of_tag} = 'compactor'": 4,
         },
     )
-    # What `alluvium.at` writes for a tag.
-    refs.tag(events, source, "accepted")
-    tagged = points.resolve(events, points.Table(T, "events"), tag="accepted").table
-    assert tagged != T
-    of_tag = f"{tagged} where service"
-    check_each(events, {f"{of_tag} = 'metadata'": 0, f"{of_tag} = 'compactor'": 4})
     # An update takes the tags of its files away; a restore brings the files back, and their tags.
     then = log.version(events, table)
     events.sql(f"update {table} set service = 'metadata' where id = 31")
-    check(events, f"select * from {of_branch} = 'metadata'", 2)
+    found = check_each(events, {f"{of_branch} = 'metadata'": 2})
+    assert sorted(row.id for row in found) == [31, 500]
     restore(events, Subject(table, "events", "events"), [], version=then, including=["write"])
     check_each(events, {f"{of_branch} = 'metadata'": 1, f"{of_branch} = 'writer'": 4})
     branches.discard(events, branch, [], dry_run=False)

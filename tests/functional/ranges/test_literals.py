@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from pyspark.sql import SparkSession
-from support.tagged import executions
+from support.tagged import executions, newest_execution
 
 from alluvium.ranges import canonical_texts, typed_literal
 
@@ -68,11 +68,11 @@ def data_files_read(spark: SparkSession, statement: str) -> int:
     """Most files that one scan of a Parquet table read while the statement ran."""
     store = spark._jsparkSession.sharedState().statusStore()
 
-    before = executions(spark)
+    before = newest_execution(spark)
     spark.sql(statement).collect()
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     read = []
-    for execution in executions(spark) - before:
+    for execution in executions(spark, before):
         nodes = store.planGraph(execution).allNodes()
         values = store.executionMetrics(execution)
         for place in range(nodes.size()):

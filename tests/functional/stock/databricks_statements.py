@@ -20,6 +20,8 @@ from dbt.adapters.databricks.impl import DatabricksAdapter
 from dbt.adapters.databricks.relation import DatabricksRelation, DatabricksRelationType
 from dbt.cli.main import dbtRunner
 from dbt_common.clients import agate_helper
+from dbt_common.tests import enable_test_caching
+from functional import quick_json
 
 statements: list[str] = []
 asked: list[str] = []
@@ -78,6 +80,9 @@ def list_relations_without_caching(self: Any, relation: Any) -> list[DatabricksR
     return []
 
 
+# As in the functional tests, which share one process too.
+enable_test_caching()
+quick_json.use()
 DatabricksConnectionManager.open = staticmethod(opened)
 DatabricksAdapter.execute = execute
 DatabricksAdapter.add_query = execute

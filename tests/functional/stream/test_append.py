@@ -124,9 +124,9 @@ def test_where_the_table_tells_what_was_read(make_bronze: Make) -> None:
     assert bronze.run().batch_id == 2
     # Bronze lacks what was deleted, and no more: a file may be away, one deleted too. Deleted rows
     # do not bring their batch ids back.
-    bronze.session.sql(f"delete from {bronze.name} where _value = 'c'")
     version = bronze.table.version()
-    bronze.session.sql(f"delete from {bronze.name} where _source_partition = '5.txt'")
+    gone = "_value = 'c' or _source_partition = '5.txt'"
+    bronze.session.sql(f"delete from {bronze.name} where {gone}")
     aside.mkdir()
     (bronze.landing / "a").rename(aside / "a")
     (bronze.landing / "5.txt").rename(aside / "5.txt")
@@ -146,7 +146,7 @@ def test_where_the_table_tells_what_was_read(make_bronze: Make) -> None:
     shutil.rmtree(str(error.value).split("folder ")[1].split(":")[0])
     bronze.land("6.txt", b"i\n")
     figures = bronze.run()
-    assert (figures.rows, figures.files, figures.batch_id) == (2, 2, 4)
+    assert (figures.rows, figures.files, figures.batch_id) == (1, 1, 4)
     bronze.check()
     # Start again from the source: ids go on, the table is replaced in one commit.
     versions = bronze.versions()
@@ -185,13 +185,12 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
     assert {row["_source_partition"] for row in bronze.rows()} == names
     # A new file has a link beside it, and a folder one that another link leads to.
     bronze.land("orders/days/4.json", b"e\n")
+    bronze.land("orders/days/5.json", b"f\n")
     (bronze.landing / "orders/newest.json").symlink_to("days/4.json")
     (bronze.landing / "orders/today").symlink_to("days")
-    assert bronze.run().rows == 1
-    names.add("orders/days/4.json")
+    assert bronze.run().rows == 2
+    names |= {"orders/days/4.json", "orders/days/5.json"}
     assert {row["_source_partition"] for row in bronze.rows()} == names
-    bronze.land("orders/days/5.json", b"f\n")
-    assert bronze.run().rows == 1
 
 
 @pytest.mark.slow
