@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_values_are_read_whatever_wrote_the_file(spark: SparkSession, tmp_path: 
     assert unknown == {("large", "keys"), ("large", "id")}
 
 
-def make(spark: SparkSession, path: Path, more: str = "", files: int = 20) -> str:
+def make(spark: SparkSession, path: Path, more: str = "", *, files: int) -> str:
     """A table with so many files of 400 rows."""
     table = f"delta.`{path}`"
     spark.sql(
@@ -125,6 +126,7 @@ def test_a_compaction_says_which_values_its_files_have(spark: SparkSession, tmp_
         spark,
         path,
         "tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = true)",
+        files=8,
     )
     spark.sql(f"alter table {table} rename column service to Team")
     schema = log.snapshot_of(spark, table).metadata().schema()
@@ -136,7 +138,7 @@ def test_a_compaction_says_which_values_its_files_have(spark: SparkSession, tmp_
     layout = Layout(("Team", "id"), target_rows=1000, fan_in=2, index=wanted)
     compact(spark, table, layout, "m")
     found = indexes(spark, table)
-    assert len(found) >= 8
+    assert len(found) >= 3
     check(path, found, names)
     said = {column for one in found.values() for column in one}
     # To have both values of `ok` excludes nothing.
@@ -156,9 +158,11 @@ def test_a_compaction_says_which_values_its_files_have(spark: SparkSession, tmp_
 def test_the_sort_key_has_indexes_unless_the_layout_says_otherwise(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    make(spark, tmp_path / "plain", files=4)
     for given, said in ((None, {"service"}), ((), set())):
         path = tmp_path / str(given)
-        table = make(spark, path, files=4)
+        shutil.copytree(tmp_path / "plain", path)
+        table = f"delta.`{path}`"
         layout = Layout(("service", "at"), target_rows=1000, fan_in=4, index=given)
         compact(spark, table, layout, "m")
         found = indexes(spark, table)

@@ -43,7 +43,9 @@ def project(make_project: Callable[..., Any]) -> Any:
     )
     made.append_events(0, *(event(i, i, day=1 + i % 3) for i in range(60)))
     made.append_events(0, (900, "c", 1, None, "no time"))
-    made.dbt("run")
+    # What it was before its layout.
+    made.session.sql("create table bucketed.items using delta as select 1L as id, true as _deleted")
+    made.dbt("run", "--full-refresh")
     return made
 
 
@@ -96,11 +98,8 @@ def test_a_merged_model_is_created_merged_and_widened(project: Any) -> None:
     new = files_of(project.session, table) - before
     assert len(new) == 9
     assert all(is_sorted(path, ("v", "at")) for path in new)
-    # A contract of types is none of this: the column is not the model's.
-    project.dbt("run", "--full-refresh")
-    assert len(check(project, "items")) == 91
     project.dbt("run-operation", "alluvium.compact", "--args", "{model: items}")
-    check(project, "items")
+    assert len(check(project, "items")) == 91
 
 
 @pytest.mark.slow
@@ -117,62 +116,76 @@ def test_large_batches_are_sorted_by_every_task(
     assert len(check(project, "items")) == 401
 
 
+# Incremental models whose tables have the column of the buckets already, and a row of each event.
+GROWN: dict[str, dict[str, Any]] = {
+    "overwritten": {"incremental_strategy": "insert_overwrite"},
+    "upserted": {
+        "incremental_strategy": "merge",
+        "unique_key": ["id", "lsn"],
+        "on_schema_change": "sync_all_columns",
+    },
+}
+
+
+def test_a_table_that_lacks_the_column_is_left_as_it_is(project: Any) -> None:
+    """And a full refresh gives it the column."""
+    added = plain(
+        "incremental", incremental_strategy="append", on_schema_change="append_new_columns"
+    )
+    project.session.sql(
+        "create table bucketed.added using delta as select id, op, lsn, at, v from bucketed.events"
+    )
+    project.write({"models/added.sql": added})
+    assert not project.try_dbt("run", "--select", "added").success
+    assert project.said("bucketed.added has no generated partition column at_day, made from at")
+    assert project.said("Accepted: one build with --full-refresh")
+    assert project.versions("added") == 1
+    project.dbt("run", "--select", "added", "--full-refresh")
+    assert partitions(project, "added") == ["at_day"]
+    check(project, "added")
+
+
 def test_tables_appends_and_overwrites(project: Any) -> None:
+    """After the one before, which has made `added`."""
     month = {"alluvium_layout": LAYOUT | {"bucket_by": {"column": "at", "window": "month"}}}
     contract = {"contract": {"enforced": True}}
     types = {"id": "bigint", "op": "string", "lsn": "bigint", "at": "timestamp", "v": "string"}
     columns = [{"name": name, "data_type": kind} for name, kind in types.items()]
     files = {
         "models/built.sql": plain("table", month, sql_header="set alluvium.test = 1;", **contract),
-        "models/added.sql": plain(
-            "incremental", incremental_strategy="append", on_schema_change="append_new_columns"
-        ),
-        "models/overwritten.sql": plain("incremental", incremental_strategy="insert_overwrite"),
-        "models/upserted.sql": plain(
-            "incremental", incremental_strategy="merge", unique_key=["id", "lsn"],
-            on_schema_change="sync_all_columns",
-        ),
+        "models/added.sql": (project.root / "models/added.sql").read_text(),
         "models/built.yml": str({"models": [{"name": "built", "columns": columns}]}),
-    }  # fmt: skip
-    project.write(files)
-    select = ("run", "--select", "built", "added", "overwritten", "upserted")
-    project.dbt(*select)
-    tables = {"built": "M", "added": "D", "overwritten": "D", "upserted": "D"}
-    count = len(project.read("select * from {s}.events"))
-    for table, window in tables.items():
-        assert len(check(project, table, window)) == count
-        assert partitions(project, table) == ["at_month" if window == "M" else "at_day"]
-    assert project.versions("built") == 1  # rows and column in one commit
+    }
+    for name, of in GROWN.items():
+        files[f"models/{name}.sql"] = plain("incremental", **of)
+        project.session.sql(
+            f"create table bucketed.{name} (id bigint, op string, lsn bigint, at timestamp,"
+            " v string, at_day date generated always as (cast(at as date))) using delta"
+            " partitioned by (at_day)"
+        )
+        project.session.sql(
+            f"insert into bucketed.{name} (id, op, lsn, at, v)"
+            " select id, op, lsn, at, v from bucketed.events"
+        )
     wider = {
         name: files[name].replace("at, v", "at, v, lsn as more")
         for name in ("models/added.sql", "models/upserted.sql")
     }
-    project.write(wider)
+    project.write(files | wider)
     before = files_of(project.session, "bucketed.added")
-    project.dbt(*select)
+    project.dbt("run", "--select", "built", "added", *GROWN)
+    assert project.versions("built") == 1  # rows and column in one commit
     new = files_of(project.session, "bucketed.added") - before
     assert len(new) >= 10
     overwritten = files_of(project.session, "bucketed.overwritten")
     assert all(is_sorted(path, ("v", "at")) for path in new | overwritten)
+    tables = {"built": "M", "added": "D", "overwritten": "D", "upserted": "D"}
+    count = len(project.read("select * from {s}.events"))
     for table, window in tables.items():
         rows = check(project, table, window)
         assert len(rows) == (2 * count if table == "added" else count)
         assert ("more" in rows) == (f"models/{table}.sql" in wider)
         assert partitions(project, table) == ["at_month" if window == "M" else "at_day"]
-
-
-def test_a_table_that_lacks_the_column_is_left_as_it_is(project: Any) -> None:
-    project.write({"models/grown.sql": plain("incremental", {}, incremental_strategy="append")})
-    project.dbt("run", "--select", "grown")
-    versions = project.versions("grown")
-    project.write({"models/grown.sql": plain("incremental", incremental_strategy="append")})
-    assert not project.try_dbt("run", "--select", "grown").success
-    assert project.said("bucketed.grown has no generated partition column at_day, made from at")
-    assert project.said("Accepted: one build with --full-refresh")
-    assert project.versions("grown") == versions
-    project.dbt("run", "--select", "grown", "--full-refresh")
-    assert partitions(project, "grown") == ["at_day"]
-    check(project, "grown")
 
 
 PYTHON = """
@@ -282,8 +295,6 @@ def test_what_no_bucket_can_be_made_of(project: Any, column: str, said: str) -> 
 
 
 NO_COLUMN = {"alluvium_layout": LAYOUT | {"sort_by": ["nope", "v"]}}
-
-
 EARLY: dict[str, dict[str, Any]] = {
     "early_table": {"materialized": "table"},
     "early_append": {"materialized": "incremental", "incremental_strategy": "append"},
@@ -292,42 +303,35 @@ EARLY: dict[str, dict[str, Any]] = {
         "incremental_strategy": "merge",
         "unique_key": ["id"],
     },
+    # Their tables are there.
+    "built": {"materialized": "table"},
+    "added": {"materialized": "incremental", "incremental_strategy": "append"},
+    "upserted": {"materialized": "incremental", **GROWN["upserted"]},
 }
 
 
 def test_what_no_table_can_be_sorted_by_is_refused_before_anything_is_written(project: Any) -> None:
+    """After the ones before, which have made tables."""
     unfit = {f"models/{name}.sql": plain(meta=NO_COLUMN, **of) for name, of in EARLY.items()}
-    select = ("run", "--select", *EARLY)
-
-    def errors() -> dict[str, str]:
-        result = project.try_dbt(*select).result
-        return {one.node.name: one.message for one in result if one.status == "error"}
-
     project.write(unfit)
-    said = errors()
-    assert said.keys() == EARLY.keys()
-    for name, message in said.items():
-        assert f"{name}: meta.alluvium_layout does not fit the table" in message
-        assert "sort_by: nope: no such column; accepted: id, op, lsn, at, v" in message
-        assert not project.session.catalog.tableExists(f"bucketed.{name}")
-    project.write({f"models/{name}.sql": plain(**of) for name, of in EARLY.items()})
-    project.dbt(*select)
-    grown = [name for name in EARLY if name != "early_table"]
+    project.remove("models/built.yml")
+    grown = ("added", "upserted")
     for name in grown:
         project.session.sql(
             f"alter table bucketed.{name} set tblproperties ('delta.enableRowTracking' = 'true')"
         )
     versions = {name: project.versions(name) for name in EARLY}
-    project.write(unfit)
-    said = errors()
+    result = project.try_dbt("run", "--select", *EARLY).result
+    said = {one.node.name: one.message for one in result if one.status == "error"}
     assert said.keys() == EARLY.keys()
     for name, message in said.items():
+        assert f"{name}: meta.alluvium_layout does not fit the table" in message
         assert "sort_by: nope: no such column; accepted: id, op, lsn, at, v" in message
         tracks = "the table tracks rows (delta.enableRowTracking)" in message
-        assert tracks or name not in grown
+        assert tracks == (name in grown)
+        if name.startswith("early_"):
+            assert not project.session.catalog.tableExists(f"bucketed.{name}")
     assert {name: project.versions(name) for name in EARLY} == versions
-    for name in EARLY:
-        project.session.sql(f"drop table bucketed.{name}")
     project.remove(*unfit)
 
 

@@ -7,7 +7,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
+from functional.compaction import tables
+from functional.delta_rs import folder_of
 from functional.merge.conftest import BATCH, SOURCES, disturb, merged
 from functional.sorted_files import files_of
 from support.opens import counting
@@ -30,15 +34,24 @@ def project(feed: Callable[..., Any]) -> Any:
     """`items` in files of ten ids each; `at` is a day an id."""
     ranges = {"column": "at", "method": "cover", "k": 2}
     made = feed("covered", {"order_by": "lsn", "ranges": ranges})
-    made.append_events(0, *((i, "c", i, day(i), "old") for i in range(10)))
-    made.dbt("run")
-    # By another writer, a file each.
-    rows = ", ".join(
-        f"({i}L, 'c', {i}L, timestamp'{day(i)}', 'old', {i // 10 - 1})" for i in range(10, 60)
-    )
-    others = made.session.sql(f"select * from values {rows} as t(id, op, lsn, at, v, file)")
-    others.repartitionById(5, "file").drop("file").writeTo(f"{made.schema}.items").append()
+    given_table(made, 60, day)
     return made
+
+
+def given_table(project: Any, rows: int, day: Callable[[int], str], more: str = "") -> None:
+    """`items` that nothing was merged into yet, in files of ten ids each."""
+    project.session.sql(f"create schema if not exists {project.schema}")
+    project.session.sql(
+        f"create table {project.schema}.items (id bigint, op string, lsn bigint, at timestamp,"
+        f" v string{more}) using delta tblproperties ('delta.enableDeletionVectors'='true')"
+    )
+    ids = range(rows)
+    days = (dt.datetime.fromisoformat(day(one)).replace(tzinfo=dt.UTC) for one in ids)
+    values = pd.DataFrame({"id": ids, "op": "c", "lsn": ids, "at": days, "v": "old"})
+    values["_deleted"] = False
+    made = pa.Table.from_pandas(values, pa.schema(project.table("items").schema()))
+    folder = folder_of(project.home, project.schema, "items")
+    tables.commit(folder, [made.slice(first, 10) for first in range(0, rows, 10)])
 
 
 def day(number: int) -> str:
@@ -74,9 +87,12 @@ def test_planned_by_the_merge(project: Any) -> None:
         f"  at {day(55)} 00:00:00.000000 … {day(55)} 00:00:00.000000  (cover)",
         f"  2 of 6 files, {sizes[0] + sizes[50]:,} of {sum(sizes.values()):,} bytes",
     ]
+    [engine] = project.said("  engine: ")
+    assert engine.endswith("  engine: one_commit")
     assert project.versions("items") == before
     project.dbt("run", "--select", "items")
     assert figures(project) == ("cover", 2, 2, 6)
+    assert "refused" not in project.figures("items")
     assert updated(project, 6) == [5, 6, 55]
 
 
@@ -158,9 +174,10 @@ def test_a_conflict_computes_the_batch_anew(
 
 def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:
     items = (project.root / "models/items.sql").read_text()
-    project.write({"models/items.sql": items.replace("'cover', 'k': 2", "'auto'")})
+    items = items.replace("'cover', 'k': 2, 'model': 'plans'", "'auto'")
+    project.write({"models/items.sql": items})
     update(project, 11, 1, 58)
-    project.dbt("run")
+    project.dbt("run", "--select", "batch", "items")
     assert figures(project)[:2] == ("none", 0)
     assert updated(project, 11) == [1, 58]
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: items}")
@@ -170,7 +187,7 @@ def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:
 def test_the_batch_is_computed_once(project: Any) -> None:
     """For the look at it, for the ranges that the merge plans, and for the merge."""
     items = (project.root / "models/items.sql").read_text()
-    items = items.replace("'auto'", "'cover', 'k': 2").replace(", 'model': 'plans'", "")
+    items = items.replace("'auto'", "'cover', 'k': 2")
     project.write({"models/items.sql": items})
     update(project, 12, 12, 42)
     project.dbt("run", "--select", "batch")
@@ -198,17 +215,7 @@ def two(feed: Callable[..., Any]) -> Any:
     meta = {"order_by": "lsn", "delete_when": "op = 'd'", "ranges": ranges}
     made = feed("two", meta)
     made.write({"models/monthly.sql": merged(RANGED, MONTHS)})
-    made.append_events(0, (0, "c", 0, "2024-01-01", "old"))
-    made.dbt("run", "--select", "batch", "items")
-    rows = made.session.range(1, 640).selectExpr(
-        "id",
-        "'c' as op",
-        "id as lsn",
-        "timestamp'2024-01-01' + make_dt_interval(cast(id as int)) as at",
-        "'old' as v",
-        "false as _deleted",
-    )
-    rows.repartitionByRange(63, "id").writeTo(f"{made.schema}.items").append()
+    given_table(made, 640, after, ", _deleted boolean")
     made.session.sql(
         f"create table {made.schema}.monthly (id bigint, op string, lsn bigint, at timestamp,"
         " v string, month int generated always as (month(at))) using delta partitioned by (month)"

@@ -20,9 +20,9 @@ TABLE = (
 VECTORS = "'delta.enableDeletionVectors'='true'"
 # By model: its settings, properties of its table, and the engine with the reason.
 MODELS: dict[str, tuple[dict[str, Any], str, tuple[str, str | None]]] = {
-    "items": (META, VECTORS, ("one_commit", None)),
     "fed": (META, f"{VECTORS}, 'delta.enableChangeDataFeed'='true'", ("merge_into", WHY)),
-    # What the model asks for is no refusal.
+    # What the model asks for is no refusal. Nor is one told where one commit does it, as in
+    # `test_merge_ranges.py`.
     "asked": (META | {"engine": "merge_into"}, VECTORS, ("merge_into", None)),
 }
 

@@ -93,7 +93,14 @@ def typed(
     return table, log.fragments(spark, table, list(TYPES))
 
 
-@pytest.mark.parametrize("name", sorted(TYPES))
+# Others are of the kind of one that is quick.
+LIKE = {"tinyint": "int", "smallint": "int", "float": "double", "decimal(10,2)": "decimal(38,10)"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=pytest.mark.slow if one in LIKE else ()) for one in sorted(TYPES)],
+)
 def test_types(spark: SparkSession, typed: tuple[str, Mapping[str, Fragments]], name: str) -> None:
     table, files = typed
     batch = f"select {TYPES[name]} as `{name}` from values (-70), (30), (60), (120) as v(n)"

@@ -61,7 +61,8 @@ def test_round_trip(spark: SparkSession, zone: str, escaped: str) -> None:
         assert canonical_texts(found.combine_chunks()) == [text]
 
 
-QUICK = ("bigint", "date", "string", "timestamp")
+# Of the others `test_fragments.py` asks what Delta skips.
+QUICK = ("string", "timestamp")
 
 
 def data_files_read(spark: SparkSession, statement: str) -> int:

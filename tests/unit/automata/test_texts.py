@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.automata import from_tag, may_contain
+from support.drawn import examples
 from unit.automata.texts import CLOSE, COLUMNS, TEXTS, hosts, names, pods, uuids
 
 from alluvium.plan.automata import Index, summarize
@@ -122,6 +123,7 @@ def test_exact_against_all_words_of_an_alphabet(column: list[str], budget: int) 
 
 
 @given(COLUMNS, BUDGETS, st.randoms(use_true_random=False))
+@examples(40)
 def test_equal_columns_give_equal_tags(
     column: list[str | None], budget: int, draw: random.Random
 ) -> None:

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 from compacting import events, planning, queries, rewriting, tables
 from compacting.ledger import Ledger
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from support.playground import huffman
 
 from alluvium.plan.compaction.compaction_plan import plan
@@ -90,7 +91,7 @@ def least(sizes: tuple[int, ...], fan_in: int, left: int) -> int:
     fan_in=st.integers(2, 4),
     left=st.integers(1, 3),
 )
-@settings(max_examples=60)
+@examples(30)
 def test_the_bound_is_the_least_of_all_ways(sizes: list[int], fan_in: int, left: int) -> None:
     left = min(left, len(sizes))
     assert huffman(sizes, fan_in, left) == least(tuple(sizes), fan_in, left)

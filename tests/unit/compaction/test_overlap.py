@@ -3,8 +3,9 @@
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from support.playground import BEFORE, BEHIND, components, overlap
 
 from alluvium.plan.compaction.bucket import Bucket, Numbers
@@ -61,7 +62,7 @@ def most_at_once(intervals: list[Interval], places: list[int]) -> int:
 
 
 @given(case=cases(most=10))
-@settings(max_examples=250)
+@examples(125)
 def test_components_are_what_chains_of_overlaps_connect(case: Case) -> None:
     intervals, places, _ = case
     found = [part.tolist() for part in components(bucket(intervals), numbers(places))]
@@ -75,7 +76,7 @@ def test_components_are_what_chains_of_overlaps_connect(case: Case) -> None:
 
 
 @given(case=cases(most=12))
-@settings(max_examples=250)
+@examples(125)
 def test_ranges_meet_what_they_overlap(case: Case) -> None:
     intervals, places, others = case
     every = bucket(intervals)
@@ -86,7 +87,7 @@ def test_ranges_meet_what_they_overlap(case: Case) -> None:
 
 
 @given(case=cases(most=7))
-@settings(max_examples=250)
+@examples(125)
 def test_depth_is_the_largest_set_of_which_each_overlaps_each(case: Case) -> None:
     intervals, places, _ = case
     assert depth(bucket(intervals), numbers(places)) == most_at_once(intervals, places)

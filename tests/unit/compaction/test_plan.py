@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from support.playground import ROW_BYTES, Fragment, Playground, clashes
 
 from alluvium.plan.compaction.bucket import AGE, COUNT, FINAL, LOCALITY, UNSORTED, Bucket
@@ -53,7 +54,7 @@ def table(bucket_list: list[Playground]) -> pa.Table:
 
 
 @given(bucket_list=tables(), shuffle=st.randoms(use_true_random=False), chunk=st.integers(1, 9))
-@settings(max_examples=40)
+@examples(25)
 def test_equal_for_equal_fragments_in_any_order(
     bucket_list: list[Playground], shuffle: random.Random, chunk: int
 ) -> None:
@@ -68,7 +69,7 @@ def test_equal_for_equal_fragments_in_any_order(
 
 
 @given(bucket_list=tables(), targets=st.integers(1, 12))
-@settings(max_examples=50)
+@examples(25)
 def test_buckets_never_mix_and_the_budget_is_kept(
     bucket_list: list[Playground], targets: int
 ) -> None:
@@ -372,7 +373,7 @@ def test_what_is_left_of_a_budget_is_not_spent_on_files_one_by_one() -> None:
     seed=st.integers(0, 99),
     has_budget=st.booleans(),
 )
-@settings(max_examples=25)
+@examples(25)
 def test_no_moment_of_any_run_sees_more_fragments_than_is_stated(
     fan_in: int, tiers: int, target: int, arrivals: list[list[float]], seed: int, has_budget: bool
 ) -> None:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.drawn import examples
 from support.playground import ROW_BYTES, Fragment, Playground, clashes, overlap
 
 from alluvium.plan.compaction.bucket import FINAL, UNSORTED, MergeTask
@@ -61,7 +62,7 @@ def settled(bucket: Playground) -> set[str]:
 
 
 @given(bucket=buckets())
-@settings(max_examples=200)
+@examples(100)
 def test_nothing_overlaps_and_each_row_is_rewritten_once_at_most(bucket: Playground) -> None:
     rows, kept, at_first = bucket.rows(), settled(bucket), dict(bucket.fragments)
     found = groups(bucket)
@@ -90,7 +91,7 @@ def test_nothing_overlaps_and_each_row_is_rewritten_once_at_most(bucket: Playgro
 
 
 @given(bucket=buckets(), shuffle=st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@examples(50)
 def test_what_no_merge_can_take_stays_and_stops_no_others(
     bucket: Playground, shuffle: random.Random
 ) -> None:
@@ -123,7 +124,7 @@ def test_small_ones_between_settled_ones_are_merged_with_these() -> None:
 
 
 @given(bucket=buckets(), targets=st.integers(3, 6))
-@settings(max_examples=100)
+@examples(50)
 def test_small_budgets_lead_to_the_same_end(bucket: Playground, targets: int) -> None:
     """In two runs a fragment at most, if three of the largest fit into the budget."""
     rows, count = bucket.rows(), len(bucket.fragments)
@@ -213,7 +214,7 @@ def test_what_has_lost_many_rows_is_written_anew(rows: int, share: float, writte
     rows=st.lists(st.integers(1, 40), min_size=1, max_size=12),
     weights=st.lists(st.integers(1, 60), min_size=12, max_size=12),
 )
-@settings(max_examples=200)
+@examples(100)
 @example(rows=[4, 4], weights=[18, 140] * 6)
 def test_what_is_in_order_is_merged_only_into_fewer(rows: list[int], weights: list[int]) -> None:
     """Bytes decide, and no row weighs as much as another."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from unit.ranges.columns import decimals, integers
 
 from alluvium.plan.layout import sort_key
@@ -112,13 +113,13 @@ def check(kinds: list[pa.DataType], rows: Rows) -> None:
 
 @pytest.mark.parametrize("name", sorted(TYPES))
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(30)
 def test_keys_are_in_the_order_of_the_values(name: str, data: st.DataObject) -> None:
     check([TYPES[name][0]], [(value,) for value in data.draw(COLUMNS[name])] or [(None,)])
 
 
 @given(table=tables())
-@settings(max_examples=150)
+@examples(75)
 def test_keys_of_several_columns_are_in_the_order_of_the_rows(
     table: tuple[list[pa.DataType], Rows],
 ) -> None:
@@ -190,7 +191,7 @@ def whole(columns: list[pa.Array]) -> list[str]:
 
 
 @given(table=long_tables())
-@settings(max_examples=150)
+@examples(75)
 def test_keys_that_agree_in_what_is_written_are_one(table: tuple[list[pa.DataType], Rows]) -> None:
     kinds, rows = table
     keys = sort_key.encode(arrays(kinds, rows))
@@ -201,7 +202,7 @@ def test_keys_that_agree_in_what_is_written_are_one(table: tuple[list[pa.DataTyp
 
 
 @given(table=long_tables())
-@settings(max_examples=50)
+@examples(25)
 def test_bounds_of_the_first_column_are_bounds_of_keys_that_are_cut_off(
     table: tuple[list[pa.DataType], Rows],
 ) -> None:
@@ -314,7 +315,7 @@ def readable(draw: st.DrawFn) -> tuple[list[str], tuple[Any, ...]]:
 
 
 @given(case=readable())
-@settings(max_examples=400)
+@examples(200)
 def test_a_key_is_read_as_the_values_it_was_made_of(
     case: tuple[list[str], tuple[Any, ...]],
 ) -> None:
@@ -334,7 +335,7 @@ def test_a_key_is_read_as_the_values_it_was_made_of(
 
 
 @given(table=long_tables())
-@settings(max_examples=150)
+@examples(75)
 def test_of_a_key_that_is_cut_off_the_beginning_is_read(
     table: tuple[list[pa.DataType], Rows],
 ) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 
 from alluvium.compact import storage
 from alluvium.plan.compaction.tags import Tag
@@ -86,7 +87,7 @@ def is_full(one: Row) -> bool:
 
 
 @given(rows=fragments(), now=st.sampled_from([DAY * 2, DAY * 2.6, DAY * 12]))
-@settings(max_examples=200)
+@examples(100)
 def test_what_is_shown_of_fragments_and_buckets(rows: list[Row], now: float) -> None:
     """In one, since drawing the fragments costs most."""
     each_fragment_is_shown_as_the_log_has_it(rows)

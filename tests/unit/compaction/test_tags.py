@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 
 from alluvium.plan.compaction import tags as layout_tags
 from alluvium.plan.compaction.tags import Tag, are_of, read
@@ -93,13 +94,13 @@ TEXTS: st.SearchStrategy[tuple[str | None, dict[str, Any] | None]] = TAGS.map(
 
 
 @given(tags=st.lists(TAGS, min_size=1, max_size=5))
-@settings(max_examples=50)
+@examples(25)
 def test_what_is_written_is_read(tags: list[Tag]) -> None:
     assert known([tag.text() for tag in tags]) == [asdict(tag) for tag in tags]
 
 
 @given(cases=st.lists(TEXTS, max_size=6))
-@settings(max_examples=200)
+@examples(100)
 def test_what_is_not_ours_is_unknown_and_hides_no_other(
     cases: list[tuple[str | None, dict[str, Any] | None]],
 ) -> None:
@@ -139,7 +140,7 @@ def test_keys_that_a_later_version_adds_are_passed_over() -> None:
 
 
 @given(tag=TAGS, other=st.text(max_size=6))
-@settings(max_examples=50)
+@examples(25)
 def test_of_which_sort_key_a_tag_is(tag: Tag, other: str) -> None:
     texts = column([tag.text(), None, "", json.dumps(asdict(tag), indent=1)])
     assert are_of(texts, tag.row_key).to_pylist() == [True, False, False, False]

@@ -60,7 +60,10 @@ def test_half_filled_local_repositories_play_no_part(
         (cached / "ivydata-4.4.0.properties").write_text("resolver=nowhere")
     before = sorted(user.rglob("*"))
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Duser.home={user}")
-    assert names(jars.resolve(tmp_path / "home", progress=repository.say)) == DELTA_FILES
+    home = tmp_path / "home"
+    monkeypatch.setattr(sys, "argv", ["jars", str(home)])
+    assert jars.main() == 0
+    assert names(jars.resolve(home, offline=True)) == DELTA_FILES
     assert sorted(user.rglob("*")) == before
 
 
@@ -93,7 +96,7 @@ def test_damage_is_noticed(
     assert str(home / "jars" / "delta-4.4.0") in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["bit", "no-manifest"])
+@pytest.mark.parametrize("name", ["bit", pytest.param("no-manifest", marks=pytest.mark.slow)])
 def test_damage_is_repaired(
     repository: Repository, downloaded: Path, tmp_path: Path, name: str
 ) -> None:
@@ -267,10 +270,10 @@ def test_processes_at_once_download_once(repository: Repository, tmp_path: Path)
             text=True,
             env=dict(os.environ),
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     results = [process.communicate(timeout=120) for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], results
+    assert [process.returncode for process in running] == [0, 0], results
     assert {out for out, _ in results} == {
         "".join(f"{home / 'jars' / 'delta-4.4.0' / name}\n" for name in DELTA_FILES)
     }
@@ -278,14 +281,9 @@ def test_processes_at_once_download_once(repository: Repository, tmp_path: Path)
     assert not leftover.exists()
 
 
-def test_command(
-    repository: Repository,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_a_command_that_names_no_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["jars", str(tmp_path / "home")])
-    assert jars.main() == 0
     monkeypatch.setattr(sys, "argv", ["jars", str(tmp_path / "home"), "nonsense"])
     assert jars.main() == 1
     assert "'nonsense'; accepted: group:artifact:version" in capsys.readouterr().err

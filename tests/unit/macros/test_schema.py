@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.drawn import examples
 
 from alluvium import names, schema
 from alluvium.ingest.spec import KEYS, SpecError, parse_spec
@@ -191,7 +192,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), value=VALUES)
 def test_both_readers_agree_on_anything(macros: Any, data: Any, value: Any) -> None:
     groups = macros.settings_schema()
@@ -203,7 +204,7 @@ def test_both_readers_agree_on_anything(macros: Any, data: Any, value: Any) -> N
     assert sorted(walked(macros, value, rule)) == sorted(schema.mistakes("w", value, rule))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text("alumige_r", max_size=14), st.lists(st.text("alumige_r", min_size=1), max_size=4))
 def test_both_know_what_was_meant(macros: Any, name: str, known: list[str]) -> None:
     known = ["alluvium_merge", *known]
@@ -334,7 +335,7 @@ def test_every_mistake_at_once(macros: Any, node: Any, stop: Any, target: str) -
     assert said.startswith(f"{said.count(chr(10))} mistakes")
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["alluvium", "spark"]),
     st.dictionaries(st.sampled_from(["order_by", "ranges", "delete_when", "verify"]), VALUES),

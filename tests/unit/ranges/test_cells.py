@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from unit.ranges.columns import TYPES, key
 from unit.ranges.files import VALUES, File, fragments
 from unit.ranges.files import table as files_near
@@ -38,7 +39,7 @@ def together(kind: pa.DataType, tables: list[pa.Table]) -> Ranges:
 
 
 @given(case=cases(), k=st.integers(1, 5), or_null=st.booleans())
-@settings(max_examples=200)
+@examples(100)
 def test_cells_are_as_good_as_all_values(case: Any, k: int, or_null: bool) -> None:
     kind, parts, table = case
     described = fragments(kind, table)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from unit.ranges.columns import TYPES, key
 from unit.ranges.files import File, fragments, plain
 from unit.ranges.files import table as files_near
@@ -76,7 +77,7 @@ def counted(table: list[File], mask: list[bool]) -> Kept:
 
 
 @given(case=cases(), k=st.integers(1, 5), or_null=st.booleans(), cost=COSTS)
-@settings(max_examples=100)
+@examples(50)
 def test_no_match_is_lost(case: Any, k: int, or_null: bool, cost: CostModel) -> None:
     kind, values, files = case
     batch, files_of = column(kind, values), fragments(kind, files)
@@ -118,7 +119,7 @@ def every_choice(kind: pa.DataType, values: list[Any], most: int) -> list[list[t
 
 
 @given(case=cases(), most=st.integers(1, 5), or_null=st.booleans(), cost=COSTS)
-@settings(max_examples=200)
+@examples(100)
 def test_no_ranges_keep_fewer_bytes_than_cover_or_are_cheaper_than_auto(
     case: Any, most: int, or_null: bool, cost: CostModel
 ) -> None:
@@ -145,7 +146,7 @@ def test_no_ranges_keep_fewer_bytes_than_cover_or_are_cheaper_than_auto(
 
 
 @given(case=cases(), k=st.integers(1, 5))
-@settings(max_examples=100)
+@examples(50)
 def test_cover_keeps_no_more_than_the_other_methods(case: Any, k: int) -> None:
     kind, values, files = case
     batch, files_of = column(kind, values), fragments(kind, files)
@@ -160,7 +161,7 @@ def test_cover_keeps_no_more_than_the_other_methods(case: Any, k: int) -> None:
 
 
 @given(case=cases(), k=st.integers(1, 4), more=st.integers(0, 4), or_null=st.booleans())
-@settings(max_examples=200)
+@examples(100)
 def test_ranges_are_priced_anew(case: Any, k: int, more: int, or_null: bool) -> None:
     """Finer ranges than the best ones, joined on the files of later, are the best ones of later."""
     kind, values, table = case
@@ -233,7 +234,7 @@ def test_a_table_of_another_type() -> None:
 
 
 @given(st.text(max_size=400), st.integers(-3, 3), st.text("a\x00\x7f😀", max_size=3))
-@settings(max_examples=100)  # of seven lengths near the width, and few tails
+@examples(50)  # of seven lengths near the width, and few tails
 def test_bounds_of_any_length(text: str, by: int, tail: str) -> None:
     """Beyond the width that is compared a file may be kept in vain, but never lost."""
     stem = "p" * (256 + by) + text

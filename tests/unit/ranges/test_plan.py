@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from unit.ranges.columns import TYPES, key
 
 from alluvium.plan.ranges.plan import MAX_K, ON_FRAGMENTS
@@ -53,7 +54,7 @@ def check_sound(found: list[tuple[Any, Any, int]], values: list[Any]) -> None:
 
 
 @given(column=COLUMNS, k=st.integers(1, 6))
-@settings(max_examples=250)
+@examples(125)
 def test_every_value_lies_in_one_range(column: tuple[pa.DataType, list[Any]], k: int) -> None:
     array = pa.array(column[1], column[0], from_pandas=False)
     stored = array.to_pylist()
@@ -96,7 +97,7 @@ PRESENT = {name: st.lists(one, min_size=1, max_size=30) for name, (_, one) in TY
 
 
 @given(data=st.data(), name=st.sampled_from([*EXACT, "object id"]), k=st.integers(1, 6))
-@settings(max_examples=300)
+@examples(150)
 def test_gaps_are_the_widest(data: st.DataObject, name: str, k: int) -> None:
     kind = TYPES[name][0]
     values = data.draw(PRESENT[name])

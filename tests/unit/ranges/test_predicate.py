@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn import examples
 from unit.ranges.columns import TYPES, key
 from unit.ranges.files import plain
 
@@ -89,7 +90,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
     files=st.lists(st.lists(ROWS, min_size=1, max_size=3), min_size=1, max_size=8),
     most=st.integers(1, 3),
 )
-@settings(max_examples=120)
+@examples(60)
 def test_no_match_is_lost(
     batch: list[dict[str, Any]], files: list[list[dict[str, Any]]], most: int
 ) -> None:
@@ -166,7 +167,7 @@ LITERAL = re.compile(
 
 
 @given(data=st.data(), name=st.sampled_from(sorted(TYPES)), column=st.text(min_size=1, max_size=8))
-@settings(max_examples=300)
+@examples(150)
 def test_no_value_and_no_name_changes_the_statement(
     data: st.DataObject, name: str, column: str
 ) -> None:
