@@ -41,7 +41,7 @@
       {#- Numbers that start again would be taken for batches that were merged long ago; but where the history of bronze proves that its newest
           batches were deleted, later ones have higher numbers all the same. -#}
       {%- if newest is not none and newest | int < ns.after
-             and not (target.type == 'alluvium' and adapter.once_had_batch(bronze or events, ns.after)) -%}
+             and not (target.type == 'alluvium' and (bronze or events) is not string and adapter.once_had_batch(bronze or events, ns.after)) -%}
         {%- do exceptions.raise_compiler_error(alluvium._name_of(node) ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
             ~ (bronze or events) ~ ' is ' ~ newest ~ '. That table was made again, and its events would be passed over. Run '
             ~ alluvium._name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}

@@ -14,7 +14,18 @@ SEEN = {
     "in a snapshot": "test_without_a_flag test_without_rows",
     "in a unit test": "test_without_a_flag",
     "a pre-hook or `sql_header`": "test_without_a_flag",
-    "`--empty`, `--sample`": "test_without_rows",
+    "`--sample`": "test_of_a_sample",
+    "`event_time` in a microbatch": "test_in_windows",
+    "`--defer`, `--favor-state`": "test_of_another_target",
+    "versions: `ref('m', v=2)`": "test_versions_and_groups",
+    "`access`, `group`": "test_versions_and_groups",
+    "`--empty`, `--sample`": "test_without_rows test_of_a_sample",
+    "`store_failures`, as a table or a view; `--store-failures`": "test_failures_that_are_stored",
+    "`limit`, `where`, `fail_calc` of a test": "test_failures_that_are_stored",
+    "`dbt retry`": "test_a_retry",
+    "versions, `access: private`": "test_versions_and_groups",
+    "a contract, constraints": "test_contracts",
+    "`--no-partial-parse`": "test_failures_that_are_stored",
     "`severity`, `warn_if`, `error_if`, `--warn-error`": "test_which_tests_count",
     "`--fail-fast`": "test_which_tests_count",
     "`--exclude`, `--resource-type`, `--indirect-selection` without tests": (
@@ -45,12 +56,20 @@ FIRST = "".join(
     ]
 )
 SECOND = _event(2, "u", 6, "c", 2) + '{"id": 4, "op": "d", "lsn": 7}\n'
+THIRD = _event(5, "c", 8)
 
 _MERGED = (
     "materialized='incremental', unique_key='id',"
     " meta={'alluvium_merge': {'order_by': 'lsn', 'delete_when': \"op = 'd'\"}}"
 )
 _BATCH = "select id, op, lsn, kind, at, _batch_through, _batch_after from {{ alluvium.new_events("
+
+
+def batch(events: str, merged: str = "items_wap", config: str = "materialized='table'") -> str:
+    """A model of the events that a merged one does not have."""
+    return f"{{{{ config({config}) }}}} {_BATCH}{events}, '{merged}') }}}}"
+
+
 # What reads all that a hook may change; `grown` is another table of each.
 _HOOKED = (
     " select n.kind, n.row_count, p.id, b.v, l.id as live"
@@ -224,6 +243,56 @@ snapshots:
                     ("events", {"source('landing', 'feed')": [{"id": 5}]}, {"id": 5}),
                 )
             ]
+        }
+    ),
+}
+
+_WINDOWS = (
+    "materialized='incremental', incremental_strategy='microbatch', event_time='at',"
+    " batch_size='day', begin='2024-01-01'"
+)
+_FIRST_EVENTS = "alluvium.at(ref('events'), version=1)"
+# The streaming table's events have a time for dbt; and, too, what the source has.
+TIMED = {
+    "models/s.yml": MODELS["models/s.yml"].replace(
+        "{materialized: streaming_table}", "{materialized: streaming_table, event_time: at}"
+    ),
+    "models/at_batch.sql": batch(_FIRST_EVENTS),
+    "models/window_batch.sql": batch("ref('events')", config=_WINDOWS),
+    "models/window_at_batch.sql": batch(_FIRST_EVENTS, config=_WINDOWS),
+}
+TIMED_FEED = TIMED["models/s.yml"].replace(
+    "      - name: feed\n        config:\n",
+    "      - name: feed\n        config:\n          event_time: at\n",
+)
+# A plain version and a merged one, for models of their group alone.
+VERSIONED = {
+    "models/m_batch.sql": batch("ref('events')", "m.v2"),
+    "models/m_v1.sql": TABLE + "select id, 1 as v from {{ ref('codes') }}",
+    "models/m_v2.sql": "{{ config(" + _MERGED + ") }} select * from {{ ref('m_batch') }}",
+    "models/m_shown.sql": "{{ config(materialized='published') }}"
+    " select * from {{ ref('m', v=2) }}",
+    "models/of_versions.sql": TABLE + "select c.id, c.v, if(l.id is null, 0, 1) as live"
+    " from {{ alluvium.at(ref('m', v=1), version=0) }} as c"
+    " left join {{ alluvium.prune(ref('m', v=2), {'kind': 'a'}) }} as l on l.id = c.id",
+    "models/counted_versions.sql": TABLE
+    + "select * from {{ alluvium.count_by(ref('m', v=2), 'kind') }} as counted",
+    "models/m.yml": yaml.safe_dump(
+        {
+            "groups": [{"name": "g", "owner": {"name": "us"}}],
+            "models": [
+                {
+                    "name": "m",
+                    "latest_version": 2,
+                    "config": {"group": "g", "access": "private"},
+                    "columns": [{"name": "id", "data_tests": ["unique"]}],
+                    "versions": [{"v": 1}, {"v": 2}],
+                },
+                *(
+                    {"name": name, "config": {"group": "g"}}
+                    for name in ("m_shown", "of_versions", "counted_versions")
+                ),
+            ],
         }
     ),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,17 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 from functional.delta_rs import folder_of
-from functional.project.seams import MODELS, SCHEMA, SECOND, TABLE
+from functional.project.seams import (
+    MODELS,
+    SCHEMA,
+    SECOND,
+    TABLE,
+    THIRD,
+    TIMED,
+    TIMED_FEED,
+    VERSIONED,
+    batch,
+)
 from functional.runner import REPO, Project
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -214,3 +226,169 @@ def test_a_branch_drops_failures_that_its_builds_stored(project: Project) -> Non
     left = project.session.sql(f"show schemas like '{SCHEMA}__fix*'").collect()
     assert [row[0] for row in left] == []
     project.remove(*more)
+
+
+SAMPLE = ("--sample", "{'start': '2024-01-02', 'end': '2024-01-04'}")
+DAYS = ("--event-time-start", "2024-01-01", "--event-time-end", "2024-01-04")
+
+
+def test_of_a_sample(project: Project) -> None:
+    """After the ones before: both files are read."""
+    project.dbt("run", "-s", *READERS, *SAMPLE)
+    assert every(project) == {
+        "at_codes": [2, 3],
+        "pruned": [3],
+        "counted": [("a", 1), ("b", 1)],
+        "live": [2],
+        "of_ephemeral": [2],
+        "pruned_ephemeral": [],
+    }
+    shows = project.versions("items")
+    project.dbt("build", "-s", "items", *SAMPLE)
+    assert project.said("--sample publishes nothing")
+    assert project.versions("items") == shows
+    project.write(TIMED)
+    for model, why in (
+        ("items_batch", "is filtered by event time (--sample"),
+        ("at_batch", "is filtered by event time (--sample"),
+        ("late_wap", "events is filtered by event time (--sample"),
+        ("items_wap", "--sample filters events by its event_time"),
+    ):
+        assert why in refused(project, "run", "-s", model, *SAMPLE), model
+    project.write({"models/s.yml": TIMED_FEED})
+    assert "--sample filters feed by event_time" in refused(project, "run", "-s", "events", *SAMPLE)
+    project.dbt("run", "-s", *READERS)
+    assert every(project) == WHOLE
+
+
+def test_in_windows(project: Project) -> None:
+    """After the one before, which gave the events a time."""
+    project.dbt("run", "-s", "daily", *DAYS)
+    found = rows(project, "daily", "id, v, live, pruned, counted")
+    assert found == [(1, 1, 1, 1, 1), (2, 1, 1, 0, 1), (3, 1, 0, 1, 1)]
+    for model in ("window_batch", "window_at_batch"):
+        said = refused(project, "run", "-s", model, *DAYS)
+        assert "is filtered by event time (--sample, or a microbatch model)" in said
+    # Without a filter: a version that ends before the progress is none to go on from.
+    said = refused(project, "run", "-s", "at_batch")
+    assert "items_wap has merged event batches up to" in said
+    project.remove(*TIMED)
+    project.write({"models/s.yml": MODELS["models/s.yml"]})
+
+
+def test_of_another_target(project: Project) -> None:
+    """After the ones before: what is not built in `dev` is read where it is."""
+    project.dbt("parse")
+    state = project.root / "state"
+    state.mkdir()
+    shutil.copy(project.root / "target/manifest.json", state)
+    defer = ("--target", "dev", "--defer", "--state", str(state))
+    dev = Project(project.root, project.home, f"{SCHEMA}_dev")
+    dev.session.sql(f"drop table {dev.schema}.events")
+    project.dbt("build", "-s", "items", *defer)
+    (line,) = project.said("--defer reads")
+    assert f"of {SCHEMA}.items_wap, as {SCHEMA}.items does" in line
+    assert rows(dev, "items") == [1, 2]
+    project.dbt("run", "-s", *READERS, *defer)
+    assert every(dev) == WHOLE
+    assert set(rows(dev, "at_codes", "v")) == {1}
+    # Version 0 is one of the table that is read.
+    project.dbt("run", "-s", "codes", "--target", "dev", "--vars", "{v: 9}")
+    for favor, v in ((), 9), (("--favor-state",), 1):
+        project.dbt("run", "-s", "at_codes", *defer, *favor)
+        assert set(rows(dev, "at_codes", "v")) == {v}
+    # The progress is that of this target's table, whosever events are read.
+    project.dbt("run", "-s", "items_batch", "items_wap", *defer, "--favor-state")
+    assert rows(dev, "items_batch", "lsn") == [1, 2, 3, 4, 5, 6, 7]
+    assert rows(dev, "items_wap", where="not _deleted") == [1, 2]
+    project.dbt("build", "-s", "items", *defer, "--favor-state")
+    (line,) = project.said("items: still shows version")
+    assert f"--defer reads {SCHEMA}.items_wap, a table of another target" in line
+
+
+def test_versions_and_groups(project: Project) -> None:
+    project.write(VERSIONED)
+    project.dbt("build", "-s", "m_batch", "m", "m_shown", "of_versions", "counted_versions")
+    assert project.said("m_shown: 1 test passed → version")
+    assert rows(project, "m_shown") == [1, 2]
+    assert rows(project, "of_versions", "id, live, v") == [(1, 1, 1), (2, 0, 1), (3, 0, 1)]
+    assert rows(project, "counted_versions", "kind, row_count") == [("a", 1), ("c", 1)]
+    # Of another group nobody reads them.
+    stranger = TABLE + "select * from {{ alluvium.prune(ref('m', v=2), {'kind': 'a'}) }}"
+    project.write({"models/stranger.sql": stranger})
+    said = refused(project, "parse")
+    assert "not allowed because the referenced node is private to the 'g' group" in said
+    project.remove("models/stranger.sql")
+    # There are several of the name.
+    project.write({"models/m_batch.sql": batch("ref('events')", "m")})
+    said = refused(project, "run", "-s", "m_batch")
+    assert "'m' is the name of" in said
+    project.remove(*VERSIONED)
+
+
+def test_contracts(project: Project) -> None:
+    contract = "{materialized: streaming_table, contract: {enforced: true}}"
+    plain = MODELS["models/s.yml"].replace("{materialized: streaming_table}", contract)
+    kinds = {row.col_name: row.data_type for row in
+             project.session.sql(f"describe {SCHEMA}.events").collect()}  # fmt: skip
+    columns = [{"name": name, "data_type": kind} for name, kind in kinds.items()]
+    for wrong, given in ((True, columns[:-1]), (False, columns)):
+        both = plain.replace(contract, f"{contract}\n    columns: {json.dumps(given)}")
+        project.write({"models/s.yml": both})
+        if wrong:
+            said = refused(project, "run", "-s", "events")
+            assert "This model has an enforced contract that failed" in said
+        else:
+            project.dbt("run", "-s", "events")
+    project.write(
+        {
+            "models/s.yml": MODELS["models/s.yml"]
+            .replace("config: {persist_docs", "config: {contract: {enforced: true}, persist_docs")
+            .replace("name: kind, description", "name: kind, data_type: string, description")
+        }
+    )
+    said = refused(project, "run", "-s", "items")
+    assert "items: a publish writes no row, so it checks no contract" in said
+    project.write({"models/s.yml": MODELS["models/s.yml"]})
+
+
+def test_failures_that_are_stored(project: Project) -> None:
+    """As views: each keeps the version that was tested."""
+    project.dbt("run", "-s", "events", "items_batch", "items_wap")
+    view = f"select id from {SCHEMA}_dbt_test__audit.no_stranger order by id"
+    stored = "store_failures_as='view'"
+    looks_for(project, "> 0", stored)
+    assert not project.try_dbt(*BOTH).success
+    assert project.said("items_wap is held back: 1 of 4 tests")
+    found = project.sql(view)["id"].tolist()
+    project.session.sql(f"insert into {SCHEMA}.items_wap (id, kind) values (500, 'a')")
+    assert project.sql(view)["id"].tolist() == found == [1]
+    for config, is_published in (
+        (f"{stored}, fail_calc='max(id)', error_if='>600', warn_if='>600'", True),
+        (f"{stored}, fail_calc='max(id)', error_if='>400'", False),
+        ("limit=1, error_if='>1', warn_if='>1'", True),
+        ("limit=1", False),
+    ):
+        looks_for(project, "> 0", config)
+        assert project.try_dbt(*BOTH).success is is_published, config
+        if is_published:
+            assert project.said(f"items: {TESTS} tests passed → version"), config
+    project.session.sql(f"delete from {SCHEMA}.items_wap where id = 500")
+    looks_for(project, "> 99", stored)
+    project.dbt(*BOTH, "--no-partial-parse")
+    published(project)
+
+
+def test_a_retry(project: Project) -> None:
+    """After the ones before: what a failed run did not commit is read by the next command."""
+    project.write({"landed/c.json": THIRD, "models/events.sql": MODELS["models/events.sql"] + "."})
+    assert not project.try_dbt(*BOTH, "events", "items_batch").success
+    project.write({"models/events.sql": MODELS["models/events.sql"]})
+    looks_for(project, "> 1")
+    assert not project.try_dbt("retry").success
+    assert project.said("items_wap is held back: 1 of 4 tests")
+    assert rows(project, "items_wap", where="not _deleted") == [1, 2, 5]
+    looks_for(project, "> 99")
+    project.dbt("retry")
+    assert project.said(f"items: {TESTS} tests passed → version"), project.lines
+    assert rows(project, "items") == [1, 2, 5]

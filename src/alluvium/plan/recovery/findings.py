@@ -192,7 +192,8 @@ def orphans(files: int, size: int) -> list[Finding]:
     return [
         Finding(
             f"no version needs {counted(files, 'file')} of {size:,} bytes in the folder",
-            "killed writers and writes without rows left them, or a writer is about to commit",
+            "versions past the table's retention, killed writers and writes without rows left them,"
+            " or a writer is about to commit",
             "alluvium.vacuum, when they are older than the table's retention",
             is_damage=False,
         )
