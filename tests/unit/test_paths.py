@@ -19,6 +19,7 @@ APART = {
     "alluvium/delta/layout_commits.py": "Delta says where an action's file is",
     "alluvium/engine/files.py": "Hadoop opens a file system by its URI",
     "alluvium/engine/ivy.py": "coordinates of jars",
+    "alluvium/engine/s3.py": "the address of an endpoint",
     "alluvium/ingest/intake.py": "links of this machine; a number before a name's suffix",
     "alluvium/ingest/landing.py": "globs",
     "alluvium/ingest/spec.py": "links and the working folder of this machine",

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from alluvium.engine import EngineError
 from alluvium.engine.causes import explain
+from alluvium.paths import Place
 
 _WAREHOUSE = "spark.sql.warehouse.dir"
 _HADOOP = "spark.hadoop."
@@ -28,7 +29,7 @@ class Warehouse:
     """
 
     def __init__(self, place: str, conf: Mapping[str, str]) -> None:
-        self._place, self._bucket = place, urlsplit(place).netloc
+        self._place, self._bucket = place, Place.of(place).system.removeprefix("s3a://")
         self._settings = {
             key.removeprefix(_HADOOP): conf[key] for key in conf if key.startswith(f"{_HADOOP}fs.")
         }

@@ -62,7 +62,7 @@ def test_each_form(form: str) -> None:
     macros.context["alluvium"]["new_events"] = lambda events, merged: f"{events} as {merged}"
     environment, _ = compiled_macros()
     query = environment.from_string(model).render(macros.context | {"ref": lambda name: name})
-    assert "as `odd name`" in query
+    assert "`__alluvium_4`.`odd name`," in query
     assert "from orders_events as orders" in query
     (made,) = yaml.safe_load(files["orders.yml"])["models"]
     settings = made["config"]["meta"]["alluvium_merge"]

@@ -84,7 +84,8 @@ def test_bounds_are_those_of_the_batch(macros: Any) -> None:
     arguments = {"columns": "id bigint", "key": "id", "connector": "mysql"}
     batch = "(select *, 7L as `_batch_through`, 3L as `_batch_after` from bronze)"
     query = macros.debezium(batch, **arguments)
-    assert "`_batch_after`,\n        `_batch_through`\n    from" in query
+    bounds = [f"`__alluvium_shown`.`{name}`" for name in ("_batch_after", "_batch_through")]
+    assert ",\n        ".join(bounds) + "\n    from" in query
 
 
 def test_sql_of_the_user_reads_the_envelope(macros: Any) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.events.types import JinjaLogWarning
 from dbt_common.events.functions import warn_or_error
@@ -22,9 +23,6 @@ from alluvium.plan.ranges.errors import UnfitError
 from alluvium.plan.ranges.row import RangeRow
 from dbt.adapters.alluvium import named, told
 from dbt.adapters.alluvium.relation import AlluviumRelation
-
-if TYPE_CHECKING:
-    from dbt.adapters.alluvium.verbs.merging import Merging
 
 T = TypeVar("T")
 
@@ -93,12 +91,46 @@ class Plan:
     table_id: str
 
 
+class Asked(Protocol):
+    """What a plan asks of the adapter."""
+
+    @property
+    def session(self) -> SparkSession:
+        """That of the node that runs."""
+
+    def texts(self, macro: str, **arguments: Any) -> dict[str, Any]:
+        """What a macro of the package gives that only writes SQL."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+
+    def kept(self, source: str) -> DataFrame:
+        """The rows of a batch."""
+
+    def is_small(self, source: str) -> bool:
+        """Whether one task should read a batch."""
+
+    def look_at(self, table: str) -> StoredTable:
+        """What a merge asks of its table, of one version."""
+
+    def get_columns_in_relation(self, relation: AlluviumRelation) -> list[Any]:
+        """The columns of a relation."""
+
+    def condition_mistakes(self, setting: str, sql: str, relation: str) -> list[str]:
+        """What is wrong with a condition on the rows of a relation."""
+
+    def predicate_mistakes(
+        self, predicates: list[str], source: str, target: BaseRelation | None
+    ) -> list[str]:
+        """What is wrong with a merge's own conditions."""
+
+
 class Planner:
     """Plans tries of the merge of `source` into `relation`, each time on both as they are then."""
 
     def __init__(
         self,
-        adapter: Merging,
+        adapter: Asked,
         relation: AlluviumRelation,
         source: AlluviumRelation,
         node: Mapping[str, Any],
