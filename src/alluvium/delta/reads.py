@@ -157,18 +157,18 @@ def note(
 def settings(session: SparkSession) -> dict[str, str]:
     """All that a result may hang on of a session: settings, and where Spark looks for names."""
     java = jvm.of(session).java.lang.System
+    # First what makes the session's state: it brings settings of its own.
+    manager = session._jsparkSession.sessionState().catalogManager()
+    names = {
+        "current path": manager.currentPathString(),
+        "current schema": f"{manager.currentCatalog().name()}.{session.catalog.currentDatabase()}",
+    }
     found = {
         key: value
         for key, value in dict(session.conf.getAll).items()
         if not key.startswith(_OF_THE_PROCESS)
     }
-    manager = session._jsparkSession.sessionState().catalogManager()
-    return {
-        **found,
-        **{name: str(java.getProperty(name)) for name in _OF_JAVA},
-        "current path": manager.currentPathString(),
-        "current schema": f"{manager.currentCatalog().name()}.{session.catalog.currentDatabase()}",
-    }
+    return {**found, **{name: str(java.getProperty(name)) for name in _OF_JAVA}, **names}
 
 
 def _snapshot(session: SparkSession, name: str, version: int | None = None) -> DeltaSnapshot:
