@@ -78,8 +78,10 @@ def create(session: SparkSession, kind: str, *rows: str) -> str:
     name = f"one.t{next(NUMBER)}"
     session.sql(f"create table {name} {KINDS[kind]}")
     if "columnMapping" in KINDS[kind]:  # which delta-rs does not write
-        files = (f"select /*+ coalesce(1) */ * from values {values}" for values in rows)
-        session.sql(f"insert into {name} ({COLUMN_NAMES}) {' union all '.join(files)}")
+        for values in rows:
+            session.sql(
+                f"insert into {name} ({COLUMN_NAMES}) select /*+ coalesce(1) */ * from values {values}"
+            )
         return name
     for values in rows:
         made = duckdb.sql(f"select * from (values {plain(values)}) as t({COLUMN_NAMES})")
