@@ -79,9 +79,8 @@ def create(session: SparkSession, kind: str, *rows: str) -> str:
     session.sql(f"create table {name} {KINDS[kind]}")
     if "columnMapping" in KINDS[kind]:  # which delta-rs does not write
         for values in rows:
-            session.sql(
-                f"insert into {name} ({COLUMN_NAMES}) select /*+ coalesce(1) */ * from values {values}"
-            )
+            rows_of_file = f"select /*+ coalesce(1) */ * from values {values}"
+            session.sql(f"insert into {name} ({COLUMN_NAMES}) {rows_of_file}")
         return name
     for values in rows:
         made = duckdb.sql(f"select * from (values {plain(values)}) as t({COLUMN_NAMES})")
