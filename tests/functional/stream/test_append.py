@@ -456,8 +456,7 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
 
     def told() -> list[str]:
         place = Checkpoint(str(bronze.checkpoint), "c", 0, "t")
-        topics = Topics(Files(bronze.session), place, spec)
-        return list(topics.warnings(bronze.session, bronze.name))
+        return Topics(Files(bronze.session), place, spec).told(bronze.session, bronze.name)
 
     [warning] = told()
     assert "holds 3 events of topics that `topic` does not name: a, a-b-dlq." in warning
