@@ -609,12 +609,12 @@ def test_an_audit_counts_tests_that_are_kept(project: Project) -> None:
     version = project.figures("animals")["published"]
     project.session.sql(f"optimize {SCHEMA}.animals_wap")
     project.dbt(*SHOW)
-    assert project.said("kept 2 of 2 tests")
+    assert project.said("kept 2 of 2 nodes")
     assert project.said("animals: 2 tests passed")
     assert project.figures("animals")["published"] > version
     arrive(project, (71, "wolf"))
     assert not project.try_dbt(*SHOW).success
-    assert project.said("kept 0 of 2 tests")
+    assert project.said("kept 0 of 2 nodes")
     assert 71 not in seen(project)
     candidate(project).delete("id = 71")
     project.write({"dbt_project.yml": config})
