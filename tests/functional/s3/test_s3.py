@@ -197,7 +197,7 @@ def test_a_table_lives_on_s3(project: S3Project) -> None:
     assert all(one["conditional"] for one in commits)
     assert not Path("/", FOLDER).exists()
     logs = {path.parent for path in project.home.rglob("_delta_log")}
-    assert logs <= {project.home / "scratch"}
+    assert logs <= {project.home / "scratch" / "warm"}
 
 
 def test_a_single_writer_is_told_so(project: S3Project) -> None:

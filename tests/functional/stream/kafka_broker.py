@@ -62,7 +62,10 @@ class Broker:
 
     def producer(self, transactional_id: str | None = None) -> Any:
         """Kafka's producer of texts; with an id, of transactions."""
-        given = {} if transactional_id is None else {"transactional_id": transactional_id}
+        given = {}
+        if transactional_id is not None:
+            # By default the broker aborts after a minute, which a slow machine needs for a run.
+            given = {"transactional_id": transactional_id, "transaction_timeout_ms": "900000"}
         properties = self._properties(key_serializer=_STRINGS, value_serializer=_STRINGS, **given)
         return self._clients.producer.KafkaProducer(properties)
 
