@@ -124,6 +124,10 @@ bench-change-events: machine $(VENV)/.bench jars ## CPU seconds of typed change 
 bench-landing: machine $(VENV)/.bench jars ## a streaming table over 100,000 landed files; ARGS="--before <commit or folder>"
 	$(BIN)/python benchmarks/landing.py $(ARGS)
 
+.PHONY: bench-bulk
+bench-bulk: machine $(VENV)/.bench jars ## CPU seconds of a backlog in a landing folder, beside a plain append; ARGS="--case JSON"
+	$(BIN)/python benchmarks/bulk.py $(ARGS)
+
 .PHONY: bench-snapshots
 bench-snapshots: machine $(VENV)/.bench jars ## tables about snapshots over 10,000 versions, and segments over 100,000 files
 	PYTHONPATH=tests $(BIN)/python benchmarks/snapshots.py $(ARGS)

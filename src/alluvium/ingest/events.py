@@ -49,24 +49,31 @@ def event_columns(
     offset: Column,
     timestamp: Column,
 ) -> list[Column]:
-    """The system columns from raw parts; key and value are binary."""
+    """The system columns from raw parts; key and value are text or binary.
+
+    A wrong byte is rare, and a backlog has millions of events. So what repairs one stands behind
+    one look at each part, and no higher-order function keeps Spark from compiling the whole.
+    """
     parts = {"_key": key, "_value": value}
-    raw = F.filter(
-        F.array(
-            *(
-                F.when(
-                    ~F.is_valid_utf8(part.cast("string")),
-                    F.struct(F.lit(name).alias("key"), part.alias("value")),
-                )
-                for name, part in parts.items()
-            )
-        ).cast(HEADERS),
-        lambda header: header.isNotNull(),
+    texts = {name: part.cast("string") for name, part in parts.items()}
+    is_good = {name: F.coalesce(F.is_valid_utf8(text), F.lit(True)) for name, text in texts.items()}
+    raw = {
+        name: F.struct(F.lit(name).alias("key"), part.cast("binary").alias("value"))
+        for name, part in parts.items()
+    }
+    bad = (
+        F.when(is_good["_key"], F.array(raw["_value"]))
+        .when(is_good["_value"], F.array(raw["_key"]))
+        .otherwise(F.array(*raw.values()))
     )
-    empty = F.array().cast(HEADERS)
-    headers = F.when(F.size(raw) == 0, headers).otherwise(F.concat(F.coalesce(headers, empty), raw))
+    headers = F.when(is_good["_key"] & is_good["_value"], headers).otherwise(
+        F.concat(F.coalesce(headers, F.array().cast(HEADERS)), bad.cast(HEADERS))
+    )
     return [
-        *(F.make_valid_utf8(part.cast("string")).alias(name) for name, part in parts.items()),
+        *(
+            F.when(is_good[name], text).otherwise(F.make_valid_utf8(text)).alias(name)
+            for name, text in texts.items()
+        ),
         headers.alias("_headers"),
         partition.alias("_source_partition"),
         offset.cast("bigint").alias("_source_offset"),

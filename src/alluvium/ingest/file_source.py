@@ -32,6 +32,8 @@ from alluvium.paths import LOCAL, Place, folder_of, name_of
 from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+# Of rows that a schema types: its columns.
+_TYPED = "typed"
 # The raw line that names a file's columns, among the headers of each of its events.
 _HEADER_LINE = "_header"
 # Hadoop's local file system without checksums, for one scan; others have their own.
@@ -105,11 +107,12 @@ class FileSource:
         list_in_few_tasks(scan)
         reader = scan.read.format("binaryFile").option("recursiveFileLookup", "true")
         options = {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
+        path = files_at.path(F.col("_metadata.file_path"))
         return (
             reader.options(**options)
             .load(self._glob(session))
             .select(
-                self._name(Files(session), F.col("_metadata.file_path")).alias("name"),
+                self._name(Files(session), path).alias("name"),
                 "path",
                 F.col("_metadata.file_size").alias("size"),
                 F.unix_millis(F.col("_metadata.file_modification_time")).alias("time"),
@@ -161,11 +164,11 @@ class FileSource:
             return re.sub(r"([\\{}\[\]*?])", r"\\\1", self.path)
         return self.path
 
-    def _name(self, files: Files, url: Column) -> Column:
+    def _name(self, files: Files, path: Column) -> Column:
         """A file's path below the folder where names begin: it stays where that folder moves."""
         start = f"{self.folder(files).rstrip('/')}/"
-        path = files_at.path(url)
-        below = F.substring(path, F.lit(len(start) + 1), F.length(path))
+        length = F.lit(len(start.encode()) + 1)
+        below = F.substring(path.cast("binary"), length, F.octet_length(path)).cast("string")
         name = F.when(path.startswith(start), below).otherwise(F.substring_index(path, "/", -1))
         if self.naming == SAME:
             return name
@@ -202,7 +205,8 @@ class FileSource:
         lines = self._rows(session, paths, unchecked)
         records = lines.where(self._is_record(F.col("value").cast("string")))
         whole = F.col("whole") if "whole" in lines.columns else F.lit(True)
-        first = records.select(files_at.path(F.col("url")), "value", "place", whole)
+        line = F.col("value").cast("binary")
+        first = records.select(files_at.path(F.col("url")), line, "place", whole)
         headers = {}
         for path, line, place, is_whole in first_of_each_partition(first).collect():
             headers[path] = _Header(bytes(line), place)
@@ -239,15 +243,20 @@ class FileSource:
             lines = _with_places(reader.option("lineSep", "\n").text(paths), F.col("value"))
             if spec.format == "csv" and spec.schema is not None:
                 given = self.feed.options
+                lines = lines.withColumn("value", F.col("value").cast("binary"))
                 return records(lines, given, given.get(MULTI_LINE, "").lower() == "true")
             return lines.withColumn("value", _line())
         options = {k: v for k, v in self.feed.options.items() if k not in LISTING_OPTIONS}
         reader = reader.options(**options).format(spec.format)
         files = own_schemas(session, self.feed, paths, _UNCHECKED if unchecked else {})
         found = own_schema_rows(session, reader, self.feed, files)
+        typed = spec.schema is not None
         return reduce(
             DataFrame.unionAll,
-            (_with_places(rows, F.to_json(columns, IN_FULL)) for rows, columns in found),
+            (
+                _with_places(rows, F.to_json(columns, IN_FULL), *[columns.alias(_TYPED)] * typed)
+                for rows, columns in found
+            ),
         )
 
     def _events_of(
@@ -259,16 +268,19 @@ class FileSource:
         if header is not None:
             line = F.struct(F.lit(_HEADER_LINE).alias("key"), F.lit(header.line).alias("value"))
             headers = F.array(line).cast(HEADERS)
+        # A column of its own, which Spark then computes once for each line.
+        rows = rows.withColumn("path", files_at.path(F.col("url")))
         events = rows.select(
             *event_columns(
                 F.lit(None).cast("binary"),
                 F.col("value"),
                 headers,
-                self._name(Files(session), F.col("url")),
+                self._name(Files(session), F.col("path")),
                 F.col("place"),
                 F.timestamp_micros("time"),
             ),
             *([F.col("whole").alias(WHOLE)] if "whole" in rows.columns else []),
+            *([F.col(f"{_TYPED}.*")] if _TYPED in rows.columns else []),
         )
         if header is None:
             return with_schema(events, self.feed)
@@ -286,10 +298,11 @@ class FileSource:
         )
 
 
-def _with_places(rows: DataFrame, value: Column) -> DataFrame:
+def _with_places(rows: DataFrame, value: Column, *others: Column) -> DataFrame:
     """The value of each line or row, and where it stands. One file to a partition."""
     return rows.select(
-        value.cast("binary").alias("value"),
+        value.alias("value"),
+        *others,
         F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION)).alias("place"),
         F.col("_metadata.file_path").alias("url"),
         F.unix_micros(F.col("_metadata.file_modification_time")).alias("time"),
@@ -297,10 +310,11 @@ def _with_places(rows: DataFrame, value: Column) -> DataFrame:
 
 
 def _line() -> Column:
-    """A line in bytes; the carriage return of CRLF ends it as the newline does."""
+    """A line; the carriage return of CRLF ends it as the newline does."""
     line = F.col("value")
-    shorter = F.substring(line, F.lit(1), F.octet_length(line) - 1)
-    return F.when(line.endswith(F.lit(b"\r")), shorter).otherwise(line)
+    # In bytes, for a line may be no UTF-8.
+    shorter = F.substring(line.cast("binary"), F.lit(1), F.octet_length(line) - 1)
+    return F.when(line.endswith("\r"), shorter.cast("string")).otherwise(line)
 
 
 def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:

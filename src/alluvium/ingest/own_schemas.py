@@ -127,8 +127,7 @@ def rows(
         raise SpecError(feed.spec.source, mistakes)
     for own in files:
         if own.schema is None:
-            frame = reader.option("mergeSchema", "true").load(own.paths)
-            yield frame, F.struct(*(F.col(quoted(name)) for name in frame.columns))
+            yield _as_spark_reads(reader, feed, own)
             continue
         given = _given(own, wanted, fold)
         read = StructType()
@@ -142,6 +141,14 @@ def rows(
                 read.add(one.name, kind if _by_spark(own, one, kind) and kind else one.dataType)
             values.append(value.alias(name))
         yield reader.schema(read if given else own.schema).load(own.paths), F.struct(*values)
+
+
+def _as_spark_reads(reader: DataFrameReader, feed: Feed, own: Own) -> tuple[DataFrame, Column]:
+    """`rows` of files whose footers tell nothing: Spark says what is wrong with them."""
+    if feed.spec.schema is not None:
+        reader = reader.schema(feed.spec.schema)
+    frame = reader.option("mergeSchema", "true").load(own.paths)
+    return frame, F.struct(*(F.col(quoted(name)) for name in frame.columns))
 
 
 def _given(

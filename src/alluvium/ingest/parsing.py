@@ -63,7 +63,12 @@ def _mistake(spec: StreamSpec, schema: str) -> str | None:
 
 def no_events(session: SparkSession, feed: Feed) -> DataFrame:
     """An empty static frame with the columns of the feed's events."""
-    return with_schema(session.createDataFrame([], EVENT_DDL), feed)
+    events = session.createDataFrame([], EVENT_DDL)
+    spec = feed.spec
+    if spec.schema is None or spec.format in ("json", "csv"):
+        return with_schema(events, feed)
+    typed = (F.lit(None).cast(f.dataType).alias(f.name) for f in columns_of(spec.schema))
+    return events.select("*", *typed)
 
 
 def with_schema(events: DataFrame, feed: Feed, header: str | None = None) -> DataFrame:

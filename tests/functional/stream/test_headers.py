@@ -160,8 +160,11 @@ def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> No
         bronze.run()
     back.unlink()
     link.unlink()
+    # What two ways lead to comes in once.
     (bronze.landing / "linked").symlink_to(bronze.landing / "k=v")
+    bronze.land("k=v/new", b"id\n9\n")
     assert bronze.run().rows == 1
+    assert {row["_source_partition"] for row in bronze.rows()} == {*names, "k=v/new"}
 
 
 def test_every_option_of_spark_has_its_answer(make_bronze: Make) -> None:

@@ -73,6 +73,13 @@ def test_each_file_has_its_own_types(parts: Bronze) -> None:
         ("2.parquet", 0): {"Qty": 7, "id": 2, "at": None},
         ("3.parquet", 0): {"Qty": None, "id": 3, "at": None},
     }
+    # They are columns, too, by which bronze may be sorted.
+    parts.sql = f"select Qty, id, _source_partition from `{VIEW}` where id > 0"
+    parts.target["sort_by"] = ("Qty",)
+    parts.run()
+    rows = parts.rows()
+    assert [(row["Qty"], row["id"]) for row in rows] == [(None, 3), (5, 1), (7, 2)]
+    assert [row["_source_partition"] for row in rows] == [f"{n}.parquet" for n in (3, 1, 2)]
     times.to_parquet(parts.landing / "4.parquet")
     duckdb.sql(f"copy (select uuid() as id) to '{parts.landing}/5.parquet' (format parquet)")
     with pytest.raises(stream.SpecError) as caught:

@@ -25,8 +25,23 @@ def folder(uri: Column) -> Column:
 
 
 def path(uri: Column) -> Column:
-    """A place's path, `Place.of_uri(uri).path`."""
-    return F.regexp_replace(_decoded(uri), f"^{SYSTEM}", "")
+    """A place's path, `Place.of_uri(uri).path`.
+
+    It is asked for each of a million lines: the common forms are only cut.
+    """
+
+    def behind(start: str) -> Column:
+        # In bytes, for characters are counted from the first one on.
+        part = F.substring(uri.cast("binary"), F.lit(len(start)), F.octet_length(uri))
+        return part.cast("string")
+
+    other = F.regexp_replace(_decoded(uri), f"^{SYSTEM}", "")
+    return (
+        F.when(uri.contains("%"), other)
+        .when(uri.startswith("file:///"), behind("file:///"))
+        .when(uri.startswith("file:/") & ~uri.startswith("file://"), behind("file:/"))
+        .otherwise(other)
+    )
 
 
 def _decoded(uri: Column) -> Column:
