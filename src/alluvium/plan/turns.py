@@ -73,9 +73,9 @@ class Turn:
         """
         if asked is not None:
             self._failing = {node: one for node, one in self._failing.items() if node in asked}
-        for node, is_well in ran.items():
+        for node, went_well in ran.items():
             before = self._failing.pop(node, None)
-            if not is_well:
+            if not went_well:
                 times = 1 if before is None else before.times + 1
                 wait = self.period * 2 ** min(times - 1, _DOUBLINGS)
                 again = self.due + min(wait, max(LONGEST, self.period))

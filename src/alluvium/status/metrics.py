@@ -1,6 +1,6 @@
 """How feeds stand and what their last runs did, as metrics of Prometheus.
 
-Times are times, not ages: an age in a file that nobody renews any more would look well for ever.
+Times are times, not ages: an age in a file that nobody renews would go on looking well.
 """
 
 from __future__ import annotations

@@ -5,17 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from functional.rounds.day import make
+from functional.runner import Project
 
 from alluvium.status import cli
 
 EVERY = ["--every", "1h"]
+ONE = ["--select", "one", *EVERY]
+FILES = {
+    "profiles.yml": "p: {target: t, outputs: {t: {type: alluvium, schema: s}}}",
+    "dbt_project.yml": "{name: starts, profile: p, flags: {send_anonymous_usage_stats: false}}",
+    "models/one.sql": "select 1 as id",
+}
 
 
 def test_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    day = make(tmp_path, tmp_path / "home")
+    project = Project(tmp_path, tmp_path / ".alluvium", "s")
+    project.write(FILES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DBT_PROFILES_DIR", str(tmp_path))
 
@@ -23,15 +30,15 @@ def test_mistakes(
         assert cli.main(["run", *arguments]) == 2
         return capsys.readouterr().err
 
-    assert "No such option" in told("--select", "beside", *EVERY, "--", "--thread", "2")
-    said = told("--select", "beside", *EVERY, "--", "--exclude", "below")
+    assert "No such option" in told(*ONE, "--", "--thread", "2")
+    said = told(*ONE, "--", "--exclude", "below")
     assert "--exclude behind --; accepted before it: --select, --selector and --project-dir" in said
-    said = told("--select", "beside", *EVERY, "--", "--target", "none")
+    said = told(*ONE, "--", "--target", "none")
     assert "does not have a target named 'none'" in said
-    assert "selects nothing that dbt builds" in told("--select", "nothing", *EVERY)
     # Of several the wrong one is told.
-    said = told("--select", "beside", *EVERY, "--selector", "nobody", *EVERY)
+    said = told(*ONE, "--selector", "nobody", *EVERY)
     assert "Could not find selector named nobody" in said
-    day.write({"models/bad.yml": "models: ["})
-    assert "bad.yml" in told("--select", "beside", *EVERY)
-    assert not (tmp_path / "home").exists()
+    assert "selects nothing that dbt builds" in told("--select", "nothing", *EVERY)
+    project.write({"models/bad.yml": "models: ["})
+    assert "bad.yml" in told(*ONE)
+    assert not project.home.exists()

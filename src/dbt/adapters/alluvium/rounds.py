@@ -20,10 +20,10 @@ from alluvium.engine import rounds as between
 from alluvium.engine import session as engine
 from alluvium.plan.turns import Turn, next_of
 from alluvium.status.rounds_wanted import Selection, Wanted
+from alluvium.status.stopping import Stop
 from alluvium.wording import counted, in_bytes
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.rounds_shown import Shown
-from dbt.adapters.alluvium.stopping import Stop
 
 # The exit statuses: it was told to end; no round could go well; it holds too much memory.
 ENDED, CANNOT, TOO_LARGE = 0, 2, 75
@@ -244,7 +244,8 @@ class _Rounds:
         return True
 
     def _is_too_large(self) -> bool:
-        limit, held = self.wanted.max_memory, between.resident()
+        limit = self.wanted.max_memory
+        held = None if limit is None else between.resident()
         if limit is None or held is None or held <= limit:
             return False
         self._say(f"{in_bytes(held)} of memory, above --max-memory: ends, to be started again")
