@@ -60,15 +60,26 @@ def _close(session: SparkSession, database: Path) -> bool:
 
 
 def end_if_lost() -> bool:
-    """Forget a JVM that has ended by itself, so that the next session starts one; whether it had.
+    """Forget a JVM or a context that has ended by itself; whether one had.
 
-    It ends itself where its memory does not suffice.
+    The next session starts another. A JVM ends itself where its memory does not suffice.
     """
+    running = engine._running
+    if running is None:
+        return False
     process = getattr(SparkContext._gateway, "proc", None)
-    if process is None or process.poll() is None:
+    is_there = process is None or process.poll() is None
+    if is_there and not _is_stopped(running[1]):
         return False
     engine.stop()
     return True
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    try:
+        return bool(session.sparkContext._jsc.sc().isStopped())  # type: ignore[union-attr]
+    except (Py4JError, AttributeError):  # PySpark has noticed
+        return True
 
 
 def heap() -> int | None:

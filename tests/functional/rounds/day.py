@@ -93,16 +93,16 @@ class Day(Project):
         self.landed += 1
         self.write({f"landing/{self.landed}.txt": "".join(f"{one}\n" for one in lines)})
 
-    def lines(self) -> list[str]:
+    def landed_lines(self) -> list[str]:
         files = sorted((self.root / "landing").glob("*.txt"))
         return [line for one in files for line in one.read_text().splitlines()]
 
     def is_all_there(self) -> bool:
         """Whether each line is in bronze once, and the newest of each key in `items`."""
         bronze = self.read("select _value from {s}.events")["_value"]
-        assert Counter(bronze) <= Counter(self.lines())
+        assert Counter(bronze) <= Counter(self.landed_lines())
         newest = dict[int, tuple[int, str]]()
-        for line in self.lines():
+        for line in self.landed_lines():
             key, value, at = line.split(",")
             newest[int(key)] = max(newest.get(int(key), (-1, "")), (int(at), value))
         found = self.read("select id, v from {s}.items")
@@ -110,7 +110,7 @@ class Day(Project):
         assert len(items) == len(found)
         counts = self.read("select n from {s}.counted")["n"].tolist()
         return (
-            Counter(bronze) == Counter(self.lines())
+            Counter(bronze) == Counter(self.landed_lines())
             and items == {key: value for key, (_, value) in newest.items()}
             and counts == [len(newest)]
         )
@@ -143,7 +143,7 @@ class Day(Project):
         return (self.root / "out.txt").read_text()
 
     def until(self, what: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-        end = time.monotonic() + 240
+        end = time.monotonic() + 600
         while not what():
             assert process.poll() is None, self.said_so_far()[-4000:]
             assert time.monotonic() < end, self.said_so_far()[-4000:]
