@@ -1,4 +1,4 @@
-"""A small project that runs all day: a feed, an ephemeral model, and models that can fail."""
+"""A small project that runs all day: a feed, an ephemeral model, and what can fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ FILES = {
                     "tables": [{"name": "feed", "config": {"meta": {"alluvium_stream": STREAM}}}],
                 }
             ],
-            "models": [{"name": "items", "columns": [{"name": "id", "data_tests": ["unique"]}]}],
+            "models": [
+                {"name": name, "columns": [{"name": "id", "data_tests": ["unique"]}]}
+                for name in ("items", "beside")
+            ],
         }
     ),
     "models/events.sql": "{{ config(materialized='streaming_table') }}"
@@ -52,6 +55,8 @@ FILES = {
     "models/below.sql": "{{ config(materialized='table', tags='rest') }}"
     "select * from {{ ref('fragile') }}",
     "models/beside.sql": FINE,
+    "models/tested.sql": "{{ config(materialized='table', tags='rest') }}"
+    "select * from {{ ref('beside') }}",
     "models/slow.py": """
 def model(dbt, session):
     from pyspark.sql import functions as F

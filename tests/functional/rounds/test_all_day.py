@@ -15,10 +15,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 BROKEN = FINE.replace("1 as id", "cast('one' as int) as id")
+TWICE = FINE.replace("1 as id", "explode(array(1, 1)) as id")
+SEVEN = FINE.replace("1 as id", "7 as id")
 
 
 def failed(day: Day) -> set[str]:
-    return {one for its in day.health().values() for one in its["failed"]}
+    """The names of the nodes that failed."""
+    return {one.split(".")[2] for its in day.health().values() for one in its["failed"]}
 
 
 def rounds(day: Day) -> int:
@@ -48,18 +51,20 @@ def test_a_day(tmp_path: Path) -> None:
         day.land("2,c,3", "3,d,4")
         day.until(day.is_all_there, process)
 
-        # A model that fails leaves the others alone, but for those below it.
-        beside, below = day.versions("beside"), day.versions("below")
-        day.write({"models/fragile.sql": BROKEN})
-        day.until(lambda: failed(day) == {"model.day.fragile"}, process)
-        below = day.versions("below")
+        # What fails leaves the others alone, but for what is below it: `below` of a model that
+        # fails, `tested` of one whose test does.
+        day.write({"models/fragile.sql": BROKEN, "models/beside.sql": TWICE})
+        day.until(lambda: failed(day) == {"fragile", "unique_beside_id"}, process)
+        names = ("below", "tested", "beside")
+        below, tested, beside = map(day.versions, names)
         day.land("4,e,5")
         day.until(day.is_all_there, process)
-        day.until(lambda: day.versions("beside") > beside + 1, process)
-        assert day.versions("below") == below
-        day.write({"models/fragile.sql": FINE.replace("1 as id", "7 as id")})
+        day.until(lambda: day.versions("beside") > beside + 2, process)
+        assert [day.versions(name) for name in names[:2]] == [below, tested]
+        day.write({"models/fragile.sql": SEVEN, "models/beside.sql": SEVEN})
         day.until(lambda: not failed(day), process)
-        assert day.read("select id from {s}.below")["id"].tolist() == [7]
+        for name in names:
+            assert day.read(f"select id from {{s}}.{name}")["id"].tolist() == [7]
 
         # A file that does not parse fails the rounds that meet it.
         before = failures(day)
@@ -95,7 +100,7 @@ def check_metrics(day: Day, port: int) -> None:
         }
         assert found["alluvium_waiting_events", "items"] == 0
         assert time.time() - found["alluvium_newest_event_timestamp_seconds", "items"] < 600
-        assert found["alluvium_events_total", "items"] >= len(day.landed_lines()) - 1
+        assert found["alluvium_events_total", "items"] == len(day.landed_lines())
         assert found["alluvium_node_failed", "fragile"] == 0
         assert found["alluvium_rounds_total", "rest"] > 4
         assert found["alluvium_failures_total", "rest"] >= 1
