@@ -1,31 +1,57 @@
-"""`alluvium run` at its start: what no round can mend is told at once, without Spark."""
+"""`alluvium run` before its rounds: what no round can mend is told at once, without Spark."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from dbt.cli.main import dbtRunner
 from functional.runner import Project
 
 from alluvium.status import cli
+from dbt.adapters.alluvium import rounds
 
 EVERY = ["--every", "1h"]
 ONE = ["--select", "one", *EVERY]
 FILES = {
     "profiles.yml": "p: {target: t, outputs: {t: {type: alluvium, schema: s}}}",
     "dbt_project.yml": "{name: starts, profile: p, flags: {send_anonymous_usage_stats: false}}",
+    "selectors.yml": "selectors: [{name: all, definition: {method: fqn, value: starts}}]",
     "models/one.sql": "select 1 as id",
+    "models/between.sql": "{{ config(materialized='ephemeral') }} select * from {{ ref('one') }}",
+    "models/two.sql": "select * from {{ ref('between') }}",
+    "models/beside.sql": "select 1 as id",
 }
 
 
-def test_mistakes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = Project(tmp_path, tmp_path / ".alluvium", "s")
-    project.write(FILES)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DBT_PROFILES_DIR", str(tmp_path))
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    root = tmp_path_factory.mktemp("starts")
+    made = Project(root, root / ".alluvium", "s")
+    made.write(FILES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.setenv("DBT_PROFILES_DIR", str(root))
+        yield made
 
+
+def test_what_is_left_out(project: Project) -> None:
+    """Beside a selector, what waits and what is below it, also by an ephemeral model."""
+    for waiting, left in (
+        ({"model.starts.one", "model.starts.gone"}, ["starts.beside"]),
+        ({"model.starts.two"}, ["starts.beside", "starts.between", "starts.one"]),
+        (set[str](), ["starts.beside", "starts.between", "starts.one", "starts.two"]),
+    ):
+        with rounds._leaving_out(frozenset(waiting)) as asked:
+            listed = dbtRunner().invoke(["ls", "--selector", "all", "--quiet"])
+        assert listed.success, listed.exception
+        assert sorted(listed.result) == left
+        names = ("beside", "between", "one", "two")
+        assert asked.nodes == {f"model.starts.{name}" for name in names}
+        assert asked.left_out == 4 - len(left)
+
+
+def test_mistakes(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     def told(*arguments: str) -> str:
         assert cli.main(["run", *arguments]) == 2
         return capsys.readouterr().err

@@ -237,7 +237,8 @@ class _Rounds:
             told.warn("the metastore does not close, and the home stays in use between rounds")
         ran = _ran(getattr(done.result, "results", None) or ())
         turn.ended(time.monotonic(), asked.nodes, ran, is_well=done.success)
-        self._say(_line(selection, turn, asked, ran, time.monotonic() - began))
+        seconds = time.monotonic() - began
+        self._say(f"round {turn.rounds:,} of {selection.text}: {_said(done, asked, ran, seconds)}")
         self._shown.ended(
             self.adapter.config, selection, is_well=done.success, has_results=bool(ran)
         )
@@ -259,12 +260,12 @@ class _Rounds:
             print(line, file=sys.stderr, flush=True)
 
 
-def _line(
-    selection: Selection, turn: Turn, asked: _Asked, ran: Mapping[str, bool], seconds: float
-) -> str:
+def _said(done: dbtRunnerResult, asked: _Asked, ran: Mapping[str, bool], seconds: float) -> str:
     """What is told of a round."""
     failed = sum(not one for one in ran.values())
     parts = [f"{counted(len(ran), 'node')} in {seconds:.1f} s"]
-    parts += [f"{failed:,} failed"] if failed else []
-    parts += [f"{asked.left_out:,} left out after a failure"] if asked.left_out else []
-    return f"round {turn.rounds:,} of {selection.text}: {', '.join(parts)}"
+    if not done.success:
+        parts.append(f"{failed:,} failed" if failed else "it failed before them")
+    if asked.left_out:
+        parts.append(f"{asked.left_out:,} left out after a failure")
+    return ", ".join(parts)
