@@ -65,6 +65,8 @@ def test_mistakes(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     said = told(*ONE, "--selector", "nobody", *EVERY)
     assert "Could not find selector named nobody" in said
     assert "selects nothing that dbt builds" in told("--select", "nothing", *EVERY)
+    said = told(*ONE, "--", "--resource-type", "seed", "--threads", "2")
+    assert "--select one selects nothing that dbt builds" in said
     project.write({"models/bad.yml": "models: ["})
     assert "bad.yml" in told(*ONE)
     assert not project.home.exists()

@@ -63,6 +63,8 @@ def _checked(wanted: Wanted) -> Any:
     if kind != "alluvium":
         raise _StartError(f"the target is of type {kind}; accepted: alluvium")
     kinds = [part for one in _KINDS for part in ("--resource-type", one)]
+    if "resource_types" in given:
+        kinds.clear()
     for one, _ in wanted.selections:
         listed = _invoked(["ls", one.option, one.text, *kinds], quiet, manifest)
         if not listed.result:
