@@ -313,8 +313,8 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
     }
     if settings.embedded_metastore:
         conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={homes.database(home)};create=true"
-        # Between rounds the database is closed, and nothing may open it in the meantime.
-        conf["spark.hadoop.datanucleus.connectionPoolingType"] = "NONE"
+        # Between rounds the database is closed, and no thread of a pool may open it meanwhile.
+        conf["spark.hadoop.datanucleus.connectionPool.minIdle"] = "0"
         # What it refuses (a column's comment above 256 characters, say) it refuses each time. Hive
         # would ask ten times, two seconds apart, before Spark writes the table in another way.
         conf["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
