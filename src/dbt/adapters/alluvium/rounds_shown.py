@@ -83,8 +83,9 @@ class Shown:
                     run = replace(run, succeeded=before.succeeded)
                 self._runs[node] = run
                 for name in _COUNTED:
-                    one = (run.name, name)
-                    self._totals[one] = self._totals.get(one, 0) + (run.figures.get(name) or 0)
+                    figure, one = run.figures.get(name), (run.name, name)
+                    if figure is not None:
+                        self._totals[one] = self._totals.get(one, 0) + figure
         known = project.read(self._folder, self._target.resolve(), None)
         seen = look.look(known, project.now())
         self._metrics.families = [*metrics.families(seen, self._runs), *self._of_rounds()]
