@@ -42,6 +42,12 @@ def take(home: Path, wait: float) -> IO[str]:
     return _held.pop(home, None) or _taken(home, wait, _to_stderr)
 
 
+def let_go() -> None:
+    """Free what `hold` took for a context that was not asked for."""
+    while _held:
+        _held.popitem()[1].close()
+
+
 def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 

@@ -7,6 +7,7 @@ elsewhere the metastore is told the new one before anything else asks it.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,20 @@ _TABLES = (
     " join APP.SDS s on t.SD_ID = s.SD_ID where t.TBL_TYPE <> 'VIRTUAL_VIEW'"
 )
 _SHOWN = 5
+
+
+def database(home: Path) -> Path:
+    """The folder of a home's embedded metastore."""
+    return home / "metastore" / "db"
+
+
+def remove_half_made(database: Path) -> None:
+    """Remove what a process left that was killed while Derby made its database.
+
+    Derby refuses to open it, and nothing is in it: its properties come before the first table.
+    """
+    if database.is_dir() and not any(database.glob("service.properties*")):
+        shutil.rmtree(database)
 
 
 @dataclass(frozen=True)

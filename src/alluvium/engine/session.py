@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -78,6 +77,9 @@ class Settings:
         return _METASTORE_URL not in self.conf and _METASTORE_URIS not in self.conf
 
 
+# The name of threads that `start_in_background` starts.
+BESIDE = "alluvium-start"
+
 _guard = threading.Lock()
 _running: tuple[Settings, SparkSession, IO[str] | None] | None = None
 _notices: list[str] = []
@@ -97,7 +99,14 @@ def new_session(settings: Settings) -> SparkSession:
         if _running is None or _running[0] != settings:
             stop_locked()
             _running = _start(settings)
+        elif has_let_go():
+            _running = (*_running[:2], home_lock.take(settings.home, settings.wait))
         return _running[1].newSession()
+
+
+def has_let_go() -> bool:
+    """Whether the context runs, and left its home to others meanwhile (`rounds.let_go`)."""
+    return _running is not None and _running[2] is not None and _running[2].closed
 
 
 def hold(settings: Settings, say: Callable[[str], None]) -> None:
@@ -109,7 +118,7 @@ def hold(settings: Settings, say: Callable[[str], None]) -> None:
     # A thread of this process may be about to start the context, which takes the home.
     if settings.embedded_metastore and _guard.acquire(blocking=False):
         try:
-            if _running is None or _running[0].home != settings.home:
+            if _running is None or _running[0].home != settings.home or has_let_go():
                 home_lock.hold(settings.home, settings.wait, say)
         finally:
             _guard.release()
@@ -132,7 +141,7 @@ def start_in_background(settings: Settings, *, writes: bool) -> None:
         with contextlib.suppress(Exception):  # a start that failed is not tried once more for each
             session = new_session(settings)
             for other in others:
-                threading.Thread(target=work, args=(other,), daemon=True).start()
+                threading.Thread(target=work, args=(other,), name=BESIDE, daemon=True).start()
             first(session)
 
     def write(session: SparkSession) -> None:
@@ -140,7 +149,7 @@ def start_in_background(settings: Settings, *, writes: bool) -> None:
         session.range(1).write.format("delta").mode("overwrite").save(str(path))
 
     tasks = [lambda session: session.sql("show databases").collect(), *([write] if writes else [])]
-    threading.Thread(target=work, args=tasks, name="alluvium-start", daemon=True).start()
+    threading.Thread(target=work, args=tasks, name=BESIDE, daemon=True).start()
 
 
 def stop() -> None:
@@ -203,7 +212,7 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     lock = home_lock.take(settings.home, settings.wait) if settings.embedded_metastore else None
     try:
         if lock is not None:
-            _remove_half_made(_database(settings.home))
+            homes.remove_half_made(homes.database(settings.home))
         has_s3 = properties.names_s3(settings.conf)
         on_s3 = s3.warehouse(settings.conf)
         paths = jars.resolve(settings.home, packages=list(settings.packages), s3a=has_s3)
@@ -244,14 +253,14 @@ def _settle(settings: Settings, session: SparkSession) -> None:
     home = settings.home
     own_warehouse = _WAREHOUSE not in settings.conf
     try:
-        said = homes.settle(session, home, _database(home), own_warehouse=own_warehouse)
+        said = homes.settle(session, home, homes.database(home), own_warehouse=own_warehouse)
     except BaseException:
         session.stop()
         _end_jvm()
         raise
     if said is not None:
         _notices.append(said)
-    old = homes.moved_from(_database(home))
+    old = homes.moved_from(homes.database(home))
     if old is not None:
         _notices.append(
             f"Clones and published tables of {home} may still show files of {old}, from where it"
@@ -262,7 +271,7 @@ def _settle(settings: Settings, session: SparkSession) -> None:
 
 def arrived(home: Path) -> None:
     """Note that no table of a home that was moved shows files of the old place any more."""
-    homes.arrived(_database(home))
+    homes.arrived(homes.database(home))
 
 
 def notices() -> list[str]:
@@ -303,7 +312,9 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
     }
     if settings.embedded_metastore:
-        conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={_database(home)};create=true"
+        conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={homes.database(home)};create=true"
+        # Between rounds the database is closed, and no thread of a pool may open it meanwhile.
+        conf["spark.hadoop.datanucleus.connectionPool.minIdle"] = "0"
         # What it refuses (a column's comment above 256 characters, say) it refuses each time. Hive
         # would ask ten times, two seconds apart, before Spark writes the table in another way.
         conf["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
@@ -330,19 +341,6 @@ def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[_ZONE])
     return conf
-
-
-def _database(home: Path) -> Path:
-    return home / "metastore" / "db"
-
-
-def _remove_half_made(database: Path) -> None:
-    """Remove what a process left that was killed while Derby made its database.
-
-    Derby refuses to open it, and nothing is in it: its properties come before the first table.
-    """
-    if database.is_dir() and not any(database.glob("service.properties*")):
-        shutil.rmtree(database)
 
 
 def _java_options(settings: Settings, zone: str) -> str:

@@ -1,4 +1,4 @@
-"""The command `alluvium`: what it knows needs no Spark, and changes no table."""
+"""The command `alluvium`. Only its `run` needs Spark, and changes tables."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from alluvium.plan.status import model
 from alluvium.plan.status.model import Whole
 from alluvium.status import look as looks
 from alluvium.status import project as projects
+from alluvium.status import rounds_wanted
 from alluvium.status.as_json import as_json
 
 # The exit statuses: all is well, a feed is not, and nothing could be looked at.
 WELL, NOT_WELL, NO_LOOK = 0, 1, 2
 
 
+# The adapter's, which imports dbt and Spark; here it is known by its name alone.
+_ROUNDS = "dbt.adapters.alluvium.rounds"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index("--") if "--" in given else len(given)
+    parser = _parser()
+    asked = parser.parse_args(given[:end])
+    if asked.run is None:
+        return _run(parser, asked, given[end + 1 :])
+    if end < len(given):
+        parser.error("-- is not known here; accepted: `alluvium run … -- options of dbt build`")
     try:
-        project = projects.read(given.project_dir, given.target, given.home)
-        status: int = given.run(project, given)
+        project = projects.read(asked.project_dir, asked.target, asked.home)
+        status: int = asked.run(project, asked)
         return status
     except projects.ProjectError as error:
         print(f"alluvium: {error}", file=sys.stderr)
@@ -66,6 +79,29 @@ def _report(project: projects.Project, given: argparse.Namespace) -> int:
     return WELL
 
 
+def _metrics(project: projects.Project, given: argparse.Namespace) -> int:
+    from alluvium.status import metrics  # what it imports costs status nothing
+
+    shown, runs = metrics.Shown(), metrics.last_run(project.target_folder)
+    shown.families = metrics.families(looks.look(project, projects.now()), runs)
+    try:
+        metrics.write(given.file, shown)
+    except OSError as error:
+        raise projects.ProjectError(
+            f"{given.file} cannot be written ({error}); accepted: a file in a folder"
+        ) from error
+    return WELL
+
+
+def _run(parser: argparse.ArgumentParser, given: argparse.Namespace, dbt: Sequence[str]) -> int:
+    try:
+        wanted = rounds_wanted.wanted(given, dbt)
+    except ValueError as error:
+        parser.error(str(error))
+    status: int = import_module(_ROUNDS).run(wanted)
+    return status
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("alluvium", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
@@ -86,18 +122,40 @@ def _parser() -> argparse.ArgumentParser:
         " manifest.json; prints its path. Exit status 2: nothing could be looked at or written.",
     )
     report.set_defaults(run=_report)
-    for command in (status, report):
+    metrics = commands.add_parser(
+        "metrics",
+        help="the same, and what the last command did, as metrics of Prometheus",
+        description="How the feeds of a project stand, and what the last dbt command did, as a file"
+        " for a textfile collector. Exit status 2: nothing could be looked at or written.",
+    )
+    metrics.add_argument("--file", type=Path, required=True, help="replaced whole")
+    metrics.set_defaults(run=_metrics)
+    rounds = commands.add_parser(
+        "run",
+        help="dbt build in rounds, all day, in one process",
+        usage="%(prog)s --select NODES --every 60s [...] [-- options of dbt build]",
+        description="Builds selections of a project, each once in its period, until SIGTERM. Exit"
+        " status 0: it was told to end; 2: no round could go well; 75: above --max-memory.",
+    )
+    rounds_wanted.add_to(rounds)
+    rounds.set_defaults(run=None)
+    for command in (status, report, metrics):
         _add_places(command)
+    _add_project(rounds)
     return parser
 
 
-def _add_places(command: argparse.ArgumentParser) -> None:
+def _add_project(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--project-dir",
         type=Path,
         default=Path(os.environ.get("DBT_PROJECT_DIR", ".")),
         help="folder of the dbt project (default: this one)",
     )
+
+
+def _add_places(command: argparse.ArgumentParser) -> None:
+    _add_project(command)
     command.add_argument(
         "--target",
         type=Path,

@@ -137,11 +137,11 @@ def parse_layout(model: str, block: Any) -> Layout:
     rules = {
         "sort_by": _columns,
         "target_rows": _whole(1),
-        "target_bytes": _size,
+        "target_bytes": size_of,
         "fan_in": _whole(2, 1000),
         "quiet_after": _quiet_after,
         "retain": duration,
-        "budget": _size,
+        "budget": size_of,
         "max_memory": _memory,
         "curve": _one_of((LEXICAL, ZORDER)),
         "partial_progress": _flag,
@@ -261,7 +261,8 @@ def _whole(least: int, most: int = 2**53) -> Any:
     return rule
 
 
-def _size(value: Any) -> int:
+def size_of(value: Any) -> int:
+    """Bytes."""
     match = None if isinstance(value, bool) else _SIZE.fullmatch(str(value))
     if not match:
         raise ValueError("bytes, such as 134217728, 128 MiB or 1 GiB")
@@ -269,13 +270,13 @@ def _size(value: Any) -> int:
 
 
 def _in_bytes(size: int) -> str:
-    """A size as `_size` reads it, in the largest unit that leaves nothing over."""
+    """A size as `size_of` reads it, in the largest unit that leaves nothing over."""
     units = [unit for unit, of in _BYTES.items() if unit and size % of == 0]
     return f"{size // _BYTES[units[-1]]} {units[-1]}" if units else f"{size} bytes"
 
 
 def _memory(value: Any) -> int:
-    size = _size(value)
+    size = size_of(value)
     if size < MIB:
         raise ValueError("at least 1 MiB")
     return size
