@@ -95,6 +95,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
             packages=tuple(creds.packages),
             single_writer=creds.single_writer,
             wait=creds.wait_seconds,
+            keep_warm=creds.warm_seconds,
         )
 
     @classmethod
