@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
+import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -14,7 +15,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.security.MessageDigest;
+import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -23,7 +26,9 @@ import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.python.PythonGatewayServer;
+import org.apache.spark.api.python.PythonWorkerFactory;
 import org.apache.spark.scheduler.Pool;
 import org.apache.spark.scheduler.Schedulable;
 import org.apache.spark.sql.SparkSession;
@@ -53,7 +58,6 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
     private static final double OF_HEAP = 0.6;
 
     private static final int COMMANDS = 200;
-    private static final String STILL = "something of the command before this one still ran in it";
     private static final int LONGEST_LINE = 4096;
     /** A thread with one of these on its stack works for the client. */
     private static final String[] WORK = {
@@ -117,6 +121,8 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         isService = Boolean.parseBoolean(service);
         state = new File(home, "engine.json").toPath();
         base = (SparkSession) SparkSession.getDefaultSession().get();
+        // What Spark sets once it is asked for it.
+        base.sharedState().externalCatalog();
         made = settings();
         WarmEngine.server = new ServerSocket(0, 8, InetAddress.getByName("127.0.0.1"));
         start("accept", null, null);
@@ -232,8 +238,8 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
                 no = "it is ending";
             } else if (client != null || isLeaving) {
                 no = "another command has it";
-            } else if (isBusy()) {
-                no = STILL;
+            } else if (work() != null) {
+                no = still(work());
                 end(no);
             } else {
                 client = this;
@@ -270,12 +276,14 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         SparkContext context = base.sparkContext();
         context.cancelAllJobs();
         long until = System.currentTimeMillis() + TO_FINISH;
-        while (isBusy() && System.currentTimeMillis() < until) {
+        String work = work();
+        while (work != null && System.currentTimeMillis() < until) {
             Thread.sleep(TICK / 10);
+            work = work();
         }
         synchronized (LOCK) {
-            if (isBusy()) {
-                end(STILL + " " + TO_FINISH / 1000 + " seconds later");
+            if (work != null) {
+                end(still(work) + " " + TO_FINISH / 1000 + " seconds later");
             }
             if (isEnding) {
                 say("no");
@@ -296,9 +304,9 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         }
         try {
             // A thread of the client may have gone on up to the end of its process.
-            why = isBusy() ? STILL : null;
+            work = work();
             clean(context);
-            why = why == null ? spoiled() : why;
+            why = work == null ? spoiled() : still(work);
         } catch (Throwable problem) {
             why = "what the command before this one left could not be taken back: " + problem;
         }
@@ -342,7 +350,7 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
             }
         }
         SparkSession.setDefaultSession(base.newSession());
-        // Python's workers have what they imported, and what they were told.
+        stopPython();
         Object[] children = ProcessHandle.current().descendants().toArray();
         for (int i = 0; i < children.length; i++) {
             ((ProcessHandle) children[i]).destroy();
@@ -358,6 +366,20 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         System.gc();
     }
 
+    /** Python's workers have what they imported, and what they were told. Their factories start new ones. */
+    private static void stopPython() throws Exception {
+        SparkEnv env = SparkEnv.get();
+        Field field = SparkEnv.class.getDeclaredField("pythonWorkers");
+        field.setAccessible(true);
+        synchronized (env) {
+            scala.collection.mutable.Map factories = (scala.collection.mutable.Map) field.get(env);
+            Iterator all = CollectionConverters.asJava(factories).values().iterator();
+            while (all.hasNext()) {
+                ((PythonWorkerFactory) all.next()).stop();
+            }
+        }
+    }
+
     /** Why this JVM serves no other command; null if it does. */
     private static String spoiled() {
         if (base.sparkContext().isStopped()) {
@@ -369,15 +391,20 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         Map now = settings();
         Set names = new TreeSet(made.keySet());
         names.addAll(now.keySet());
+        List changed = new ArrayList();
         Iterator all = names.iterator();
         while (all.hasNext()) {
             Object name = all.next();
             if (!Objects.equals(made.get(name), now.get(name))) {
-                return "the command before this one changed " + name + " for all";
+                changed.add(name);
             }
         }
-        if (isBusy()) {
-            return STILL;
+        if (!changed.isEmpty()) {
+            return "the command before this one changed for all: " + changed;
+        }
+        String work = work();
+        if (work != null) {
+            return still(work);
         }
         MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
         if (heap.getUsed() > OF_HEAP * heap.getMax()) {
@@ -416,8 +443,8 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         return found;
     }
 
-    /** Whether a thread works that is none of this class. */
-    private static boolean isBusy() {
+    /** What a thread works at that is none of this class; null for none. */
+    private static String work() {
         Iterator threads = Thread.getAllStackTraces().entrySet().iterator();
         while (threads.hasNext()) {
             Map.Entry one = (Map.Entry) threads.next();
@@ -425,12 +452,16 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
             for (int i = 0; i < stack.length; i++) {
                 for (int w = 0; w < WORK.length; w++) {
                     if (stack[i].getClassName().startsWith(WORK[w])) {
-                        return true;
+                        return stack[i].getClassName();
                     }
                 }
             }
         }
-        return base.sparkContext().statusTracker().getActiveJobIds().length > 0;
+        return base.sparkContext().statusTracker().getActiveJobIds().length > 0 ? "a job of Spark" : null;
+    }
+
+    private static String still(String work) {
+        return "something of the command before this one still ran in it (" + work + ")";
     }
 
     /** End where nobody came for as long as the last client said, or where the home is gone. */
@@ -465,7 +496,7 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
         synchronized (LOCK) {
             long idle = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - idleSince);
-            return (client != null ? "busy" : "idle") + " " + idle + " " + (isService ? 0 : keep) + " " + commands + " "
+            return (client != null && !isLeaving ? "busy" : "idle") + " " + idle + " " + (isService ? 0 : keep) + " " + commands + " "
                     + heap.getUsed() + " " + isStopping;
         }
     }

@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -156,7 +157,7 @@ def stop_locked(*, is_exit: bool = False) -> None:
 atexit.register(_at_exit)
 
 
-def _start(settings: Settings) -> _Running:
+def _start(settings: Settings, *, is_service: bool = False) -> _Running:
     versions.check()
     for folder in ("warehouse", "metastore", "scratch", "logs"):
         (settings.home / folder).mkdir(parents=True, exist_ok=True)
@@ -171,7 +172,7 @@ def _start(settings: Settings) -> _Running:
         conf = conf_of(settings, paths)
         running = None if lock is None else _attach(settings, conf, lock)
         if running is None:
-            running = _launch(settings, conf, lock)
+            running = _launch(settings, conf, lock, is_service=is_service)
         if has_s3 and settings.single_writer:
             _notices.append(
                 "`single_writer: true` in the profile: commits to s3a:// are not kept apart. Where"
@@ -203,7 +204,57 @@ def _attach(settings: Settings, conf: dict[str, str], lock: IO[str]) -> _Running
         raise
 
 
-def _launch(settings: Settings, conf: dict[str, str], lock: IO[str] | None) -> _Running:
+def serve(settings: Settings, say: Callable[[str], None]) -> int:
+    """Start a JVM that other commands attach to, and wait until it ends.
+
+    SIGTERM and Ctrl-C end it, once the command that has it is out.
+
+    Args:
+        say: takes a line.
+
+    Returns:
+        0 where it was asked to end, 1 where it ended by itself.
+
+    Raises:
+        EngineError: it cannot start, or the home has one.
+    """
+    global _running
+    home = settings.home
+    home.mkdir(parents=True, exist_ok=True)
+    if warm.is_held(home):
+        raise EngineError(
+            f"The home {home} has an engine. Accepted: `alluvium engine stop` before this"
+        )
+    with _guard:
+        running = _running = _start(settings, is_service=True)
+    if running.line is None:
+        raise EngineError("; ".join(notices()))
+    jvm_process: Any = SparkContext._gateway.proc  # type: ignore[union-attr]
+    running.session.sql("show databases").collect()
+    with _guard:
+        stop_locked()
+    state = warm.read(home)
+    was_asked = False
+
+    def stop(*_: object) -> None:
+        nonlocal was_asked
+        was_asked = True
+        if state is not None:
+            with contextlib.suppress(OSError):
+                warm.ask(state, "stop")
+
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, stop)
+    say(f"The engine of {home} is ready: process {jvm_process.pid}")
+    jvm_process.wait()
+    word = warm.word(home)
+    say(f"The engine of {home} has ended" + (f": {word}" if word else ""))
+    return 0 if was_asked or word is None else 1
+
+
+def _launch(
+    settings: Settings, conf: dict[str, str], lock: IO[str] | None, *, is_service: bool
+) -> _Running:
     java.check()
     home, log = settings.home, settings.home / "logs" / "spark.log"
     on_s3 = s3.warehouse(settings.conf)
@@ -231,7 +282,8 @@ def _launch(settings: Settings, conf: dict[str, str], lock: IO[str] | None) -> _
     line = None
     if is_warm:
         try:
-            line = warm.keep(session, home, warm.parts(home, conf), settings.keep_warm)
+            made_of = warm.parts(home, conf)
+            line = warm.keep(session, home, made_of, settings.keep_warm, is_service=is_service)
         except Exception as error:
             _notices.append(f"The engine of {home} ends with this command: {error}")
     return _Running(settings, session, lock, line)

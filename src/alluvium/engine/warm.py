@@ -131,8 +131,7 @@ def meet(home: Path, wanted: Mapping[str, str] | None, keep: float) -> tuple[Sta
         EngineError: it is somebody else's, or does not end.
     """
     state = read(home)
-    word = _word(home)
-    verdict = decide(state, here(home), wanted, is_held=is_held(home), word=word)
+    verdict = decide(state, here(home), wanted, is_held=is_held(home), word=word(home))
     if verdict.way is Way.REFUSE:
         raise EngineError(
             f"The home {home} has a warm engine: {verdict.why}. Accepted: `alluvium engine stop` by"
@@ -148,7 +147,7 @@ def meet(home: Path, wanted: Mapping[str, str] | None, keep: float) -> tuple[Sta
             ask(state, "stop")
     if verdict.way is not Way.START:
         wait_until_gone(home, state)
-    why = _word(home) or verdict.why
+    why = word(home) or verdict.why
     for name in (STATE, ENDED, NO_MEMORY):
         (home / name).unlink(missing_ok=True)
     if verdict.way is Way.WAIT and state is not None and not why:
@@ -203,7 +202,7 @@ def read(home: Path) -> State | None:
         ) from error
 
 
-def _write(home: Path, state: State) -> None:
+def write(home: Path, state: State) -> None:
     """Say what the JVM is: at once, and to this user alone."""
     draft = home / f"{STATE}.new"
     draft.unlink(missing_ok=True)
@@ -257,7 +256,8 @@ def wait_until_gone(home: Path, state: State | None) -> None:
         time.sleep(_LOOK)
 
 
-def _word(home: Path) -> str | None:
+def word(home: Path) -> str | None:
+    """What the JVM of the home left word of when it ended; None for nothing."""
     try:
         return (home / ENDED).read_text().strip() or None
     except FileNotFoundError:
@@ -302,7 +302,7 @@ def keep(
         salt=salt,
         made_of=salted(made_of, salt),
     )
-    _write(home, state)
+    write(home, state)
     line = _attached(state, seconds)
     if line is None:
         raise ConnectionError("it does not answer")

@@ -1,4 +1,4 @@
-"""The command `alluvium`: what it knows needs no Spark, and changes no table."""
+"""The words `status` and `report` of `alluvium`: they need no Spark, and change no table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from alluvium.plan.status import model
 from alluvium.plan.status.model import Whole
@@ -20,10 +21,16 @@ WELL, NOT_WELL, NO_LOOK = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser("alluvium", description=__doc__)
+    add_words(parser.add_subparsers(required=True, metavar="command"))
+    given = parser.parse_args(arguments)
+    return _run(given)
+
+
+def _run(given: argparse.Namespace) -> int:
     try:
         project = projects.read(given.project_dir, given.target, given.home)
-        status: int = given.run(project, given)
+        status: int = given.look(project, given)
         return status
     except projects.ProjectError as error:
         print(f"alluvium: {error}", file=sys.stderr)
@@ -66,9 +73,8 @@ def _report(project: projects.Project, given: argparse.Namespace) -> int:
     return WELL
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("alluvium", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="command")
+def add_words(commands: Any) -> None:
+    """Add the words to a parser's, each with what runs it as `run`."""
     status = commands.add_parser(
         "status",
         help="how the feeds of a project stand, and what is due",
@@ -78,20 +84,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     status.add_argument("model", nargs="?", help="one model whole, as operations name it")
     status.add_argument("--json", action="store_true", help="as JSON, by docs/status.schema.json")
-    status.set_defaults(run=_status)
+    status.set_defaults(run=_run, look=_status)
     report = commands.add_parser(
         "report",
         help="the same as an HTML page",
         description="How the feeds of a project stand, as the HTML page alluvium.html beside"
         " manifest.json; prints its path. Exit status 2: nothing could be looked at or written.",
     )
-    report.set_defaults(run=_report)
+    report.set_defaults(run=_run, look=_report)
     for command in (status, report):
-        _add_places(command)
-    return parser
+        add_places(command)
 
 
-def _add_places(command: argparse.ArgumentParser) -> None:
+def add_places(command: argparse.ArgumentParser) -> None:
+    """Add the options that say where a project and its home are."""
     command.add_argument(
         "--project-dir",
         type=Path,

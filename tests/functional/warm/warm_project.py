@@ -60,7 +60,7 @@ class WarmProject:
 
     def dbt(self, *words: str, fails: bool = False, **env: str) -> str:
         process = self.start(*words, **env)
-        said, _ = process.communicate(timeout=300)
+        said, _ = process.communicate(timeout=600)
         assert (process.returncode != 0) is fails, said
         return said
 

@@ -1,0 +1,113 @@
+"""The command `alluvium`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+from alluvium.status import cli
+from alluvium.status import project as projects
+from alluvium.wording import counted, span
+
+_WORDS = {
+    "start": "start it in the foreground, as a service does: until it is stopped",
+    "status": "say whether it runs; exit status 1: it does not",
+    "stop": "end it, once the command that has it is out",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("alluvium", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    cli.add_words(commands)
+    _add_engine(commands.add_parser("engine", help="the engine that outlives its command"))
+    given = parser.parse_args(arguments)
+    status: int = given.run(given)
+    return status
+
+
+def _add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.description = "The engine that outlives its command: `keep_warm` in the profile."
+    words = parser.add_subparsers(required=True, metavar="word")
+    for word, runs in (("start", _start), ("status", _status), ("stop", _stop)):
+        command = words.add_parser(word, help=_WORDS[word], description=_WORDS[word])
+        command.set_defaults(run=runs)
+        if word != "start":
+            cli.add_places(command)
+            continue
+        # As dbt has them: the engine is that of a profile.
+        for option in ("project-dir", "profiles-dir"):
+            command.add_argument(f"--{option}", type=Path)
+        for option in ("profile", "target"):
+            command.add_argument(f"--{option}")
+
+
+def _start(given: argparse.Namespace) -> int:
+    # Of the adapter, which this library does not know; and dbt takes seconds to load.
+    service = import_module("dbt.adapters.alluvium.service")
+    status: int = service.serve(given.project_dir, given.profiles_dir, given.profile, given.target)
+    return status
+
+
+def _status(given: argparse.Namespace) -> int:
+    from alluvium.engine import warm  # PySpark: `status` of the feeds does without it
+
+    home = _home(given)
+    state = warm.read(home)
+    if state is None or not warm.is_held(home):
+        print(f"{home} has no warm engine")
+        return cli.NOT_WELL
+    try:
+        does, idle, keep, commands, heap, stops = warm.ask(state, "status").split()
+    except (OSError, ValueError):
+        print(f"{home} has an engine that does not answer: process {state.pid} on {state.host}")
+        return cli.NO_LOOK
+    since = datetime.fromtimestamp(state.since, UTC).strftime("%Y-%m-%d %H:%M")
+    left = max(0, int(keep) - int(idle))
+    if does == "busy":
+        now = "a command has it" + (", and it ends with it" if stops == "true" else "")
+    else:
+        now = f"idle for {span(float(idle))}"
+        now += f", ends in {span(left)}" if int(keep) else ", a service"
+    print(
+        f"{home} has a warm engine: process {state.pid} since {since} UTC, {now};"
+        f" {counted(int(commands), 'command')}, heap of {int(heap) >> 20} MiB"
+    )
+    return cli.WELL
+
+
+def _stop(given: argparse.Namespace) -> int:
+    from alluvium.engine import warm
+
+    home = _home(given)
+    state = warm.read(home)
+    if state is None or not warm.is_held(home):
+        print(f"{home} has no warm engine")
+        return cli.WELL
+    try:
+        warm.ask(state, "stop")
+    except OSError as error:
+        print(f"alluvium: the engine of {home} does not answer: {error}", file=sys.stderr)
+        return cli.NO_LOOK
+    while warm.is_held(home):
+        time.sleep(0.1)
+    print(f"the warm engine of {home} has ended")
+    return cli.WELL
+
+
+def _home(given: argparse.Namespace) -> Path:
+    """The home that is meant: before the first build, the one that a profile has by default."""
+    try:
+        return projects.read(given.project_dir, given.target, given.home).home
+    except projects.ProjectError:
+        home: Path = given.home or given.project_dir / ".alluvium"
+        return home.resolve()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
