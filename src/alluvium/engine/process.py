@@ -61,11 +61,11 @@ def attach(port: int, secret: str) -> SparkSession:
             gateway = launch_gateway()  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
     jvm: Any = SparkContext._jvm
-    spark = jvm.org.apache.spark.SparkContext.getOrCreate()
+    base = SparkSession._get_j_spark_session_class(jvm).getDefaultSession().get()
+    spark = base.sparkContext()
     context = SparkContext(
         conf=SparkConf(_jconf=spark.getConf()), jsc=jvm.JavaSparkContext(spark), gateway=gateway
     )
-    base = jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
     return SparkSession(context, base.newSession())
 
 

@@ -17,15 +17,15 @@ import stat
 import sys
 import time
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from alluvium import __version__
 from alluvium.engine import EngineError, jvm
-from alluvium.plan.warm import Here, State, Verdict, Way, decide, of_environment, salted
+from alluvium.engine.attaching import Here, State, Verdict, Way, decide, of_environment, salted
 
 STATE, LOCK, ENDED, NO_MEMORY = "engine.json", "engine.lock", "engine.ended", "engine.oom"
 _JAVA = "alluvium.WarmEngine"
@@ -84,7 +84,7 @@ def parts(home: Path, conf: Mapping[str, str]) -> dict[str, str]:
     found = {
         "umask": _mode_of_new(home),
         "working directory": str(Path.cwd()),
-        "version of Alluvium": __version__,
+        "version of Alluvium": metadata.version("dbt-alluvium"),
         "Python": f"{sys.version} {sys.executable}",
         "Java": _file(java) if java else "",
     }

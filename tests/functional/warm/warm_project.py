@@ -65,7 +65,7 @@ class WarmProject:
         return said
 
     def engine(self, word: str) -> subprocess.CompletedProcess[str]:
-        command = "import sys; from alluvium.command import main; sys.exit(main())"
+        command = "import sys; from alluvium.command.main import main; sys.exit(main())"
         return subprocess.run(
             [sys.executable, "-c", command, "engine", word],
             cwd=self.folder,

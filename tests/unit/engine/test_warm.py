@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from alluvium.engine import EngineError, warm
-from alluvium.plan.warm import Here, State, Verdict, Way, decide, of_environment, salted
+from alluvium.engine.attaching import Here, State, Verdict, Way, decide, of_environment, salted
 
 PARTS = {"working directory": "/work", "`spark.driver.memory`": "2g", "jars": "a.jar 12 34"}
 SALT = "5f"
