@@ -198,6 +198,7 @@ def _attach(settings: Settings, conf: dict[str, str], lock: IO[str]) -> _Running
     state, line = found
     try:
         session = process.attach(state.gateway, state.secret)
+        _tell_of_move(settings.home)
         return _Running(settings, session, lock, line, is_attached=True)
     except BaseException:
         line.close()
@@ -301,6 +302,10 @@ def _settle(settings: Settings, session: SparkSession) -> None:
         raise
     if said is not None:
         _notices.append(said)
+    _tell_of_move(home)
+
+
+def _tell_of_move(home: Path) -> None:
     old = homes.moved_from(database(home))
     if old is not None:
         _notices.append(

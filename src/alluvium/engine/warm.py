@@ -15,6 +15,7 @@ import shutil
 import socket
 import stat
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from importlib import metadata
@@ -36,6 +37,8 @@ _TO_ANSWER = 10.0
 _TO_GO = 45.0
 _TO_END = 60.0
 _LOOK = 0.05
+# Seconds after which a wait as the process goes out is told of.
+_PATIENCE = 3.0
 
 # Spark keeps what it knows of so many of each: a JVM that lives on would keep thousands.
 HISTORY = {
@@ -60,8 +63,14 @@ class Line:
 
         What does not end in time, or breaks the connection, ends the JVM: it sees to that.
         """
-        with contextlib.suppress(OSError):
-            self._sent("bye", _TO_GO)
+        slow = threading.Timer(_PATIENCE, _say_that_it_waits)
+        slow.daemon = True
+        slow.start()
+        try:
+            with contextlib.suppress(OSError, KeyboardInterrupt):
+                self._sent("bye", _TO_GO)
+        finally:
+            slow.cancel()
 
     def _sent(self, line: str, seconds: float) -> str:
         self._socket.settimeout(seconds)
@@ -76,6 +85,11 @@ class Line:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _say_that_it_waits() -> None:
+    line = "something still runs in the engine; it has 30 seconds to end"
+    print(line, file=sys.stderr, flush=True)
 
 
 def parts(home: Path, conf: Mapping[str, str]) -> dict[str, str]:
