@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from functional.warm.warm_project import WarmProject, is_alive, warm_project
+from functional.warm.warm_project import WARM, WarmProject, is_alive, warm_project
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 LONG = 12
 _WAITS = "length(reflect('java.lang.Thread', 'sleep', {{ var('wait', 0) }}000L)) > 0"
 MODELS = {
+    "idle": "select 1 as id",
     "merged": f"""
 {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}}}
 select {{{{ var('round', 0) }}}} as id, 'v' as v from range(1) where {_WAITS}
@@ -111,6 +112,8 @@ class Rounds:
 def rounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rounds]:
     folder = tmp_path_factory.mktemp("killed")
     with warm_project(folder / "p") as project:
+        # One that was interrupted has the home until it is out.
+        project.profile(f"{WARM}, wait: 5 minutes")
         project.write(**MODELS)
         (project.folder / "models" / "config.yml").write_text(CONFIG)
         with (project.folder / "dbt_project.yml").open("a") as file:
@@ -127,8 +130,8 @@ def test_nothing_is_done_twice(rounds: Rounds, model: str, how: signal.Signals) 
     before = rounds.ids(model)
     rounds.last += 1
     if project.state is None:
-        project.dbt(*rounds.words("hooked", 0, "other")) if model != "hooked" else None
-    pid = project.state["pid"] if project.state else None
+        project.dbt(*rounds.words("idle", 0, "logs"))
+    pid = project.pid
     log = f"log-{rounds.last}"
     process = project.start(*rounds.words(model, LONG, log))
     project.wait_for(BEGINS[model], log)
@@ -143,6 +146,6 @@ def test_nothing_is_done_twice(rounds: Rounds, model: str, how: signal.Signals) 
     assert rounds.ids(model) == once
     if how == signal.SIGKILL:
         assert "went out without a goodbye" in said
-        assert pid is None or not is_alive(pid)
+        assert not is_alive(pid)
     time.sleep(max(0.0, LONG + 5 - (time.monotonic() - began)))
     assert rounds.ids(model) == once
