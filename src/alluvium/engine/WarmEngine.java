@@ -274,6 +274,13 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
     /** The client goes: what it began has to be over, and what it made goes with it. */
     private void leave() throws Exception {
         SparkContext context = base.sparkContext();
+        if (context.isStopped()) {
+            synchronized (LOCK) {
+                end("its Spark context was stopped");
+            }
+            say("no");
+            return;
+        }
         context.cancelAllJobs();
         long until = System.currentTimeMillis() + TO_FINISH;
         String work = work();
@@ -382,9 +389,6 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
 
     /** Why this JVM serves no other command; null if it does. */
     private static String spoiled() {
-        if (base.sparkContext().isStopped()) {
-            return "its Spark context was stopped";
-        }
         if (new File(state.toFile().getParentFile(), "engine.oom").exists()) {
             return "it had run out of memory";
         }
