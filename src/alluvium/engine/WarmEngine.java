@@ -69,6 +69,9 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         "io.delta.",
     };
 
+    /** By this Python says, at any time, that it holds an object no more. */
+    private static final String FORGETS = "py4j.commands.MemoryCommand";
+
     private static final Object LOCK = new Object();
     private static final CountDownLatch FOREVER = new CountDownLatch(1);
 
@@ -455,8 +458,9 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
             StackTraceElement[] stack = (StackTraceElement[]) one.getValue();
             for (int i = 0; i < stack.length; i++) {
                 for (int w = 0; w < WORK.length; w++) {
-                    if (stack[i].getClassName().startsWith(WORK[w])) {
-                        return stack[i].getClassName();
+                    String name = stack[i].getClassName();
+                    if (name.startsWith(WORK[w]) && !name.equals(FORGETS)) {
+                        return name;
                     }
                 }
             }

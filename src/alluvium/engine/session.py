@@ -274,9 +274,10 @@ def _launch(
             if on_s3 is not None:
                 on_s3.is_read(SparkContext._jvm)
             session = builder.getOrCreate()
-        except EngineError:
-            raise
-        except Exception as error:
+        except BaseException as error:
+            process.end()  # its lock would keep the next try of this process waiting
+            if isinstance(error, EngineError) or not isinstance(error, Exception):
+                raise
             raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
     if lock is not None:
         _settle(settings, session)
