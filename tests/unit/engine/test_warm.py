@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from alluvium.command.main import main
 from alluvium.engine import EngineError, warm
 from alluvium.engine.attaching import Here, State, Verdict, Way, decide, of_environment, salted
 
@@ -166,3 +167,19 @@ def test_a_crash_is_told_once(tmp_path: Path) -> None:
     )
     assert list(tmp_path.iterdir()) == []
     assert warm.meet(tmp_path, PARTS, 60) == ""
+
+
+def test_the_command_without_an_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = ["--project-dir", str(tmp_path), "--home", str(tmp_path)]
+    assert main(["engine", "status", *place]) == 1
+    assert capsys.readouterr().out == f"{tmp_path} has no warm engine\n"
+    assert main(["engine", "stop", *place]) == 0
+    # A file that a crash left says where nothing listens.
+    warm.write(tmp_path, STATE)
+    assert main(["engine", "status", *place]) == 1
+    with (tmp_path / "engine.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        warm.write(tmp_path, replace(STATE, port=9))
+        assert main(["engine", "status", *place]) == 2
+        assert "does not answer: process 99 on here" in capsys.readouterr().out
+        assert main(["engine", "stop", *place]) == 2
