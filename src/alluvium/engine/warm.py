@@ -271,11 +271,12 @@ def wait_until_gone(home: Path, state: State | None) -> None:
 
 
 def word(home: Path) -> str | None:
-    """What the JVM of the home left word of when it ended; None for nothing."""
+    """What is known of the end of the home's JVM; None for nothing."""
     try:
         return (home / ENDED).read_text().strip() or None
     except FileNotFoundError:
-        return None
+        # Spark itself ends a JVM whose task ran out of memory.
+        return "it had run out of memory" if (home / NO_MEMORY).exists() else None
 
 
 def keep(

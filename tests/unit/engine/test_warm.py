@@ -160,11 +160,13 @@ def test_a_crash_is_told_once(tmp_path: Path) -> None:
     here = warm.here(tmp_path)
     crashed = replace(STATE, home=home, inode=here.inode, host=here.host, user=here.user)
     warm.write(tmp_path, crashed)
-    (tmp_path / "engine.oom").touch()
     told = warm.meet(tmp_path, PARTS, 60)
     assert told == (
         f"The warm engine of {home} is gone, as it crashed or was killed: this command starts Spark"
     )
+    warm.write(tmp_path, crashed)
+    (tmp_path / "engine.oom").touch()
+    assert "is gone, as it had run out of memory:" in str(warm.meet(tmp_path, PARTS, 60))
     assert list(tmp_path.iterdir()) == []
     assert warm.meet(tmp_path, PARTS, 60) == ""
 
