@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from pathlib import Path
 
+from dbt.cli.resolvers import default_profiles_dir, default_project_dir
 from dbt.config.runtime import load_profile
-from dbt.flags import get_flags, set_from_args
+from dbt.flags import set_from_args
 from dbt_common.exceptions import DbtBaseException
 
 from alluvium.engine import EngineError
@@ -40,9 +42,9 @@ def serve(
 def _settings(
     project_dir: Path | None, profiles_dir: Path | None, profile: str | None, target: str | None
 ) -> engine.Settings:
-    given = {"profiles_dir": profiles_dir, "project_dir": project_dir}
-    set_from_args(Namespace(**{key: str(one) for key, one in given.items() if one}), None)
-    root = Path(get_flags().PROJECT_DIR).resolve()
+    root = Path(project_dir or os.environ.get("DBT_PROJECT_DIR") or default_project_dir()).resolve()
+    profiles = profiles_dir or os.environ.get("DBT_PROFILES_DIR") or default_profiles_dir()
+    set_from_args(Namespace(project_dir=str(root), profiles_dir=str(profiles)), None)
     creds = load_profile(str(root), {}, profile, target).credentials
     if not isinstance(creds, AlluviumCredentials):
         raise EngineError(f"The target is of type {creds.type}; accepted: alluvium")
