@@ -85,7 +85,7 @@ bench-run: machine $(VENV)/.bench ## time and memory of the reference project, f
 	$(BIN)/python benchmarks/reference_project.py
 
 .PHONY: bench-reuse
-bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new, with reuse over without
+bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new: reuse; ARGS=--warm: a warm engine
 	$(BIN)/python benchmarks/reuse.py $(ARGS)
 
 .PHONY: chaos-merge

@@ -25,6 +25,7 @@ _SOURCES = tuple(
         *("ExclusiveLogStore", "ParquetFooters", "ManyFiles", "ParquetValues"),
         *("CsvRecords", "EmptyFiles", "FileSchemas", "Leaves", "Reads"),
         *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
+        "WarmEngine",
     )
 )
 # Only where S3's jars are, whose classes it calls: elsewhere nothing of S3 is compiled or loaded.

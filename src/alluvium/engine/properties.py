@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
 _S3A = "spark.hadoop.fs.s3a."
 # Schemes of older clients, and of Amazon's own Hadoop, which names its class.
 _NOT_S3A = {"s3": "spark.hadoop.fs.s3.impl", "s3n": "spark.hadoop.fs.s3n.impl"}
@@ -14,6 +16,11 @@ def as_text(conf: Mapping[str, Any]) -> dict[str, str]:
         str(key): str(value).lower() if isinstance(value, bool) else str(value)
         for key, value in conf.items()
     }
+
+
+def has_embedded_metastore(conf: Mapping[str, str]) -> bool:
+    """Whether the metastore is the home's own, which one process at a time can open."""
+    return METASTORE_URL not in conf and _METASTORE_URIS not in conf
 
 
 def names_s3(conf: Mapping[str, str]) -> bool:

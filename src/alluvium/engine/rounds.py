@@ -14,12 +14,24 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from alluvium.engine import home_lock, homes
+from alluvium.engine import home_lock, homes, warm
 from alluvium.engine import session as engine
 
 # Seconds that what loads beside dbt's parse may still need.
 _BESIDE = 60.0
 _DRIVER = "org.apache.derby.jdbc.EmbeddedDriver"
+
+_is_on = False
+
+
+def begin() -> None:
+    """This process runs dbt in rounds from now on, and keeps its JVM itself."""
+    global _is_on
+    _is_on = True
+
+
+def are_on() -> bool:
+    return _is_on
 
 
 def let_go() -> bool:
@@ -35,12 +47,14 @@ def let_go() -> bool:
         home_lock.let_go()
         if engine._running is None:
             return True
-        settings, session, lock = engine._running
-        if lock is None or lock.closed:
+        running = engine._running
+        if running.lock is None or running.lock.closed:
             return True
-        if not _close(session, homes.database(settings.home)):
+        if not _close(running.session, homes.database(running.settings.home)):
             return False
-        lock.close()
+        if running.engine_lock is not None:
+            warm.free(running.engine_lock)
+        running.lock.close()
         return True
 
 
@@ -69,7 +83,7 @@ def end_if_lost() -> bool:
         return False
     process = getattr(SparkContext._gateway, "proc", None)
     is_there = process is None or process.poll() is None
-    if is_there and not _is_stopped(running[1]):
+    if is_there and not _is_stopped(running.session):
         return False
     engine.stop()
     return True
@@ -87,7 +101,7 @@ def heap() -> int | None:
     running = engine._running
     if running is None:
         return None
-    runtime = running[1]._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]
+    runtime = running.session._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]
     return int(runtime.totalMemory()) - int(runtime.freeMemory())
 
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import re
-import subprocess
+import signal
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from alluvium.engine import (
@@ -28,60 +26,40 @@ from alluvium.engine import (
     homes,
     jars,
     java,
-    log_store,
     own_jar,
+    process,
     properties,
     s3,
     versions,
+    warm,
 )
-from alluvium.engine.internals import DELTA_CATALOG
-
-_MEMORY = "spark.driver.memory"
-_METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
-_METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
-_WAREHOUSE = "spark.sql.warehouse.dir"
-_ZONE = "spark.sql.session.timeZone"
-
-# A dbt run is short: most of its CPU time is loading and compiling what runs once. So the
-# optimising compiler waits for what is really hot: a hundred times the JVM's defaults. A loop over
-# a few million rows gets there. The heap starts large enough to be collected rarely.
-_SHORT_RUN = (
-    "-XX:Tier4InvocationThreshold=500000",
-    "-XX:Tier4MinInvocationThreshold=60000",
-    "-XX:Tier4CompileThreshold=1500000",
-    "-XX:Tier4BackEdgeThreshold=4000000",
-)
-_START_OF_HEAP = ("-Xms1g", "-Xmn384m")
+from alluvium.engine.context import WAREHOUSE, conf_of
+from alluvium.engine.context import Settings as Settings
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a context is started from.
+class _Running:
+    """The context of this process.
 
-    home: absolute.
-    conf: laid over the defaults.
-    wait: seconds to wait for another process that has the home open; another number is no other
-        context.
-    single_writer: nobody else writes to the tables on S3, whose log store is then Delta's own.
+    lock: of its home, if it has one to itself.
+    engine_lock: that the JVM holds as long as it lives, where this process started it.
+    line: that a JVM lives by which outlives this process.
+    is_attached: whether another process started it.
     """
 
-    home: Path
-    master: str = "local[*]"
-    conf: dict[str, str] = field(default_factory=dict)
-    packages: tuple[str, ...] = ()
-    single_writer: bool = False
-    wait: float = field(default=0.0, compare=False)
-
-    @property
-    def embedded_metastore(self) -> bool:
-        return _METASTORE_URL not in self.conf and _METASTORE_URIS not in self.conf
+    settings: Settings
+    session: SparkSession
+    lock: IO[str] | None
+    engine_lock: IO[str] | None = None
+    line: warm.Line | None = None
+    is_attached: bool = False
 
 
 # The name of threads that `start_in_background` starts.
 BESIDE = "alluvium-start"
 
 _guard = threading.Lock()
-_running: tuple[Settings, SparkSession, IO[str] | None] | None = None
+_running: _Running | None = None
 _notices: list[str] = []
 
 
@@ -96,17 +74,33 @@ def new_session(settings: Settings) -> SparkSession:
     """
     global _running
     with _guard:
-        if _running is None or _running[0] != settings:
+        if _running is None or _running.settings != settings:
             stop_locked()
             _running = _start(settings)
         elif has_let_go():
-            _running = (*_running[:2], home_lock.take(settings.home, settings.wait))
-        return _running[1].newSession()
+            _running = _back(_running)
+        return _running.session.newSession()
 
 
 def has_let_go() -> bool:
     """Whether the context runs, and left its home to others meanwhile (`rounds.let_go`)."""
-    return _running is not None and _running[2] is not None and _running[2].closed
+    return _running is not None and _running.lock is not None and _running.lock.closed
+
+
+def _back(running: _Running) -> _Running:
+    """The context with its home, which others had meanwhile."""
+    settings = running.settings
+    lock = home_lock.take(settings.home, settings.wait)
+    try:
+        # Another command may have left a JVM that waits for the next one.
+        said = warm.meet(settings.home, None, 0)
+        _notices.extend([said] if isinstance(said, str) and said else [])
+        if running.engine_lock is not None:
+            warm.hold(settings.home, running.engine_lock)
+    except BaseException:
+        lock.close()
+        raise
+    return replace(running, lock=lock)
 
 
 def hold(settings: Settings, say: Callable[[str], None]) -> None:
@@ -118,7 +112,7 @@ def hold(settings: Settings, say: Callable[[str], None]) -> None:
     # A thread of this process may be about to start the context, which takes the home.
     if settings.embedded_metastore and _guard.acquire(blocking=False):
         try:
-            if _running is None or _running[0].home != settings.home or has_let_go():
+            if _running is None or _running.settings.home != settings.home or has_let_go():
                 home_lock.hold(settings.home, settings.wait, say)
         finally:
             _guard.release()
@@ -134,12 +128,14 @@ def start_in_background(settings: Settings, *, writes: bool) -> None:
     writes: the caller is going to write tables.
     """
 
-    if _running is not None and _running[0] == settings:
+    if _running is not None and _running.settings == settings:
         return
 
     def work(first: Callable[[SparkSession], Any], *others: Callable[[SparkSession], Any]) -> None:
         with contextlib.suppress(Exception):  # a start that failed is not tried once more for each
             session = new_session(settings)
+            if _running is not None and _running.is_attached:
+                return  # all of that is there
             for other in others:
                 threading.Thread(target=work, args=(other,), name=BESIDE, daemon=True).start()
             first(session)
@@ -162,47 +158,34 @@ def _at_exit() -> None:
     # A context that is still starting ends with this process: its standard input closes.
     if _guard.acquire(blocking=False):
         try:
-            stop_locked()
+            stop_locked(is_exit=True)
         finally:
             _guard.release()
 
 
-def stop_locked() -> None:
+def stop_locked(*, is_exit: bool = False) -> None:
     global _running
     if _running is not None:
-        _, session, lock = _running
-        _running = None
-        with contextlib.suppress(Exception):
-            session.stop()
-        _end_jvm()
-        if lock is not None:
-            lock.close()
-
-
-def _end_jvm() -> None:
-    """End the JVM with its context.
-
-    Its threads keep their connection to the metastore they first used. So a context over another
-    home would find the old home's tables. And Java options count only where a JVM starts.
-    """
-    gateway = SparkContext._gateway
-    SparkContext._gateway = SparkContext._jvm = None
-    if gateway is not None:
-        with contextlib.suppress(Exception):
-            gateway.shutdown()
-        # PySpark's JVM lives as long as its standard input is open.
-        process = getattr(gateway, "proc", None)
-        if process is not None:
-            process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(10)
+        was, _running = _running, None
+        if was.line is not None:
+            try:
+                was.line.goodbye()
+                process.leave(is_exit=is_exit)
+            finally:
+                was.line.close()
+        else:
+            with contextlib.suppress(Exception):
+                was.session.stop()
+            process.end()
+        for lock in (was.engine_lock, was.lock):
+            if lock is not None:
+                lock.close()
 
 
 atexit.register(_at_exit)
 
 
-def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
-    java.check()
+def _start(settings: Settings, *, is_service: bool = False) -> _Running:
     versions.check()
     for folder in ("warehouse", "metastore", "scratch", "logs"):
         (settings.home / folder).mkdir(parents=True, exist_ok=True)
@@ -211,28 +194,13 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = home_lock.take(settings.home, settings.wait) if settings.embedded_metastore else None
     try:
-        if lock is not None:
-            homes.remove_half_made(homes.database(settings.home))
         has_s3 = properties.names_s3(settings.conf)
-        on_s3 = s3.warehouse(settings.conf)
         paths = jars.resolve(settings.home, packages=list(settings.packages), s3a=has_s3)
         paths.append(own_jar.jar(settings.home, paths))
-        builder = SparkSession.builder
-        for key, value in _conf(settings, paths).items():
-            builder = builder.config(key, value)
-        log = settings.home / "logs" / "spark.log"
-        try:
-            builder = builder.enableHiveSupport()
-            _start_jvm(builder._options, log)
-            if on_s3 is not None:
-                on_s3.is_read(SparkContext._jvm)
-            session = builder.getOrCreate()
-        except EngineError:
-            raise
-        except Exception as error:
-            raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
-        if lock is not None:
-            _settle(settings, session)
+        conf = conf_of(settings, paths)
+        running = None if lock is None else _attach(settings, conf, lock)
+        if running is None:
+            running = _launch(settings, conf, lock, is_service=is_service)
         if has_s3 and settings.single_writer:
             _notices.append(
                 "`single_writer: true` in the profile: commits to s3a:// are not kept apart. Where"
@@ -245,21 +213,131 @@ def _start(settings: Settings) -> tuple[Settings, SparkSession, IO[str] | None]:
     # PySpark prints every failed statement with its JVM stack, and asks Spark for the text: for
     # Delta's own errors that fails and hides them. Whoever ran the statement reports the failure.
     CapturedException._log_exception = lambda self: None  # type: ignore[method-assign]
-    return settings, session, lock
+    return running
+
+
+def _attach(settings: Settings, conf: dict[str, str], lock: IO[str]) -> _Running | None:
+    """The JVM that an earlier command left, or None: it may not be this one's, and is gone."""
+    wanted = warm.parts(settings.home, conf) if settings.keep_warm else None
+    found = warm.meet(settings.home, wanted, settings.keep_warm)
+    if isinstance(found, str):
+        _notices.extend([found] if found else [])
+        return None
+    state, line = found
+    try:
+        session = process.attach(state.gateway, state.secret)
+        _tell_of_move(settings.home)
+        return _Running(settings, session, lock, line=line, is_attached=True)
+    except BaseException:
+        line.close()
+        raise
+
+
+def serve(settings: Settings, say: Callable[[str], None]) -> int:
+    """Start a JVM that other commands attach to, and wait until it ends.
+
+    SIGTERM and Ctrl-C end it, once the command that has it is out.
+
+    Args:
+        say: takes a line.
+
+    Returns:
+        0 where it was asked to end, 1 where it ended by itself.
+
+    Raises:
+        EngineError: it cannot start, or the home has one.
+    """
+    global _running
+    home = settings.home
+    home.mkdir(parents=True, exist_ok=True)
+    if warm.is_held(home):
+        raise EngineError(
+            f"The home {home} has an engine. Accepted: `alluvium engine stop` before this"
+        )
+    with _guard:
+        running = _running = _start(settings, is_service=True)
+    if running.line is None:
+        raise EngineError("; ".join(notices()))
+    jvm_process: Any = SparkContext._gateway.proc  # type: ignore[union-attr]
+    running.session.sql("show databases").collect()
+    with _guard:
+        stop_locked()
+    state = warm.read(home)
+    was_asked = False
+
+    def stop(*_: object) -> None:
+        nonlocal was_asked
+        was_asked = True
+        if state is not None:
+            with contextlib.suppress(OSError):
+                warm.ask(state, "stop")
+
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, stop)
+    say(f"The engine of {home} is ready: process {jvm_process.pid}")
+    jvm_process.wait()
+    word = warm.word(home)
+    say(f"The engine of {home} has ended" + (f": {word}" if word else ""))
+    return 0 if was_asked or word is None else 1
+
+
+def _launch(
+    settings: Settings, conf: dict[str, str], lock: IO[str] | None, *, is_service: bool
+) -> _Running:
+    java.check()
+    home, log = settings.home, settings.home / "logs" / "spark.log"
+    on_s3 = s3.warehouse(settings.conf)
+    is_warm = lock is not None and settings.keep_warm > 0
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    with contextlib.ExitStack() as opened:
+        engine_lock = None
+        if lock is not None:
+            homes.remove_half_made(homes.database(home))
+            engine_lock = opened.enter_context(warm.opened(home))
+        try:
+            builder = builder.enableHiveSupport()
+            process.start(builder._options, log, engine_lock, is_warm=is_warm)
+            if on_s3 is not None:
+                on_s3.is_read(SparkContext._jvm)
+            session = builder.getOrCreate()
+        except BaseException as error:
+            process.end()  # its lock would keep the next try of this process waiting
+            if isinstance(error, EngineError) or not isinstance(error, Exception):
+                raise
+            raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
+        if lock is not None:
+            _settle(settings, session)
+        if not is_warm:
+            opened.pop_all()
+    line = None
+    if is_warm:
+        engine_lock = None
+        try:
+            made_of = warm.parts(home, conf)
+            line = warm.keep(session, home, made_of, settings.keep_warm, is_service=is_service)
+        except Exception as error:
+            _notices.append(f"The engine of {home} ends with this command: {error}")
+    return _Running(settings, session, lock, engine_lock, line)
 
 
 def _settle(settings: Settings, session: SparkSession) -> None:
     """Keep a home that was copied from the tables of the original."""
     home = settings.home
-    own_warehouse = _WAREHOUSE not in settings.conf
+    own_warehouse = WAREHOUSE not in settings.conf
     try:
         said = homes.settle(session, home, homes.database(home), own_warehouse=own_warehouse)
     except BaseException:
         session.stop()
-        _end_jvm()
+        process.end()
         raise
     if said is not None:
         _notices.append(said)
+    _tell_of_move(home)
+
+
+def _tell_of_move(home: Path) -> None:
     old = homes.moved_from(homes.database(home))
     if old is not None:
         _notices.append(
@@ -279,120 +357,3 @@ def notices() -> list[str]:
     said = list(_notices)
     _notices.clear()
     return said
-
-
-def _conf(settings: Settings, paths: list[Path]) -> dict[str, str]:
-    home = settings.home
-    cores = os.cpu_count() or 2
-    conf = {
-        "spark.app.name": "alluvium",
-        "spark.master": settings.master,
-        "spark.jars": ",".join(map(str, paths)),
-        "spark.sql.extensions": own_jar.EXTENSIONS,
-        "spark.sql.catalog.spark_catalog": DELTA_CATALOG.name,
-        _WAREHOUSE: str(home / "warehouse"),
-        # Buckets, literals and freshness must not depend on where the process runs.
-        _ZONE: "UTC",
-        # Python functions run in processes of their own, whose zone PySpark takes for theirs.
-        "spark.executorEnv.TZ": "UTC",
-        # A text may hold `${…}`: Spark would put a setting, or a property of this machine, there.
-        "spark.sql.variable.substitute": "false",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Spark 4.2.0 sends a Python function that reads a table something that its process does not
-        # expect, and both wait without an end (SPARK-58241).
-        "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
-        # A table that names no format (a hook's, say) is Delta's, as a model's is.
-        "spark.sql.sources.default": "delta",
-        # Nodes that run side by side share the cores; their tiers say how.
-        "spark.scheduler.mode": "FAIR",
-        # The JVM never compiles methods above its 8000 bytes. A merge with 64 ranges takes three
-        # times as long in such a method as without one.
-        "spark.sql.codegen.hugeMethodLimit": "8000",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    if settings.embedded_metastore:
-        conf[_METASTORE_URL] = f"jdbc:derby:;databaseName={homes.database(home)};create=true"
-        # Between rounds the database is closed, and no thread of a pool may open it meanwhile.
-        conf["spark.hadoop.datanucleus.connectionPool.minIdle"] = "0"
-        # What it refuses (a column's comment above 256 characters, say) it refuses each time. Hive
-        # would ask ten times, two seconds apart, before Spark writes the table in another way.
-        conf["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
-        conf["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
-    elif drivers := [str(jar) for jar in paths if jars.is_jdbc_driver(jar)]:
-        # Java gives the metastore's client only those drivers that are on the JVM's class path.
-        conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)
-    if settings.master.startswith("local"):
-        conf |= {
-            _MEMORY: "2g",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.local.dir": str(home / "scratch"),
-            # Spark's and Delta's defaults are sized for clusters; here each task costs more
-            # than the few rows it carries.
-            "spark.sql.shuffle.partitions": str(cores),
-            "spark.databricks.delta.snapshotPartitions": "2",
-            # Results of up to a megabyte only are handed over as they are by default; here tasks
-            # and driver are one process.
-            "spark.task.maxDirectResultSize": "64m",
-            "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
-        }
-    conf |= log_store.conf(settings.conf, home, single_writer=settings.single_writer)
-    conf |= settings.conf
-    conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[_ZONE])
-    return conf
-
-
-def _java_options(settings: Settings, zone: str) -> str:
-    """Ours, then the profile's: of a flag given twice the JVM takes the later one."""
-    home = settings.home
-    options = [f'"-Dderby.system.home={home / "metastore"}"']
-    # Delta writes the time of a `TIMESTAMP AS OF` in the JVM's zone and reads it in the session's.
-    options.append(f"-Duser.timezone={'GMT' if zone[:1] in '+-' else ''}{zone}")
-    options.append(f'"-Dlog4j2.configurationFile={_log4j(home)}"')
-    theirs = settings.conf.get("spark.driver.extraJavaOptions", "")
-    if settings.master.startswith("local"):
-        options += _SHORT_RUN
-        if _MEMORY not in settings.conf:
-            options += _START_OF_HEAP
-        if not re.search(r"-XX:\+Use\w+GC", theirs):
-            # A small heap needs no concurrent collector.
-            options.append("-XX:+UseSerialGC")
-    return " ".join((*options, theirs)).strip()
-
-
-def _log4j(home: Path) -> Path:
-    """Spark's own log goes to a file: dbt's console is for dbt."""
-    path = home / "logs" / "log4j2.properties"
-    path.write_text(
-        "\n".join(
-            (
-                "rootLogger.level = warn",
-                "rootLogger.appenderRef.file.ref = file",
-                "appender.file.type = RollingFile",
-                "appender.file.name = file",
-                f"appender.file.fileName = {home / 'logs' / 'spark.log'}",
-                f"appender.file.filePattern = {home / 'logs' / 'spark.%i.log'}",
-                "appender.file.layout.type = PatternLayout",
-                "appender.file.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex",
-                "appender.file.policies.type = SizeBasedTriggeringPolicy",
-                "appender.file.policies.size = 10MB",
-                "appender.file.strategy.type = DefaultRolloverStrategy",
-                "appender.file.strategy.max = 2",
-                "",
-            )
-        )
-    )
-    return path
-
-
-def _start_jvm(conf: dict[str, Any], log: Path) -> None:
-    """Start the JVM with a log file as its output: what it prints is not for dbt's console."""
-    with SparkContext._lock:
-        if SparkContext._gateway is None:
-            with log.open("ab") as file:
-                gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                    SparkConf().setAll([(key, str(value)) for key, value in conf.items()]),
-                    {"stdout": file, "stderr": subprocess.STDOUT},
-                )
-            SparkContext._ensure_initialized(gateway=gateway)

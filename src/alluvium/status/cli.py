@@ -1,4 +1,4 @@
-"""The command `alluvium`. Only its `run` needs Spark, and changes tables."""
+"""The words `status`, `report` and `metrics`: they need no Spark, and change no table."""
 
 from __future__ import annotations
 
@@ -7,36 +7,30 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from alluvium.plan.status import model
 from alluvium.plan.status.model import Whole
 from alluvium.status import look as looks
 from alluvium.status import project as projects
-from alluvium.status import rounds_wanted
 from alluvium.status.as_json import as_json
 
 # The exit statuses: all is well, a feed is not, and nothing could be looked at.
 WELL, NOT_WELL, NO_LOOK = 0, 1, 2
 
 
-# The adapter's, which imports dbt and Spark; here it is known by its name alone.
-_ROUNDS = "dbt.adapters.alluvium.rounds"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    end = given.index("--") if "--" in given else len(given)
-    parser = _parser()
-    asked = parser.parse_args(given[:end])
-    if asked.run is None:
-        return _run(parser, asked, given[end + 1 :])
-    if end < len(given):
-        parser.error("-- is not known here; accepted: `alluvium run … -- options of dbt build`")
+    parser = argparse.ArgumentParser("alluvium", description=__doc__)
+    add_words(parser.add_subparsers(required=True, metavar="command"))
+    given = parser.parse_args(arguments)
+    return _run(given)
+
+
+def _run(given: argparse.Namespace) -> int:
     try:
-        project = projects.read(asked.project_dir, asked.target, asked.home)
-        status: int = asked.run(project, asked)
+        project = projects.read(given.project_dir, given.target, given.home)
+        status: int = given.look(project, given)
         return status
     except projects.ProjectError as error:
         print(f"alluvium: {error}", file=sys.stderr)
@@ -93,18 +87,8 @@ def _metrics(project: projects.Project, given: argparse.Namespace) -> int:
     return WELL
 
 
-def _run(parser: argparse.ArgumentParser, given: argparse.Namespace, dbt: Sequence[str]) -> int:
-    try:
-        wanted = rounds_wanted.wanted(given, dbt)
-    except ValueError as error:
-        parser.error(str(error))
-    status: int = import_module(_ROUNDS).run(wanted)
-    return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("alluvium", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="command")
+def add_words(commands: Any) -> None:
+    """Add the words to a parser's, each with what runs it as `run`."""
     status = commands.add_parser(
         "status",
         help="how the feeds of a project stand, and what is due",
@@ -114,14 +98,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     status.add_argument("model", nargs="?", help="one model whole, as operations name it")
     status.add_argument("--json", action="store_true", help="as JSON, by docs/status.schema.json")
-    status.set_defaults(run=_status)
+    status.set_defaults(run=_run, look=_status)
     report = commands.add_parser(
         "report",
         help="the same as an HTML page",
         description="How the feeds of a project stand, as the HTML page alluvium.html beside"
         " manifest.json; prints its path. Exit status 2: nothing could be looked at or written.",
     )
-    report.set_defaults(run=_report)
+    report.set_defaults(run=_run, look=_report)
     metrics = commands.add_parser(
         "metrics",
         help="the same, and what the last command did, as metrics of Prometheus",
@@ -129,23 +113,13 @@ def _parser() -> argparse.ArgumentParser:
         " for a textfile collector. Exit status 2: nothing could be looked at or written.",
     )
     metrics.add_argument("--file", type=Path, required=True, help="replaced whole")
-    metrics.set_defaults(run=_metrics)
-    rounds = commands.add_parser(
-        "run",
-        help="dbt build in rounds, all day, in one process",
-        usage="%(prog)s --select NODES --every 60s [...] [-- options of dbt build]",
-        description="Builds selections of a project, each once in its period, until SIGTERM. Exit"
-        " status 0: it was told to end; 2: no round could go well; 75: above --max-memory.",
-    )
-    rounds_wanted.add_to(rounds)
-    rounds.set_defaults(run=None)
+    metrics.set_defaults(run=_run, look=_metrics)
     for command in (status, report, metrics):
-        _add_places(command)
-    _add_project(rounds)
-    return parser
+        add_places(command)
 
 
-def _add_project(command: argparse.ArgumentParser) -> None:
+def add_project(command: argparse.ArgumentParser) -> None:
+    """Add the option that says where a project is."""
     command.add_argument(
         "--project-dir",
         type=Path,
@@ -154,8 +128,9 @@ def _add_project(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_places(command: argparse.ArgumentParser) -> None:
-    _add_project(command)
+def add_places(command: argparse.ArgumentParser) -> None:
+    """Add the options that say where a project and its home are."""
+    add_project(command)
     command.add_argument(
         "--target",
         type=Path,

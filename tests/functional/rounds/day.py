@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 from functional.runner import DBT, REPO, Project
 
-COMMAND = [sys.executable, "-c", "from alluvium.status.cli import main; raise SystemExit(main())"]
+COMMAND = [sys.executable, "-c", "from alluvium.command.main import main; raise SystemExit(main())"]
 FEED = "events batch items counted"
 STREAM = {"format": "text", "path": "landing"}
 FINE = "{{ config(materialized='table', tags='rest') }} select 1 as id"

@@ -8,7 +8,7 @@ import pytest
 from dbt.cli.main import dbtRunner
 from functional.runner import Project
 
-from alluvium.status import cli
+from alluvium.command import main as command
 from dbt.adapters.alluvium import rounds
 
 EVERY = ["--every", "1h"]
@@ -53,7 +53,7 @@ def test_what_is_left_out(project: Project) -> None:
 
 def test_mistakes(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     def told(*arguments: str) -> str:
-        assert cli.main(["run", *arguments]) == 2
+        assert command.main(["run", *arguments]) == 2
         return capsys.readouterr().err
 
     assert "No such option" in told(*ONE, "--", "--thread", "2")

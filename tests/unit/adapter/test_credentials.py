@@ -23,6 +23,7 @@ def test_schema_is_enough() -> None:
     assert creds.spark_conf == {}
     assert creds.packages == []
     assert creds.wait_seconds == 0
+    assert creds.warm_seconds == 0
 
 
 def test_every_key() -> None:
@@ -33,8 +34,10 @@ def test_every_key() -> None:
         spark_conf={"spark.sql.shuffle.partitions": 4, "spark.ui.enabled": True},
         packages=["org.postgresql:postgresql:42.7.7"],
         wait="10 minutes",
+        engine={"keep_warm": "15 minutes"},
     )
     assert creds.wait_seconds == 600
+    assert creds.warm_seconds == 900
     assert creds.spark_conf["spark.ui.enabled"] is True
 
 
@@ -48,19 +51,43 @@ def test_all_mistakes_at_once() -> None:
             spark_conf=["a=b"],
             packages=["postgresql"],
             wait="soon",
+            engine={"keep_warm": "a while"},
             hoem=".x",
             method="session",
         )
     message = str(caught.value)
     keys = ("schema", "database", "home", "master", "spark_conf", "packages", "wait")
-    for word in keys:
+    for word in (*keys, "engine.keep_warm"):
         assert f"`{word}`" in message, word
     assert "`hoem` is not a key" in message
     assert "`method` is not a key" in message
     assert (
-        "Accepted keys: type, threads, home, master, packages, schema, single_writer, spark_conf,"
-        " wait." in message
+        "Accepted keys: type, threads, engine, home, master, packages, schema, single_writer,"
+        " spark_conf, wait." in message
     )
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [
+        ({"engine": "warm"}, "accepted: a mapping with the key `keep_warm`"),
+        ({"engine": {"keep": 1}}, "accepted: a mapping with the key `keep_warm`"),
+        ({"master": "spark://m:7077"}, "beside `master: spark://m:7077`; accepted: with a `local`"),
+        ({"master": "local-cluster[2,1,1024]"}, "accepted: with a `local` master"),
+        (
+            {"spark_conf": {"spark.hadoop.hive.metastore.uris": "thrift://m:9083"}},
+            "accepted: with the embedded one",
+        ),
+    ],
+)
+def test_an_engine_is_kept_by_one_command_at_a_time(profile: dict[str, object], told: str) -> None:
+    keeps = {"schema": "s", "engine": {"keep_warm": "1 hour"}}
+    with pytest.raises(DbtRuntimeError) as caught:
+        read(**keeps | profile)
+    assert told in str(caught.value)
+    # One that keeps none may have all of that but for the first two.
+    if "engine" not in profile:
+        assert read(schema="s", engine={"keep_warm": 0}, **profile).warm_seconds == 0
 
 
 def test_s3_has_one_scheme() -> None:

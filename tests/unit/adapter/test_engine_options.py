@@ -5,14 +5,14 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from alluvium.engine.session import Settings, _conf
+from alluvium.engine.context import Settings, conf_of
 
 OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def options(home: Path, **settings: object) -> list[str]:
     (home / "logs").mkdir(exist_ok=True)
-    conf = _conf(Settings(home=home, **settings), [Path("a.jar")])  # type: ignore[arg-type]
+    conf = conf_of(Settings(home=home, **settings), [Path("a.jar")])  # type: ignore[arg-type]
     return conf[OPTIONS].split()
 
 
@@ -48,10 +48,10 @@ def test_a_shared_metastore_finds_its_driver(tmp_path: Path) -> None:
             archive.writestr(entry, "")
     url = "spark.hadoop.javax.jdo.option.ConnectionURL"
     shared = Settings(home=tmp_path, conf={url: "jdbc:postgresql://db/metastore"})
-    conf = _conf(shared, [driver, other])
+    conf = conf_of(shared, [driver, other])
     assert conf["spark.driver.extraClassPath"] == str(driver)
     assert conf[url] == "jdbc:postgresql://db/metastore"
-    own = _conf(Settings(home=tmp_path), [driver, other])
+    own = conf_of(Settings(home=tmp_path), [driver, other])
     assert "spark.driver.extraClassPath" not in own
     assert own[url].startswith("jdbc:derby:")
 

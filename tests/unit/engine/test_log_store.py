@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from alluvium.engine import log_store
-from alluvium.engine.session import Settings, _conf
+from alluvium.engine.context import Settings, conf_of
 
 REGION = "spark.hadoop.fs.s3a.endpoint.region"
 KEY = "spark.delta.logStore.file.impl"
@@ -15,7 +15,7 @@ KEY = "spark.delta.logStore.file.impl"
 
 def conf(home: Path, theirs: dict[str, str]) -> dict[str, str]:
     (home / "logs").mkdir(exist_ok=True)
-    found = _conf(Settings(home=home, conf=theirs), [])
+    found = conf_of(Settings(home=home, conf=theirs), [])
     return {key: value for key, value in found.items() if "logStore" in key}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alluvium.status import cli
+from alluvium.command import main as command
 from alluvium.status.rounds_wanted import Selection, Wanted
 
 PAIR = ["--select", "orders+", "--every", "60s"]
@@ -24,7 +24,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
             begun.append(asked)
             return 75
 
-    monkeypatch.setattr(cli, "import_module", lambda name: Rounds)
+    monkeypatch.setattr(command, "import_module", lambda name: Rounds)
     return begun
 
 
@@ -32,7 +32,7 @@ def test_all_of_it(wanted: list[Wanted], tmp_path: Path) -> None:
     more = ["--selector", "daily", "--every", "1d", "--stop-within", "2m", "--max-memory", "4 GiB"]
     more += ["--metrics-file", "m.prom", "--metrics-port", "9100", "--project-dir", str(tmp_path)]
     # The exit status is that of the rounds.
-    assert cli.main(["run", *PAIR, *more, "--", "--target", "prod", "--threads", "4"]) == 75
+    assert command.main(["run", *PAIR, *more, "--", "--target", "prod", "--threads", "4"]) == 75
     selections = (
         (Selection("--select", "orders+"), 60.0),
         (Selection("--selector", "daily"), 86_400.0),
@@ -52,7 +52,7 @@ def test_all_of_it(wanted: list[Wanted], tmp_path: Path) -> None:
 
 
 def test_by_default(wanted: list[Wanted]) -> None:
-    cli.main(["run", *PAIR])
+    command.main(["run", *PAIR])
     (found,) = wanted
     assert (found.stop_within, found.max_memory, found.metrics_file) == (20.0, None, None)
     assert (found.metrics_port, found.dbt, found.folder) == (None, (), Path.cwd())
@@ -78,7 +78,7 @@ def test_mistakes(
     arguments: list[str], said: str, wanted: list[Wanted], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        cli.main(["run", *arguments])
+        command.main(["run", *arguments])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
     assert not wanted
@@ -86,7 +86,7 @@ def test_mistakes(
 
 def test_only_run_hands_options_on(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        cli.main(["status", "--", "--threads", "4"])
+        command.main(["status", "--", "--threads", "4"])
     assert ended.value.code == 2
     assert "-- is not known here" in capsys.readouterr().err
 

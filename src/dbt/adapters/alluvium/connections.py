@@ -22,7 +22,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from alluvium.engine import EngineError, pools
+from alluvium.engine import EngineError, pools, rounds
 from alluvium.engine import session as engine
 from alluvium.engine.properties import as_text
 from dbt.adapters.alluvium import clock, streams, told
@@ -95,6 +95,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
             packages=tuple(creds.packages),
             single_writer=creds.single_writer,
             wait=creds.wait_seconds,
+            keep_warm=0.0 if rounds.are_on() else creds.warm_seconds,
         )
 
     @classmethod

@@ -9,10 +9,11 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.engine import EngineError, java, versions
-from alluvium.engine.properties import as_text, names_s3, other_s3
+from alluvium.engine.properties import as_text, has_embedded_metastore, names_s3, other_s3
 from alluvium.plan.layout.settings import duration
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
+_KEEP_WARM = "keep_warm"
 _COORDINATE = re.compile(r"^[\w.\-]+:[\w.\-]+:[\w.\-]+$")
 
 
@@ -44,6 +45,7 @@ def _mistakes_of_engine(data: Mapping[str, Any]) -> Iterator[str]:
                 " differ in case alone are one column to Delta"
             )
         yield from _mistakes_of_s3(as_text(conf), data.get("single_writer", False))
+    yield from _mistakes_of_warm(data, conf)
     try:
         _seconds(data.get("wait", 0))
     except ValueError as error:
@@ -53,6 +55,29 @@ def _mistakes_of_engine(data: Mapping[str, Any]) -> Iterator[str]:
         isinstance(item, str) and _COORDINATE.match(item) for item in packages
     ):
         yield "`packages`: accepted: a list of `group:artifact:version`"
+
+
+def _mistakes_of_warm(data: Mapping[str, Any], conf: Any) -> Iterator[str]:
+    """What is wrong with the JVM that outlives its command."""
+    engine = data.get("engine", {})
+    if not isinstance(engine, dict) or set(engine) - {_KEEP_WARM}:
+        yield f"`engine`: {engine!r}; accepted: a mapping with the key `{_KEEP_WARM}`"
+        return
+    try:
+        seconds = _seconds(engine.get(_KEEP_WARM))
+    except ValueError as error:
+        yield f"`engine.{_KEEP_WARM}`: {engine[_KEEP_WARM]!r}; accepted: 0, or {error}"
+        return
+    if seconds and not re.match(r"local(\[|$)", str(data.get("master", "local"))):
+        yield (
+            f"`engine.{_KEEP_WARM}` beside `master: {data['master']}`; accepted: with a `local`"
+            " master. A cluster's cores would be held between commands"
+        )
+    if seconds and isinstance(conf, dict) and not has_embedded_metastore(as_text(conf)):
+        yield (
+            f"`engine.{_KEEP_WARM}` beside a metastore of its own in `spark_conf`; accepted: with"
+            " the embedded one. Elsewhere two commands may run at once"
+        )
 
 
 def _mistakes_of_s3(conf: Mapping[str, str], single_writer: Any) -> Iterator[str]:
@@ -76,6 +101,8 @@ class AlluviumCredentials(Credentials):
     packages: Maven coordinates (`group:artifact:version`) of further jars, say Kafka's.
     single_writer: nobody else writes to the tables on S3, so their commits need not be kept apart.
     wait: how long a command waits for another one that has the home open, such as `10 minutes`.
+    engine: `keep_warm`, how long the JVM outlives its command, for the next one, such as
+        `15 minutes`.
     """
 
     database: str | None = None  # type: ignore[assignment]
@@ -86,6 +113,7 @@ class AlluviumCredentials(Credentials):
     packages: list[str] = field(default_factory=list)
     single_writer: bool = False
     wait: str | int = 0
+    engine: dict[str, Any] = field(default_factory=dict)
 
     @property
     def type(self) -> str:
@@ -115,6 +143,10 @@ class AlluviumCredentials(Credentials):
     @property
     def wait_seconds(self) -> float:
         return _seconds(self.wait)
+
+    @property
+    def warm_seconds(self) -> float:
+        return _seconds(self.engine.get(_KEEP_WARM))
 
     def __post_init__(self) -> None:
         # Spark knows one namespace, as in dbt-spark: database stays unset.

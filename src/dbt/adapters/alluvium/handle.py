@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -82,7 +83,8 @@ class SessionHandle:
         self.is_touched = False
         self.asked: object = None
         self._kept: dict[str, _KeptBatch] = {}
-        self._group = f"{name} {id(self):x}"
+        # Unlike that of any other process: Spark remembers groups that were cancelled.
+        self._group = f"{name} {uuid.uuid4()}"
         heartbeat.begin(self._group, name, session.sparkContext)
         with self._guard:
             self._open.add(id(self))

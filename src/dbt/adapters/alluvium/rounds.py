@@ -42,6 +42,7 @@ class _StartError(Exception):
 def run(wanted: Wanted) -> int:
     """Build in rounds; gives the exit status."""
     stop = Stop(wanted.stop_within)
+    between.begin()
     try:
         with stop.listening():
             rounds = _Rounds(wanted, stop, _checked(wanted))

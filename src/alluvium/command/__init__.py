@@ -1,0 +1,1 @@
+"""The command `alluvium`: each of its words."""

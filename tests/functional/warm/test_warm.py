@@ -1,0 +1,91 @@
+"""A JVM that outlives its command: who attaches, and what is left there."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from functional.warm.warm_project import is_alive, warm_project
+
+pytestmark = pytest.mark.spark
+
+# What may be left behind: cached rows, a global view, settings, a pool, workers, and callbacks of
+# a stream, whose connection makes py4j wait as the process goes out.
+LEAVES = """
+def model(dbt, session):
+    import os, sys
+    from pyspark.sql import functions as F
+
+    session.sql("cache table mine as select 1 as id")
+    session.range(3).createOrReplaceGlobalTempView("everybodys")
+    session.sql("set spark.sql.shuffle.partitions = 77")
+    session.range(5).write.format("delta").mode("append").saveAsTable("s.source")
+    seen = []
+    stream = session.readStream.table("s.source").writeStream
+    stream.foreachBatch(lambda rows, number: seen.append(rows.count())).option(
+        "checkpointLocation", os.environ["CHECKPOINT"]
+    ).trigger(availableNow=True).start().awaitTermination()
+    worker = F.udf(lambda value: os.getpid(), "long")
+    pid = session.range(1).select(worker("id").alias("pid")).collect()[0].pid
+    return session.createDataFrame([(pid, sum(seen))], "worker long, events long")
+"""
+# What the next command finds.
+FINDS = """
+def model(dbt, session):
+    context = session.sparkContext
+    java = context._jsc.sc()
+    from py4j.java_gateway import JavaObject
+    server = JavaObject("GATEWAY_SERVER", context._gateway._gateway_client)
+    views = session.sql("show views in global_temp").count()
+    is_empty = session._jsparkSession.sharedState().cacheManager().isEmpty()
+    pools = java.getAllPools().size()
+    row = (
+        views,
+        not is_empty,
+        session.conf.get("spark.sql.shuffle.partitions"),
+        pools,
+        java.getPersistentRDDs().size(),
+        server.getGateway().getBindings().size(),
+    )
+    return session.createDataFrame(
+        [row], "views long, cached boolean, partitions string, pools long, rdds long, bound long"
+    )
+"""
+
+
+def test_the_next_command_attaches_and_finds_nothing_of_the_last(tmp_path: Path) -> None:
+    with warm_project(tmp_path / "my project") as project:
+        project.write(leaves=LEAVES, finds=FINDS)
+        checkpoint = str(tmp_path / "checkpoint")
+        said = project.dbt("run", "--select", "leaves", CHECKPOINT=checkpoint)
+        pid = project.pid
+        assert is_alive(pid)
+        state = project.home / "engine.json"
+        assert stat.S_IMODE(state.stat().st_mode) == 0o600
+        assert project.state is not None
+        secret = project.state["secret"]
+        assert secret not in Path(f"/proc/{pid}/cmdline").read_text()
+        (leaves,) = project.rows("select * from {s}.leaves").itertuples()
+        assert leaves.events == 5
+
+        said = project.dbt("run", "--select", "finds", CHECKPOINT=checkpoint)
+        assert project.pid == pid
+        assert "gone" not in said
+        assert not is_alive(leaves.worker)
+        (finds,) = project.rows("select * from {s}.finds").itertuples()
+        assert (finds.views, finds.cached, finds.rdds) == (0, False, 0)
+        assert finds.partitions != "77"
+        assert finds.pools == 1
+        # What this command holds itself; the one before it left hundreds.
+        assert finds.bound < 200
+        assert secret not in (project.folder / "logs" / "dbt.log").read_text()
+        assert secret not in (project.home / "logs" / "spark.log").read_text()
+        assert secret not in (project.folder / "target" / "manifest.json").read_text()
+
+        # A command that keeps none ends it, and says so.
+        project.profile("")
+        said = project.dbt("run", "--select", "finds", CHECKPOINT=checkpoint)
+        assert "this command has no `keep_warm` in its profile" in said
+        assert not is_alive(pid)
+        assert project.state is None
