@@ -89,17 +89,7 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if settings.embedded_metastore:
-        conf[METASTORE_URL] = f"jdbc:derby:;databaseName={homes.database(home)};create=true"
-        # Between rounds the database is closed, and no thread of a pool may open it meanwhile.
-        conf["spark.hadoop.datanucleus.connectionPool.minIdle"] = "0"
-        # What it refuses (a column's comment above 256 characters, say) it refuses each time. Hive
-        # would ask ten times, two seconds apart, before Spark writes the table in another way.
-        conf["spark.hadoop.hive.hmshandler.retry.attempts"] = "3"
-        conf["spark.hadoop.hive.hmshandler.retry.interval"] = "100ms"
-    elif drivers := [str(jar) for jar in paths if jars.is_jdbc_driver(jar)]:
-        # Java gives the metastore's client only those drivers that are on the JVM's class path.
-        conf["spark.driver.extraClassPath"] = os.pathsep.join(drivers)
+    conf |= _metastore(settings, paths)
     if settings.master.startswith("local"):
         conf |= {
             _MEMORY: "2g",
@@ -121,6 +111,23 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[_ZONE])
     return conf
+
+
+def _metastore(settings: Settings, paths: list[Path]) -> dict[str, str]:
+    """How the metastore is opened: the home's own, or the profile's."""
+    if not settings.embedded_metastore:
+        drivers = [str(jar) for jar in paths if jars.is_jdbc_driver(jar)]
+        # Java gives the metastore's client only those drivers that are on the JVM's class path.
+        return {"spark.driver.extraClassPath": os.pathsep.join(drivers)} if drivers else {}
+    return {
+        METASTORE_URL: f"jdbc:derby:;databaseName={homes.database(settings.home)};create=true",
+        # Between rounds the database is closed, and no thread of a pool may open it meanwhile.
+        "spark.hadoop.datanucleus.connectionPool.minIdle": "0",
+        # What it refuses (a column's comment above 256 characters, say) it refuses each time. Hive
+        # would ask ten times, two seconds apart, before Spark writes the table in another way.
+        "spark.hadoop.hive.hmshandler.retry.attempts": "3",
+        "spark.hadoop.hive.hmshandler.retry.interval": "100ms",
+    }
 
 
 def _java_options(settings: Settings, zone: str) -> str:
