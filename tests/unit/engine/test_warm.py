@@ -147,6 +147,23 @@ def test_whoever_has_the_lock_open_holds_it(tmp_path: Path) -> None:
     assert not warm.is_held(tmp_path)
 
 
+def test_a_jvm_that_waits_leaves_its_lock_to_others(tmp_path: Path) -> None:
+    ours = warm.opened(tmp_path)
+    command = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[ours.fileno()]) as jvm:
+        warm.free(ours)
+        assert not warm.is_held(tmp_path)
+        with warm.opened(tmp_path), pytest.raises(EngineError, match="has an engine that runs"):
+            warm.hold(tmp_path, ours)
+        warm.hold(tmp_path, ours)
+        # Both have it open, so it is held until both are gone.
+        ours.close()
+        assert warm.is_held(tmp_path)
+        assert jvm.stdin is not None
+        jvm.stdin.close()
+    assert not warm.is_held(tmp_path)
+
+
 def test_one_that_does_not_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "_TO_END", 0.1)
     with (tmp_path / "engine.lock").open("w") as lock:
