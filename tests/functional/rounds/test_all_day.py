@@ -81,6 +81,9 @@ def test_a_day(tmp_path: Path) -> None:
         day.land("6,h,8")
         day.until(day.is_all_there, process)
 
+        # Tables are there before their round has ended, and metrics behind it.
+        ended = rounds(day)
+        day.until(lambda: rounds(day) > ended, process)
         check_metrics(day, port)
         process.send_signal(signal.SIGTERM)
         assert process.wait(120) == 0, day.said_so_far()[-4000:]
