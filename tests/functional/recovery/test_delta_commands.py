@@ -94,7 +94,7 @@ COMMANDS = {
         " when matched then update set name = s.name",
         lambda rows: rows | {7: "mine"},
     ),
-    "truncate table": Command("truncate table {t}"),
+    "truncate table": Command("truncate table {t}", lambda rows: {}),
     "delta-rs vacuum": Command(lambda table: table.vacuum(dry_run=False), days=OLD, alone=True),
     "delta-rs vacuum full": Command(lambda table: table.vacuum(dry_run=False, full=True)),
     "delta-rs optimize compact": Command(lambda table: table.optimize.compact()),
