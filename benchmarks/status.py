@@ -38,7 +38,7 @@ BARS = {
     ("report", MANY): (30.0, _NONE, _NONE, 3_000_000),
 }
 _HOUR = 3_600_000
-_LOOK = "import sys; from alluvium.status.cli import main; sys.exit(main(sys.argv[1:]))"
+_LOOK = "import sys; from alluvium.command.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 def looks(command: str, project: Path) -> list[tuple[float, float, float]]:

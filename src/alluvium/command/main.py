@@ -11,7 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from alluvium.status import cli, rounds_wanted
+from alluvium.command import rounds_wanted
+from alluvium.engine.attaching import State
+from alluvium.status import cli
 from alluvium.status import project as projects
 from alluvium.wording import counted, span
 
@@ -90,10 +92,8 @@ def _start(given: argparse.Namespace) -> int:
 def _status(given: argparse.Namespace) -> int:
     from alluvium.engine import warm  # PySpark: `status` of the feeds does without it
 
-    home = _home(given)
-    state = warm.read(home)
-    if state is None or not warm.is_held(home):
-        print(f"{home} has no warm engine")
+    home, state = _found(given)
+    if state is None:
         return cli.NOT_WELL
     try:
         does, idle, keep, commands, heap, stops = warm.ask(state, "status").split()
@@ -117,10 +117,8 @@ def _status(given: argparse.Namespace) -> int:
 def _stop(given: argparse.Namespace) -> int:
     from alluvium.engine import warm
 
-    home = _home(given)
-    state = warm.read(home)
-    if state is None or not warm.is_held(home):
-        print(f"{home} has no warm engine")
+    home, state = _found(given)
+    if state is None:
         return cli.WELL
     try:
         warm.ask(state, "stop")
@@ -131,6 +129,18 @@ def _stop(given: argparse.Namespace) -> int:
         time.sleep(0.1)
     print(f"the warm engine of {home} has ended")
     return cli.WELL
+
+
+def _found(given: argparse.Namespace) -> tuple[Path, State | None]:
+    """The home that is meant, and its engine; tells where it has none."""
+    from alluvium.engine import warm
+
+    home = _home(given)
+    state = warm.read(home)
+    if state is None or not warm.is_held(home):
+        print(f"{home} has no warm engine")
+        return home, None
+    return home, state
 
 
 def _home(given: argparse.Namespace) -> Path:

@@ -39,13 +39,14 @@ def database(home: Path) -> Path:
     return home / "metastore" / "db"
 
 
-def remove_half_made(database: Path) -> None:
+def remove_half_made(home: Path) -> None:
     """Remove what a process left that was killed while Derby made its database.
 
     Derby refuses to open it, and nothing is in it: its properties come before the first table.
     """
-    if database.is_dir() and not any(database.glob("service.properties*")):
-        shutil.rmtree(database)
+    made = database(home)
+    if made.is_dir() and not any(made.glob("service.properties*")):
+        shutil.rmtree(made)
 
 
 @dataclass(frozen=True)
@@ -84,14 +85,13 @@ def _path(uri: str) -> Path:
     return Path(Place.of(uri).path)
 
 
-def settle(session: SparkSession, home: Path, database: Path, *, own_warehouse: bool) -> str | None:
+def settle(session: SparkSession, home: Path, *, own_warehouse: bool) -> str | None:
     """Let the metastore's tables be those of this home, wherever it was made.
 
     Nothing may have asked the metastore before. A kill at any point leaves the places of before,
     or those of now.
 
     session: gives the JVM.
-    database: the folder of the embedded metastore.
     own_warehouse: whether the warehouse is the home's; another one's places are nobody's to move.
 
     Returns:
@@ -100,18 +100,18 @@ def settle(session: SparkSession, home: Path, database: Path, *, own_warehouse: 
     Raises:
         EngineError: the home was moved and some of its tables were not. Nothing is changed.
     """
-    note = database.parent / _NOTE
+    note = home / "metastore" / _NOTE
     made_at = Path(note.read_text()) if note.exists() else None
     if made_at == home:
         return None
-    if not database.exists() or (made_at is None and not own_warehouse):
+    if not database(home).exists() or (made_at is None and not own_warehouse):
         _write(note, home)
         return None
-    metastore = _Metastore(session, database)
+    metastore = _Metastore(session, database(home))
     try:
         made_at = made_at or metastore.warehouse().parent
         if made_at != home:
-            _write(database.parent / _MOVED_FROM, made_at)
+            _write(home / "metastore" / _MOVED_FROM, made_at)
         said = None if made_at == home else metastore.move(Move(made_at, home))
     finally:
         metastore.close()
@@ -119,18 +119,15 @@ def settle(session: SparkSession, home: Path, database: Path, *, own_warehouse: 
     return said
 
 
-def moved_from(database: Path) -> Path | None:
-    """Where the home was before; None where nothing of it may show files there.
-
-    database: the folder of the embedded metastore.
-    """
-    note = database.parent / _MOVED_FROM
+def moved_from(home: Path) -> Path | None:
+    """Where the home was before; None where nothing of it may show files there."""
+    note = home / "metastore" / _MOVED_FROM
     return Path(note.read_text()) if note.exists() else None
 
 
-def arrived(database: Path) -> None:
-    """Note that no table shows files of the old place any more."""
-    (database.parent / _MOVED_FROM).unlink(missing_ok=True)
+def arrived(home: Path) -> None:
+    """Note that no table of a home that was moved shows files of the old place any more."""
+    (home / "metastore" / _MOVED_FROM).unlink(missing_ok=True)
 
 
 def _write(note: Path, home: Path) -> None:

@@ -44,6 +44,15 @@ def parse_version(text: str) -> tuple[int, str]:
     return int(found.group(2)), found.group(1)
 
 
+def place(env: Mapping[str, str]) -> Path | None:
+    """The `java` that Spark will start, whatever it is: ``JAVA_HOME``'s, else ``PATH``'s first."""
+    if home := env.get("JAVA_HOME"):
+        path = Path(home) / "bin" / "java"
+        return path if os.access(path, os.X_OK) else None
+    found = shutil.which("java", path=env.get("PATH", ""))
+    return None if found is None else Path(found)
+
+
 def check(env: Mapping[str, str] | None = None) -> Java:
     """Find the Java that Spark will start: ``JAVA_HOME`` if it is set, else the first on ``PATH``.
 
@@ -58,18 +67,12 @@ def check(env: Mapping[str, str] | None = None) -> Java:
     """
     env = os.environ if env is None else env
     needed = "install Java 17 or 21 (a JRE is enough) and set JAVA_HOME or PATH to it"
-    home = env.get("JAVA_HOME")
-    if home:
-        path = Path(home) / "bin" / "java"
-        origin = f"JAVA_HOME ({home})"
-        if not os.access(path, os.X_OK):
+    path, home = place(env), env.get("JAVA_HOME")
+    if path is None:
+        if home:
             raise JavaError(f"JAVA_HOME is {home}, which has no bin/java: {needed}.")
-    else:
-        on_path = shutil.which("java", path=env.get("PATH", ""))
-        if on_path is None:
-            raise JavaError(f"Java was not found (JAVA_HOME is not set, PATH has none): {needed}.")
-        path = Path(on_path)
-        origin = f"PATH ({on_path})"
+        raise JavaError(f"Java was not found (JAVA_HOME is not set, PATH has none): {needed}.")
+    origin = f"JAVA_HOME ({home})" if home else f"PATH ({path})"
     try:
         ran = subprocess.run(
             [path, "-version"], env=dict(env), capture_output=True, text=True, timeout=60

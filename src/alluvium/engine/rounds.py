@@ -91,7 +91,8 @@ def end_if_lost() -> bool:
 
 def _is_stopped(session: SparkSession) -> bool:
     try:
-        return bool(session.sparkContext._jsc.sc().isStopped())  # type: ignore[union-attr]
+        context: Any = session.sparkContext
+        return bool(context._jsc.sc().isStopped())
     except (Py4JError, AttributeError):  # PySpark has noticed
         return True
 
@@ -101,7 +102,8 @@ def heap() -> int | None:
     running = engine._running
     if running is None:
         return None
-    runtime = running.session._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]
+    jvm: Any = running.session._jvm
+    runtime = jvm.java.lang.Runtime.getRuntime()
     return int(runtime.totalMemory()) - int(runtime.freeMemory())
 
 

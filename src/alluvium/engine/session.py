@@ -258,7 +258,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> int:
         running = _running = _start(settings, is_service=True)
     if running.line is None:
         raise EngineError("; ".join(notices()))
-    jvm_process: Any = SparkContext._gateway.proc  # type: ignore[union-attr]
+    gateway: Any = SparkContext._gateway
     running.session.sql("show databases").collect()
     with _guard:
         stop_locked()
@@ -274,8 +274,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> int:
 
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, stop)
-    say(f"The engine of {home} is ready: process {jvm_process.pid}")
-    jvm_process.wait()
+    say(f"The engine of {home} is ready: process {gateway.proc.pid}")
+    gateway.proc.wait()
     word = warm.word(home)
     say(f"The engine of {home} has ended" + (f": {word}" if word else ""))
     return 0 if was_asked or word is None else 1
@@ -294,7 +294,7 @@ def _launch(
     with contextlib.ExitStack() as opened:
         engine_lock = None
         if lock is not None:
-            homes.remove_half_made(homes.database(home))
+            homes.remove_half_made(home)
             engine_lock = opened.enter_context(warm.opened(home))
         try:
             builder = builder.enableHiveSupport()
@@ -311,15 +311,15 @@ def _launch(
             _settle(settings, session)
         if not is_warm:
             opened.pop_all()
+            return _Running(settings, session, lock, engine_lock)
+    # The lock is closed here: the JVM alone has it open, also once this process is out.
     line = None
-    if is_warm:
-        engine_lock = None
-        try:
-            made_of = warm.parts(home, conf)
-            line = warm.keep(session, home, made_of, settings.keep_warm, is_service=is_service)
-        except Exception as error:
-            _notices.append(f"The engine of {home} ends with this command: {error}")
-    return _Running(settings, session, lock, engine_lock, line)
+    try:
+        made_of = warm.parts(home, conf)
+        line = warm.keep(session, home, made_of, settings.keep_warm, is_service=is_service)
+    except Exception as error:
+        _notices.append(f"The engine of {home} ends with this command: {error}")
+    return _Running(settings, session, lock, line=line)
 
 
 def _settle(settings: Settings, session: SparkSession) -> None:
@@ -327,7 +327,7 @@ def _settle(settings: Settings, session: SparkSession) -> None:
     home = settings.home
     own_warehouse = WAREHOUSE not in settings.conf
     try:
-        said = homes.settle(session, home, homes.database(home), own_warehouse=own_warehouse)
+        said = homes.settle(session, home, own_warehouse=own_warehouse)
     except BaseException:
         session.stop()
         process.end()
@@ -338,18 +338,13 @@ def _settle(settings: Settings, session: SparkSession) -> None:
 
 
 def _tell_of_move(home: Path) -> None:
-    old = homes.moved_from(homes.database(home))
+    old = homes.moved_from(home)
     if old is not None:
         _notices.append(
             f"Clones and published tables of {home} may still show files of {old}, from where it"
             " was moved or copied. `dbt run-operation alluvium.recover` says which. With"
             " `dry_run: false` they show those of this home."
         )
-
-
-def arrived(home: Path) -> None:
-    """Note that no table of a home that was moved shows files of the old place any more."""
-    homes.arrived(homes.database(home))
 
 
 def notices() -> list[str]:

@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import os
 import secrets
-import shutil
 import socket
 import stat
 import sys
@@ -25,7 +24,7 @@ from typing import IO, Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError, jvm
+from alluvium.engine import EngineError, java, jvm
 from alluvium.engine.attaching import Here, State, Verdict, Way, decide, of_environment, salted
 
 STATE, LOCK, ENDED, NO_MEMORY = "engine.json", "engine.lock", "engine.ended", "engine.oom"
@@ -94,13 +93,13 @@ def _say_that_it_waits() -> None:
 
 def parts(home: Path, conf: Mapping[str, str]) -> dict[str, str]:
     """What decides what a JVM is that this process would start with these settings of Spark."""
-    java = shutil.which("java", path=_java_path())
+    program = java.place(os.environ)
     found = {
         "umask": _mode_of_new(home),
         "working directory": str(Path.cwd()),
         "version of Alluvium": metadata.version("dbt-alluvium"),
         "Python": f"{sys.version} {sys.executable}",
-        "Java": _file(java) if java else "",
+        "Java": "" if program is None else _file(program),
     }
     found |= {f"`{key}`": value for key, value in conf.items() if key != "spark.jars"}
     jars = conf["spark.jars"].split(",")
@@ -119,12 +118,7 @@ def _mode_of_new(home: Path) -> str:
     return f"{mode:o}"
 
 
-def _java_path() -> str:
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin") if home else os.environ.get("PATH", "")
-
-
-def _file(name: str) -> str:
+def _file(name: str | Path) -> str:
     path = Path(name).resolve()
     found = path.stat()
     return f"{path} {found.st_size} {found.st_mtime_ns}"
@@ -221,7 +215,7 @@ def write(home: Path, state: State) -> None:
     draft = home / f"{STATE}.new"
     draft.unlink(missing_ok=True)
     mode = stat.S_IRUSR | stat.S_IWUSR
-    with open(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w") as file:  # noqa: PTH123
+    with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w") as file:
         file.write(state.text())
     draft.replace(home / STATE)
 

@@ -205,8 +205,8 @@ class FileSource:
         lines = self._rows(session, paths, unchecked)
         records = lines.where(self._is_record(F.col("value").cast("string")))
         whole = F.col("whole") if "whole" in lines.columns else F.lit(True)
-        line = F.col("value").cast("binary")
-        first = records.select(files_at.path(F.col("url")), line, "place", whole)
+        raw = F.col("value").cast("binary")
+        first = records.select(files_at.path(F.col("url")), raw, "place", whole)
         headers = {}
         for path, line, place, is_whole in first_of_each_partition(first).collect():
             headers[path] = _Header(bytes(line), place)
@@ -250,11 +250,14 @@ class FileSource:
         reader = reader.options(**options).format(spec.format)
         files = own_schemas(session, self.feed, paths, _UNCHECKED if unchecked else {})
         found = own_schema_rows(session, reader, self.feed, files)
-        typed = spec.schema is not None
         return reduce(
             DataFrame.unionAll,
             (
-                _with_places(rows, F.to_json(columns, IN_FULL), *[columns.alias(_TYPED)] * typed)
+                _with_places(
+                    rows,
+                    F.to_json(columns, IN_FULL),
+                    *([] if spec.schema is None else [columns.alias(_TYPED)]),
+                )
                 for rows, columns in found
             ),
         )

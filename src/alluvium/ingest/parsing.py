@@ -18,6 +18,8 @@ from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
 from alluvium.names import quoted
 
+# Formats whose schema is read out of the value; those of other files have columns themselves.
+_PARSED = ("json", "csv")
 # Of lines of csv: whether the line is a record, and no part of one.
 WHOLE = "__alluvium_whole"
 _NESTED = (ArrayType, MapType, StructType)
@@ -65,7 +67,7 @@ def no_events(session: SparkSession, feed: Feed) -> DataFrame:
     """An empty static frame with the columns of the feed's events."""
     events = session.createDataFrame([], EVENT_DDL)
     spec = feed.spec
-    if spec.schema is None or spec.format in ("json", "csv"):
+    if spec.schema is None or spec.format in _PARSED:
         return with_schema(events, feed)
     typed = (F.lit(None).cast(f.dataType).alias(f.name) for f in columns_of(spec.schema))
     return events.select("*", *typed)
@@ -80,7 +82,7 @@ def with_schema(events: DataFrame, feed: Feed, header: str | None = None) -> Dat
         header: The record that names the columns of the events' files, if one does.
     """
     spec = feed.spec
-    if spec.schema is None or spec.format not in ("json", "csv"):
+    if spec.schema is None or spec.format not in _PARSED:
         return events
     options = _parsed_by(feed)
     try:

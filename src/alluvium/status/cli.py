@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,6 @@ from alluvium.status.as_json import as_json
 
 # The exit statuses: all is well, a feed is not, and nothing could be looked at.
 WELL, NOT_WELL, NO_LOOK = 0, 1, 2
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("alluvium", description=__doc__)
-    add_words(parser.add_subparsers(required=True, metavar="command"))
-    given = parser.parse_args(arguments)
-    return _run(given)
 
 
 def _run(given: argparse.Namespace) -> int:

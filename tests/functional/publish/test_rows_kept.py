@@ -12,7 +12,7 @@ from deltalake import write_deltalake
 from functional import delta_rs
 from functional.runner import REPO, Project
 
-from alluvium.status import cli
+from alluvium.command import main as command
 
 pytestmark = pytest.mark.spark
 SCHEMA = "rows_kept"
@@ -102,11 +102,11 @@ def test_a_column_that_readers_do_not_have_yet(
         held = project.said("  kept: 8 rows, readers see 10")
         assert bool(held) is (result == "fail")
         capsys.readouterr()
-        status = cli.main(["status", "--project-dir", str(project.root)])
+        status = command.main(["status", "--project-dir", str(project.root)])
         seen = capsys.readouterr().out
         assert status == int(result == "fail"), seen
         assert ("failed: kept (8 rows, readers see 10); what changed:" in seen) is bool(status)
-        assert cli.main(["report", "--project-dir", str(project.root)]) == 0
+        assert command.main(["report", "--project-dir", str(project.root)]) == 0
         page = Path(capsys.readouterr().out.strip()).read_text()
         assert ("failed: kept (8 rows, readers see 10); what changed:" in page) is bool(status)
         assert ("Nothing is wrong" in page) is not bool(status)

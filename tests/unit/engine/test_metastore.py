@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from alluvium.engine.homes import remove_half_made
+from alluvium.engine.homes import database, remove_half_made
 
 
 @pytest.mark.parametrize("properties", ["service.properties", "service.propertiesold"])
 def test_a_database_stays(tmp_path: Path, properties: str) -> None:
-    (tmp_path / "db" / "seg0").mkdir(parents=True)
-    (tmp_path / "db" / properties).touch()
-    remove_half_made(tmp_path / "db")
-    assert (tmp_path / "db" / "seg0").is_dir()
+    (database(tmp_path) / "seg0").mkdir(parents=True)
+    (database(tmp_path) / properties).touch()
+    remove_half_made(tmp_path)
+    assert (database(tmp_path) / "seg0").is_dir()
 
 
 def test_what_derby_did_not_finish_goes(tmp_path: Path) -> None:
-    remove_half_made(tmp_path / "db")
-    (tmp_path / "db" / "seg0").mkdir(parents=True)
-    remove_half_made(tmp_path / "db")
-    assert not (tmp_path / "db").exists()
+    remove_half_made(tmp_path)
+    (database(tmp_path) / "seg0").mkdir(parents=True)
+    remove_half_made(tmp_path)
+    assert not database(tmp_path).exists()

@@ -17,7 +17,7 @@ from alluvium.command.main import main
 from alluvium.engine import EngineError, warm
 from alluvium.engine.attaching import Here, State, Verdict, Way, decide, of_environment, salted
 
-PARTS = {"working directory": "/work", "`spark.driver.memory`": "2g", "jars": "a.jar 12 34"}
+PARTS = {"working directory": "/srv/shop", "`spark.driver.memory`": "2g", "jars": "a.jar 12 34"}
 SALT = "5f"
 STATE = State(
     host="here",
@@ -27,12 +27,12 @@ STATE = State(
     gateway=2000,
     port=3000,
     secret="not to be told",
-    home="/work/.alluvium",
+    home="/srv/shop/.alluvium",
     inode="1:2",
     salt=SALT,
     made_of=salted(PARTS, SALT),
 )
-HERE = Here("here", 1000, "/work/.alluvium", "1:2")
+HERE = Here("here", 1000, "/srv/shop/.alluvium", "1:2")
 
 
 def decided(
@@ -74,7 +74,7 @@ def test_a_copied_home_leaves_the_originals_alone() -> None:
     assert decided(here=replace(HERE, inode="1:3"), is_held=False) == Verdict(Way.START)
     # One that was moved takes its lock, and its engine, along.
     moved = decided(here=replace(HERE, home="/moved"))
-    assert (moved.way, moved.why) == (Way.END, "it was started for /work/.alluvium")
+    assert (moved.way, moved.why) == (Way.END, "it was started for /srv/shop/.alluvium")
 
 
 @pytest.mark.parametrize("here", [replace(HERE, user=1), replace(HERE, host="there")])
@@ -106,7 +106,7 @@ def test_a_file_that_says_nothing(text: str) -> None:
 
 def test_hashes_tell_nothing_and_differ_by_their_salt() -> None:
     text = STATE.text()
-    assert "/work/jars" not in text
+    assert "/srv/shop/jars" not in text
     assert "a.jar" not in text
     assert salted(PARTS, "a") != salted(PARTS, "b")
     # One part's value is no other's.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alluvium.command import main as command
-from alluvium.status.rounds_wanted import Selection, Wanted
+from alluvium.command.rounds_wanted import Selection, Wanted
 
 PAIR = ["--select", "orders+", "--every", "60s"]
 

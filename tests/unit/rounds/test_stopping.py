@@ -12,7 +12,7 @@ import pytest
 # A round that sleeps; cancelled, it says so, or goes on for ever.
 ROUND = """
 import sys, time
-from alluvium.status.stopping import Stop
+from alluvium.command.stopping import Stop
 
 stop, obeys = Stop(float(sys.argv[1])), sys.argv[2] == "obeys"
 with stop.listening():
@@ -38,7 +38,7 @@ def ended(*signals: int, within: float, takes: float, obeys: bool = True) -> tup
     """Exit status, what was said, and the seconds from the first signal on."""
     program = ROUND if obeys else ROUND.replace("import sys", "import sys", 1)
     if not obeys:
-        program = "import alluvium.status.stopping as s; s._CANCELLED = 1.0\n" + program
+        program = "import alluvium.command.stopping as s; s._CANCELLED = 1.0\n" + program
     words = [str(within), "obeys" if obeys else "not", str(takes)]
     process = subprocess.Popen(
         [sys.executable, "-c", program, *words],

@@ -13,7 +13,7 @@ import browser
 import pytest
 from support.busy_shop import busy_shop
 
-from alluvium.status import cli
+from alluvium.command import main as command
 
 AXE = "axe-core@4.11.0"
 RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}"
@@ -55,7 +55,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log = shop.place("damaged") / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{1:020}.json").write_text("{}")
-    assert cli.main(["report", "--project-dir", str(folder)]) == 0
+    assert command.main(["report", "--project-dir", str(folder)]) == 0
     return folder / "target" / "alluvium.html"
 
 

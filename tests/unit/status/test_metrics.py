@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.shop import HELD, MERGED, Shop, ago
 
-from alluvium.status import cli
+from alluvium.command import main as command
 
 MODEL = (("model", "orders"), ("source", "orders_events"))
 
@@ -54,7 +54,7 @@ def test_feeds_and_runs(shop_with_runs: Shop, tmp_path: Path) -> None:
     shop.arrive(2, 1_200, ago(minutes=20))
     shop.note("orders_events")
     path = tmp_path / "new folder" / "m.prom"
-    assert cli.main(["metrics", "--file", str(path)]) == 0
+    assert command.main(["metrics", "--file", str(path)]) == 0
     found = metrics(path)
     assert found["alluvium_newest_event_timestamp_seconds", MODEL] == ago(minutes=20).timestamp()
     assert found["alluvium_stream_looked_timestamp_seconds", MODEL] == ago(minutes=5).timestamp()
@@ -86,7 +86,7 @@ def test_feeds_and_runs(shop_with_runs: Shop, tmp_path: Path) -> None:
 def test_what_is_held_back(shop: Shop, tmp_path: Path) -> None:
     shop.merge(2, 1, ago(hours=1))
     shop.note("orders_wap", held=HELD)
-    assert cli.main(["metrics", "--file", str(tmp_path / "m")]) == 0
+    assert command.main(["metrics", "--file", str(tmp_path / "m")]) == 0
     found = metrics(tmp_path / "m")
     assert found["alluvium_held_back", MODEL] == 1
     # Nothing waits: there is no time since when.
@@ -95,10 +95,10 @@ def test_what_is_held_back(shop: Shop, tmp_path: Path) -> None:
 
 
 def test_mistakes(shop: Shop, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["metrics", "--file", str(tmp_path)]) == 2
+    assert command.main(["metrics", "--file", str(tmp_path)]) == 2
     assert "cannot be written" in capsys.readouterr().err
     (shop.folder / "target/run_results.json").write_text("{")
-    assert cli.main(["metrics", "--file", str(tmp_path / "m")]) == 2
+    assert command.main(["metrics", "--file", str(tmp_path / "m")]) == 2
     said = capsys.readouterr().err
     assert "run_results.json cannot be read (JSONDecodeError" in said
     assert "accepted: as dbt writes it" in said

@@ -12,11 +12,12 @@ import pytest
 from support.delta_log import ID, add, checkpoint, commit, info, metadata, protocol, remove, txn
 from support.shop import HELD, MERGED, NOW, Shop, ago, millis
 
+from alluvium.command import main as command
 from alluvium.plan.status import figures, stages
 from alluvium.plan.status.figures import Batch, Writes
 from alluvium.plan.status.table import FailedAudit
 from alluvium.plan.versions.written import WrittenCommit
-from alluvium.status import cli, project
+from alluvium.status import project
 from alluvium.status.look import look
 
 VOID = {"meta", "rect", "path", "br"}
@@ -63,7 +64,7 @@ class Page(HTMLParser):
 
 
 def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> Page:
-    assert cli.main(["report", *arguments]) == 0
+    assert command.main(["report", *arguments]) == 0
     path = Path(capsys.readouterr().out.strip())
     assert path == Path("target/alluvium.html")
     assert [one.name for one in path.parent.glob("*.html*")] == [path.name]
@@ -71,7 +72,7 @@ def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> Page:
 
 
 def status(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    cli.main(["status"])
+    command.main(["status"])
     return capsys.readouterr().out.splitlines()
 
 
@@ -268,11 +269,11 @@ def test_no_feeds_and_no_look(shop: Shop, capsys: pytest.CaptureFixture[str]) ->
     shop.nodes.clear()
     shop.save()
     assert "There are no feeds." in report(capsys).text
-    assert cli.main(["report", "--home", "none"]) == 2
+    assert command.main(["report", "--home", "none"]) == 2
     assert "there is no home none; accepted: " in capsys.readouterr().err
     Path("target/alluvium.html").unlink()
     Path("target/alluvium.html").mkdir()
-    assert cli.main(["report"]) == 2
+    assert command.main(["report"]) == 2
     assert "target/alluvium.html cannot be written (" in capsys.readouterr().err
     assert sorted(one.name for one in Path("target").iterdir()) == [
         *("alluvium.html", "alluvium.json", "manifest.json"),

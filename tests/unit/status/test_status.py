@@ -13,14 +13,14 @@ from support import delta_log
 from support.delta_log import ID, add, commit, info, metadata, protocol, remove, txn
 from support.shop import HELD, MERGED, NOW, Shop, ago, millis
 
+from alluvium.command import main as command
 from alluvium.plan.status import notes
-from alluvium.status import cli
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "status.schema.json"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    status = cli.main(["status", *arguments])
+    status = command.main(["status", *arguments])
     said = capsys.readouterr()
     return status, said.out + said.err
 

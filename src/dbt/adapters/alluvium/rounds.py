@@ -15,12 +15,12 @@ from dbt.adapters.factory import get_adapter_by_type
 from dbt.cli.main import cli, dbtRunner, dbtRunnerResult
 from dbt.graph.selector import NodeSelector
 
+from alluvium.command.rounds_wanted import Selection, Wanted
+from alluvium.command.stopping import Stop
 from alluvium.engine import EngineError, java, versions
 from alluvium.engine import rounds as between
 from alluvium.engine import session as engine
 from alluvium.plan.turns import Turn, next_of
-from alluvium.status.rounds_wanted import Selection, Wanted
-from alluvium.status.stopping import Stop
 from alluvium.wording import counted, in_bytes
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.rounds_shown import Shown
@@ -59,8 +59,8 @@ def _checked(wanted: Wanted) -> Any:
     given = _options(wanted.dbt)
     quiet = {**given, "project_dir": str(wanted.folder), "log_level": "none"}
     parsed = _invoked(["parse"], quiet)
-    manifest = parsed.result
-    kind = manifest.metadata.adapter_type  # type: ignore[union-attr]
+    manifest: Any = parsed.result
+    kind = manifest.metadata.adapter_type
     if kind != "alluvium":
         raise _StartError(f"the target is of type {kind}; accepted: alluvium")
     kinds = [part for one in _KINDS for part in ("--resource-type", one)]

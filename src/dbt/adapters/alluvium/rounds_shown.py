@@ -16,10 +16,10 @@ from prometheus_client import start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from py4j.protocol import Py4JError
 
+from alluvium.command.rounds_wanted import Selection, Wanted
 from alluvium.engine import rounds as between
 from alluvium.plan.turns import Turn
 from alluvium.status import look, metrics, project
-from alluvium.status.rounds_wanted import Selection, Wanted
 from dbt.adapters.alluvium import noting, told
 
 HEALTH = "alluvium_run.json"

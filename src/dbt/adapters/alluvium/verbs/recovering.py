@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from dbt.adapters.base import available
 
-from alluvium.engine import session as engine
+from alluvium.engine import homes
 from alluvium.recovery.fsck import Fsck, Report
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
@@ -40,8 +40,8 @@ class Recovering(SessionAdapter):
         """
         with self._working() as session:
             tables = self._tables_in_files()
-            homes = project_tables.homes(session, self._home, self.nodes)
-            look = Fsck(session, tables, homes, full=full, say=_Progress("alluvium.fsck"))
+            known = project_tables.homes(session, self._home, self.nodes)
+            look = Fsck(session, tables, known, full=full, say=_Progress("alluvium.fsck"))
             return look.run(_chosen(tables, models))
 
     @available.parse_list
@@ -63,7 +63,7 @@ class Recovering(SessionAdapter):
             )
             lines = recovery.run(_chosen(tables, models))
             if models is None and not dry_run and not recovery.left:
-                engine.arrived(self._home)
+                homes.arrived(self._home)
             if models is None and (views := project_tables.missing_views(session, self.nodes)):
                 lines.append(
                     f"{', '.join(views)}: the metastore does not know these views, and views have"
