@@ -28,11 +28,11 @@ def of_processes() -> float:
     for entry in os.scandir(_PROC):
         if entry.name.isdigit():
             try:
-                text = (_PROC / entry.name / "stat").read_text()
+                text = (_PROC / entry.name / "stat").read_bytes()
             except OSError:
                 continue  # it has just ended
-            # Its name may hold anything; behind it come state, parent and figures.
-            fields = text[text.rindex(")") + 2 :].split()
+            # Its name may hold any bytes; behind it come state, parent and figures.
+            fields = text[text.rindex(b")") + 2 :].split()
             parents[int(fields[1])].append(int(entry.name))
             ticks[int(entry.name)] = sum(map(int, fields[11:15]))
     total, todo = 0, [os.getpid()]

@@ -14,11 +14,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths as files_at
+from alluvium.engine import jvm
 from alluvium.engine.csv_records import records
 from alluvium.engine.files import Files
 from alluvium.engine.frames import first_of_each_partition
 from alluvium.engine.row_json import IN_FULL
-from alluvium.engine.whole_files import LARGEST, WHOLE_FILES
+from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
 from alluvium.ingest.headers import HeaderError
 from alluvium.ingest.landing import Landed, may_be_listed
@@ -76,8 +77,13 @@ class FileSource:
     def landed(self, session: SparkSession) -> list[Landed]:
         """The files with content that lie there; the source must exist."""
         self._check_names(session)
-        found = self._list(session).select("name", "path", "size", "time")
-        return [Landed(*row) for row in found.collect()]
+        start = self._start(Files(session))
+        found = []
+        for path, size, time in self._list(session):
+            plain = Place.of(path).path
+            name = plain[len(start) :] if plain.startswith(start) else name_of(plain)
+            found.append(Landed(name, path, size, time))
+        return found
 
     def trigger(self, session: SparkSession, some: list[Landed]) -> Trigger:
         """The events of these files."""
@@ -88,8 +94,7 @@ class FileSource:
     def batch(self, session: SparkSession) -> DataFrame:
         if not self.exists(session):
             return no_events(session, self.feed)
-        found = self._list(session).select("path").collect()
-        return self._events(session, sorted(row.path for row in found))
+        return self._events(session, sorted(path for path, _, _ in self._list(session)))
 
     def folder(self, files: Files) -> str:
         """The folder that names of files start below: of a glob what is before the wildcard."""
@@ -99,25 +104,18 @@ class FileSource:
                 folder = folder_of(folder[: folder.index(wildcard)])
         return folder
 
-    def _list(self, session: SparkSession) -> DataFrame:
-        # Only names, times and sizes are asked for, of many files in a task.
+    def _list(self, session: SparkSession) -> Iterator[tuple[str, int, int]]:
+        """Path, bytes and time of each file with content, as Spark lists them for a reader."""
         scan = session.newSession()
-        scan.conf.set("spark.sql.files.maxPartitionBytes", LARGEST)
-        scan.conf.set("spark.sql.files.openCostInBytes", "0")
         list_in_few_tasks(scan)
         reader = scan.read.format("binaryFile").option("recursiveFileLookup", "true")
         options = {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
-        path = files_at.path(F.col("_metadata.file_path"))
-        return (
-            reader.options(**options)
-            .load(self._glob(session))
-            .select(
-                self._name(Files(session), path).alias("name"),
-                "path",
-                F.col("_metadata.file_size").alias("size"),
-                F.unix_millis(F.col("_metadata.file_modification_time")).alias("time"),
-            )
-        )
+        frame = reader.options(**options).load(self._glob(session))
+        relation = frame._jdf.queryExecution().analyzed().collectLeaves().head().relation()
+        text = jvm.call_own(session, "alluvium.ListedFiles", "of", relation.location())
+        fields = iter(text.split("\0")[:-1])
+        for path, size, time in zip(fields, fields, fields, strict=True):
+            yield path, int(size), int(time)
 
     def _check_names(self, session: SparkSession) -> None:
         """Raise for what a listing would leave out in silence, or list again and again.
@@ -164,9 +162,13 @@ class FileSource:
             return re.sub(r"([\\{}\[\]*?])", r"\\\1", self.path)
         return self.path
 
+    def _start(self, files: Files) -> str:
+        """What the paths of files begin with before their names."""
+        return f"{self.folder(files).rstrip('/')}/"
+
     def _name(self, files: Files, path: Column) -> Column:
         """A file's path below the folder where names begin: it stays where that folder moves."""
-        start = f"{self.folder(files).rstrip('/')}/"
+        start = self._start(files)
         length = F.lit(len(start.encode()) + 1)
         below = F.substring(path.cast("binary"), length, F.octet_length(path)).cast("string")
         name = F.when(path.startswith(start), below).otherwise(F.substring_index(path, "/", -1))
