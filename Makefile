@@ -85,7 +85,7 @@ bench-run: machine $(VENV)/.bench ## time and memory of the reference project, f
 	$(BIN)/python benchmarks/reference_project.py
 
 .PHONY: bench-reuse
-bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new: reuse; ARGS=--warm: a warm engine
+bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new: cold and warm, with and without reuse
 	$(BIN)/python benchmarks/reuse.py $(ARGS)
 
 .PHONY: chaos-merge

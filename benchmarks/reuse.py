@@ -1,11 +1,9 @@
 """What a build of the reference project with nothing new costs: kept nodes, and a warm engine.
 
-Run with `make bench-reuse`. Pairs of `dbt build`: in one clone all nodes run from a cold start, in
-another those are kept that may be. CPU seconds are those of dbt, its JVM and Python's workers.
-Writes benchmarks/results/reuse.json.
-
-With `--warm` the other one's commands attach to a warm engine and run all nodes. Seconds of that
-JVM count too, also those after the command. Writes benchmarks/results/warm.json. Linux only.
+Run with `make bench-reuse`. Rounds of four builds, each in a clone of its own: from a cold start
+and attached to a warm engine, with all nodes and with those left out that may be kept. CPU seconds
+are those of dbt, its JVM and Python's workers; of a warm engine also those after the command.
+Writes benchmarks/results/reuse.json. Linux only.
 """
 
 from __future__ import annotations
@@ -22,115 +20,101 @@ import tempfile
 import time
 from pathlib import Path
 
-from merging.home import provenance
+from merging.home import cpu_seconds, provenance
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results"
-BAR, WARM_BAR = 0.65, 0.45
+COLD = "cold"
+BARS = {"cold, kept": 0.65, "warm": 0.45, "warm, kept": 0.18}
 # Seconds in which an engine has put away what a command left.
 PUT_AWAY = 10
-OFF = ("--vars", "alluvium_reuse: false")
 
 
-def build(clone: Path, *more: str) -> tuple[float, float, str]:
-    """CPU seconds, seconds and output of a `dbt build`."""
-    command = [".venv/bin/dbt", "build", "--profiles-dir", "profiles"]
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run([*command, *more], cwd=clone, check=True, capture_output=True, text=True)
-    seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return spent, seconds, done.stdout
+class Clone:
+    """A clone of this repository whose tables are all there."""
 
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.is_warm = name.startswith("warm")
+        subprocess.run(["make", "--silent", "run"], cwd=folder, check=True, capture_output=True)
+        if self.is_warm:
+            profiles = folder / "profiles" / "profiles.yml"
+            warm = "threads: 2\n      engine: {keep_warm: 1 hour}"
+            profiles.write_text(profiles.read_text().replace("threads: 2", warm, 1))
+        # Another profile or other vars make dbt parse all files; and what is kept is noted first.
+        self.build()
 
-def keep_warm(clone: Path) -> None:
-    """Let the clone's commands keep an engine, and start it by a build."""
-    profiles = clone / "profiles" / "profiles.yml"
-    text = profiles.read_text()
-    profiles.write_text(
-        text.replace("threads: 2", "threads: 2\n      engine: {keep_warm: 1 hour}", 1)
-    )
-    build(clone, *OFF)
-    time.sleep(PUT_AWAY)
-
-
-def of_engine(clone: Path) -> float:
-    """CPU seconds of the clone's engine, and of those of its processes that have ended."""
-    pid = json.loads((clone / ".alluvium" / "engine.json").read_text())["pid"]
-    text = Path(f"/proc/{pid}/stat").read_text()
-    fields = text[text.rindex(")") + 2 :].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def warm_pairs(other: Path, clone: Path, pairs: int) -> list[dict[str, object]]:
-    """Cold builds beside attached ones; all nodes run in both."""
-    keep_warm(clone)
-    rows: list[dict[str, object]] = []
-    try:
-        for _ in range(pairs):
-            cold, cold_clock, _ = build(other, *OFF)
-            before = of_engine(clone)
-            spent, clock, said = build(clone, *OFF)
-            assert "starts Spark" not in said, said
+    def build(self) -> dict[str, object]:
+        """CPU seconds, seconds and kept nodes of a `dbt build`."""
+        command = [".venv/bin/dbt", "build", "--profiles-dir", "profiles"]
+        if not self.name.endswith("kept"):
+            command += ["--vars", "alluvium_reuse: false"]
+        before, engine = _of_children(), self._of_engine()
+        started = time.perf_counter()
+        done = subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True)
+        seconds = time.perf_counter() - started
+        spent = _of_children() - before
+        if self.is_warm:
             time.sleep(PUT_AWAY)
-            engine = of_engine(clone) - before
-            rows.append(
-                {
-                    "cold": round(cold, 1),
-                    "warm": round(spent + engine, 1),
-                    "of the engine": round(engine, 1),
-                    "ratio": round((spent + engine) / cold, 3),
-                    "seconds": [round(cold_clock, 1), round(clock, 1)],
-                    "load": os.getloadavg()[0],
-                }
-            )
-            print(rows[-1], flush=True)
-    finally:
-        subprocess.run([".venv/bin/alluvium", "engine", "stop"], cwd=clone, check=True)
-    return rows
+            # A JVM that this command started counts from its beginning.
+            is_new = "starting Spark" in done.stdout
+            spent += self._of_engine() - (0.0 if is_new else engine)
+        kept = re.search(r"kept \d+ of \d+ nodes", done.stdout)
+        return {
+            "case": self.name,
+            "cpu_seconds": round(spent, 1),
+            "seconds": round(seconds, 1),
+            "kept": kept[0] if kept else None,
+            "attached": self.is_warm and not is_new,
+            "load": os.getloadavg()[0],
+        }
+
+    def stop(self) -> None:
+        if self.is_warm:
+            subprocess.run([".venv/bin/alluvium", "engine", "stop"], cwd=self.folder)
+
+    def _of_engine(self) -> float:
+        state = self.folder / ".alluvium" / "engine.json"
+        return cpu_seconds(json.loads(state.read_text())["pid"]) if state.exists() else 0.0
 
 
-def kept_pairs(other: Path, clone: Path, pairs: int) -> list[dict[str, object]]:
-    """Cold builds that run all nodes beside cold ones that keep what they may."""
-    rows: list[dict[str, object]] = []
-    for _ in range(pairs):
-        without, without_clock, _ = build(other, *OFF)
-        spent, clock, said = build(clone)
-        kept = re.search(r"kept \d+ of \d+ nodes", said)
-        rows.append(
-            {
-                "without": round(without, 1),
-                "with": round(spent, 1),
-                "ratio": round(spent / without, 3),
-                "seconds": [round(without_clock, 1), round(clock, 1)],
-                "kept": kept[0] if kept else None,
-                "load": os.getloadavg()[0],
-            }
-        )
-        print(rows[-1], flush=True)
-    return rows
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=3)
-    parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    clones: list[Clone] = []
+    rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="alluvium-reuse-") as folder:
-        clone, other = Path(folder) / "clone", Path(folder) / "other"
-        subprocess.run(["git", "clone", "--quiet", REPOSITORY, clone], check=True)
-        subprocess.run(["make", "--silent", "setup"], cwd=clone, check=True)
-        # Without reuse nothing is noted, so the two have tables of their own.
-        shutil.copytree(clone, other, symlinks=True)
-        for one in (clone, other):
-            subprocess.run(["make", "--silent", "run"], cwd=one, check=True, capture_output=True)
-        # Other vars make dbt parse all files again.
-        build(other, *OFF)
-        rows = (warm_pairs if given.warm else kept_pairs)(other, clone, given.pairs)
-    ratio = statistics.median(row["ratio"] for row in rows)
-    name, bar = ("warm", WARM_BAR) if given.warm else ("reuse", BAR)
-    result = {**provenance(), "bar": bar, "ratio": ratio, "pairs": rows}
-    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{ratio:.2f} of the CPU seconds of a cold build that runs all nodes; bar {bar}")
+        first = Path(folder) / "clone"
+        subprocess.run(["git", "clone", "--quiet", REPOSITORY, first], check=True)
+        subprocess.run(["make", "--silent", "setup"], cwd=first, check=True)
+        try:
+            for name in (COLD, *BARS):
+                # Without reuse nothing is noted, so each has tables of its own.
+                own = Path(folder) / name.replace(", ", "-")
+                shutil.copytree(first, own, symlinks=True)
+                clones.append(Clone(own, name))
+            for number in range(given.rounds):
+                for clone in clones:
+                    rows.append({"round": number, **clone.build()})
+                    print(rows[-1], flush=True)
+        finally:
+            for clone in clones:
+                clone.stop()
+    of = {name: [r["cpu_seconds"] for r in rows if r["case"] == name] for name in (COLD, *BARS)}
+    ratios = {
+        name: round(statistics.median(map(float.__truediv__, of[name], of[COLD])), 3)
+        for name in BARS
+    }
+    result = {**provenance(), "bars": BARS, "ratios": ratios, "builds": rows}
+    (RESULTS / "reuse.json").write_text(json.dumps(result, indent=1) + "\n")
+    for name, ratio in ratios.items():
+        print(f"{name}: {ratio:.2f} of the CPU seconds of a cold build; bar {BARS[name]}")
 
 
 if __name__ == "__main__":

@@ -91,7 +91,10 @@ def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
     bronze.landing.rename(bronze.root / "moved")
     assert bronze.run().absent == str(bronze.landing)
     bronze.block = {"path": "moved"}
+    jobs = bronze.session.sparkContext._jsc.sc().dagScheduler()
+    before = jobs.numTotalJobs()
     assert bronze.run().line("t").startswith("t: up to date")
+    assert jobs.numTotalJobs() == before
     assert bronze.versions() == versions
     bronze.block = {}
     (bronze.root / "moved").rename(bronze.landing)

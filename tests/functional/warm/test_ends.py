@@ -95,7 +95,7 @@ def test_a_stop_and_a_signal_are_not_told(project: WarmProject) -> None:
     pid = warm(project)
     assert f"process {pid} since" in project.engine("status").stdout
     assert project.engine("stop").returncode == 0
-    assert not is_alive(pid)
+    gone(pid)
     assert project.engine("status").returncode == 1
     assert "gone" not in run(project)
     pid = project.pid
