@@ -76,7 +76,10 @@ class Notes:
     def _lap(self) -> float:
         if time.monotonic() - self._looked < _TOO_SHORT:
             return 0.0
-        seen = of_processes()
+        try:
+            seen = of_processes()
+        except OSError:  # a machine that has no file or memory left fails the test, not the run
+            return 0.0
         lap, self._seen, self._looked = seen - self._seen, seen, time.monotonic()
         return lap
 

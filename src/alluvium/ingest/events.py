@@ -15,13 +15,17 @@ from pyspark.sql import functions as F
 
 from alluvium.names import quoted
 
-EVENT_DDL = (
-    "_key string, _value string, _headers array<struct<key:string,value:binary>>, "
-    "_source_partition string, _source_offset bigint, _source_timestamp timestamp"
-)
+HEADERS = "array<struct<key:string,value:binary>>"
+COLUMNS = {
+    "_key": "string",
+    "_value": "string",
+    "_headers": HEADERS,
+    "_source_partition": "string",
+    "_source_offset": "bigint",
+    "_source_timestamp": "timestamp",
+}
 # The columns that name an event's place.
 PLACE = ("_source_partition", "_source_offset")
-HEADERS = "array<struct<key:string,value:binary>>"
 
 
 @dataclass(frozen=True)

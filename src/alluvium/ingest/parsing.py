@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from alluvium.engine.causes import reason
 from alluvium.engine.csv_records import names, parser_options
-from alluvium.ingest.events import EVENT_DDL
+from alluvium.ingest.events import COLUMNS
 from alluvium.ingest.headers import places, unnamed
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
@@ -65,7 +65,8 @@ def _mistake(spec: StreamSpec, schema: str) -> str | None:
 
 def no_events(session: SparkSession, feed: Feed) -> DataFrame:
     """An empty static frame with the columns of the feed's events."""
-    events = session.createDataFrame([], EVENT_DDL)
+    nulls = ", ".join(f"cast(null as {kind}) as {name}" for name, kind in COLUMNS.items())
+    events = session.sql(f"select {nulls} where false")
     spec = feed.spec
     if spec.schema is None or spec.format in _PARSED:
         return with_schema(events, feed)
