@@ -19,6 +19,8 @@ import org.apache.spark.sql.catalyst.expressions.InheritAnalysisRules;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
 import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -38,6 +40,9 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class Reads {
     private static final String WORDS = "a date or time in words";
     private static final String NUMBER = "(?s)\\s*[-+]?[0-9].*";
+    /** Functions of which the plan has the values of all arguments but the first. */
+    private static final String PARSES = "(?i)`?(from|to)_(json|csv)`?";
+
     private final Set kinds = new TreeSet();
     private final List tables = new ArrayList();
     private final Map views = new TreeMap();
@@ -76,8 +81,8 @@ public final class Reads {
     }
 
     /**
-     * What a text says that its plan does not tell: a date in a word, as DATE 'today', a name that
-     * Spark computes, and a variable that it may replace; null for nothing.
+     * What a text says that its plan does not tell: a date in a word, as DATE 'today', a name or a
+     * schema that Spark computes, and a variable that it may replace; null for nothing.
      */
     public static String inText(String sql) {
         if (sql.contains("${")) {
@@ -86,27 +91,61 @@ public final class Reads {
         SqlBaseLexer lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(sql)));
         lexer.removeErrorListeners();
         String before = "";
-        Iterator tokens = lexer.getAllTokens().iterator();
-        while (tokens.hasNext()) {
-            Token token = (Token) tokens.next();
-            if (token.getChannel() != Token.DEFAULT_CHANNEL) {
-                continue;
+        List tokens = new ArrayList();
+        Iterator all = lexer.getAllTokens().iterator();
+        while (all.hasNext()) {
+            Token token = (Token) all.next();
+            if (token.getChannel() == Token.DEFAULT_CHANNEL) {
+                tokens.add(token);
             }
-            int type = token.getType();
+        }
+        for (int i = 0; i < tokens.size(); i++) {
+            Token token = (Token) tokens.get(i);
             String text = token.getText();
-            boolean isText =
-                    type == SqlBaseLexer.STRING_LITERAL || type == SqlBaseLexer.DOUBLEQUOTED_STRING;
-            if (isText
+            if (isText(token)
                     && before.matches("(?i)(date|time).*")
                     && !text.replaceFirst("^[rR]?['\"]", "").matches(NUMBER)) {
                 return WORDS;
             }
-            if (before.equalsIgnoreCase("identifier") && text.equals("(")) {
+            if (text.equals("(") && before.equalsIgnoreCase("identifier")) {
                 return "a name that is computed";
+            }
+            if (text.equals("(") && before.matches(PARSES) && !isWrittenOut(tokens, i)) {
+                return "an argument of " + before.replace("`", "") + " that is computed";
             }
             before = text;
         }
         return null;
+    }
+
+    private static boolean isText(Token token) {
+        return token.getType() == SqlBaseLexer.STRING_LITERAL
+                || token.getType() == SqlBaseLexer.DOUBLEQUOTED_STRING;
+    }
+
+    /**
+     * Whether the arguments behind the first are texts, or maps of them.
+     *
+     * @param open the place of their bracket
+     */
+    private static boolean isWrittenOut(List tokens, int open) {
+        int depth = 0;
+        boolean isFirst = true;
+        for (int i = open; i < tokens.size(); i++) {
+            Token token = (Token) tokens.get(i);
+            String text = token.getText();
+            depth += text.equals("(") || text.equals("[") ? 1 : 0;
+            depth -= text.equals(")") || text.equals("]") ? 1 : 0;
+            if (depth == 0) {
+                return true;
+            }
+            if (isFirst && depth == 1 && text.equals(",")) {
+                isFirst = false;
+            } else if (!isFirst && !isText(token) && !text.matches("(?i)map|[(),]")) {
+                return false;
+            }
+        }
+        return false;
     }
 
     private static String name(CatalogTable table) {
@@ -193,7 +232,12 @@ public final class Reads {
             look((LogicalPlan) ((PlanExpression) one).plan());
         }
         if (one instanceof RuntimeReplaceable) {
-            look(((RuntimeReplaceable) one).replacement());
+            Expression by = ((RuntimeReplaceable) one).replacement();
+            if (by instanceof Invoke || by instanceof StaticInvoke) {
+                each(by.children()); // a call of Java, which is as known as what it computes
+            } else {
+                look(by);
+            }
         }
         if (one instanceof InheritAnalysisRules) {
             // What it was made from: the value of an argument may be all that is left of it.

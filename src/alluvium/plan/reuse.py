@@ -31,7 +31,7 @@ Repartition RepartitionByExpression ResolvedHint Sort SubqueryAlias Union View W
 # Not among them: clocks, users, sessions and their variables, random numbers, functions of users,
 # files, `aes_encrypt` (its vector is random), `reflect`, and what hangs on how tasks are cut. Nor
 # what keeps only the values of its arguments, which may be any of these: VALUES, `range`, PIVOT,
-# `from_json`, `to_json`, `variant_get`.
+# `variant_get`. Of `from_json` and its kind the text tells: their arguments must be written out.
 _EXPRESSIONS = """
 Abs Acos Acosh Add AddMonths Alias And ArrayAggregate ArrayAppend ArrayCompact ArrayContains
 ArrayDistinct ArrayExcept ArrayExists ArrayFilter ArrayForAll ArrayInsert ArrayIntersect ArrayJoin
@@ -40,38 +40,39 @@ ArrayTransform ArrayUnion ArraysOverlap ArraysZip Ascending Ascii Asin Asinh Ass
 AtLeastNNonNulls Atan Atan2 Atanh AttributeReference BRound Base64 Between Bin BitLength BitwiseAnd
 BitwiseCount BitwiseGet BitwiseNot BitwiseOr BitwiseXor CaseWhen Cast Cbrt Ceil CheckOverflow Chr
 Coalesce Collate Collation CommonExpressionDef CommonExpressionRef Concat ConcatWs Contains Conv
-ConvertTimezone Cos Cosh Cot Crc32 CreateArray CreateMap CreateNamedStruct Csc CumeDist CurrentRow
-DateAdd DateAddInterval DateAddYMInterval DateDiff DateFormatClass DateFromUnixDate DatePart DateSub
-DatetimeSub DayName DayOfMonth DayOfWeek DayOfYear Decode DenseRank Descending Divide
-DivideDTInterval DivideInterval DivideYMInterval DropField ElementAt Elt Encode EndsWith EqualNull
-EqualNullSafe EqualTo EulerNumber Exists Exp Explode Expm1 Extract ExtractANSIIntervalDays
+ConvertTimezone Cos Cosh Cot Crc32 CreateArray CreateMap CreateNamedStruct Csc CsvToStructs CumeDist
+CurrentRow DateAdd DateAddInterval DateAddYMInterval DateDiff DateFormatClass DateFromUnixDate
+DatePart DateSub DatetimeSub DayName DayOfMonth DayOfWeek DayOfYear Decode DenseRank Descending
+Divide DivideDTInterval DivideInterval DivideYMInterval DropField ElementAt Elt Encode EndsWith
+EqualNull EqualNullSafe EqualTo EulerNumber Exists Exp Explode Expm1 Extract ExtractANSIIntervalDays
 ExtractANSIIntervalHours ExtractANSIIntervalMinutes ExtractANSIIntervalMonths
 ExtractANSIIntervalSeconds ExtractANSIIntervalYears ExtractIntervalDays ExtractIntervalHours
 ExtractIntervalMinutes ExtractIntervalMonths ExtractIntervalSeconds ExtractIntervalYears Factorial
 FindInSet Flatten Floor FormatNumber FormatString FromUTCTimestamp FromUnixTime GeneratorOuter Get
 GetArrayItem GetArrayStructFields GetJsonObject GetMapValue GetStructField GetTimestamp GreaterThan
 GreaterThanOrEqual Greatest Grouping GroupingID Hex Hour HoursOfTime Hypot ILike If In InSet
-InSubquery InitCap Inline IntegralDivide IsNaN IsNotNull IsNull IsValidUTF8 JsonObjectKeys JsonTuple
-KnownNotNull KnownNullable Lag LambdaFunction LastDay LateralSubquery Lead Least Left Length
-LengthOfJsonArray LessThan LessThanOrEqual Levenshtein Like LikeAll LikeAny ListQuery Literal Log
-Log10 Log1p Log2 Logarithm Lower Luhncheck MakeDTInterval MakeDate MakeDecimal MakeInterval MakeTime
-MakeTimestamp MakeTimestampNTZ MakeYMInterval MapConcat MapContainsKey MapEntries MapFilter
-MapFromArrays MapFromEntries MapKeys MapSort MapValues MapZipWith Mask Md5 MicrosToTimestamp
-MillisToTimestamp Minute MinutesOfTime Month MonthName MonthsBetween Multiply MultiplyDTInterval
-MultiplyInterval MultiplyYMInterval Murmur3Hash NTile NaNvl NamedLambdaVariable NextDay Not
-NotLikeAll NotLikeAny NthValue NullIf NullIfZero NullsFirst NullsLast Nvl Nvl2 OctetLength Or
-OuterReference Overlay ParseToDate ParseToTimestamp ParseUrl PercentRank Pi Pmod PosExplode Pow
-PreciseTimestampConversion Quarter RLike RaiseError RangeFrame Rank RegExpCount RegExpExtract
-RegExpExtractAll RegExpInStr RegExpReplace RegExpSubStr Remainder ResolvedCollation Reverse Right
-Rint Round RoundCeil RoundFloor RowFrame RowNumber ScalarSubquery Sec Second SecondWithFraction
-SecondsOfTime SecondsToTimestamp Sequence Sha1 Sha2 ShiftLeft ShiftRight ShiftRightUnsigned Signum
-Sin Sinh Size Slice SortArray SortOrder SoundEx SpecifiedWindowFrame SplitPart Sqrt Stack StartsWith
-StringInstr StringLPad StringLocate StringRPad StringRepeat StringReplace StringSpace StringSplit
-StringSplitSQL StringToMap StringTranslate StringTrim StringTrimBoth StringTrimLeft StringTrimRight
-Substring SubstringIndex Subtract SubtractDates SubtractTimes SubtractTimestamps Tan Tanh
-TimestampAdd TimestampAddInterval TimestampAddYMInterval TimestampDiff ToBinary ToCharacter
-ToDegrees ToNumber ToRadians ToUTCTimestamp ToUnixTimestamp TransformKeys TransformValues TruncDate
-TruncTimestamp TryAdd TryDivide TryElementAt TryEval TryMod TryMultiply TrySubtract TryToBinary
+InSubquery InitCap Inline IntegralDivide IsNaN IsNotNull IsNull IsValidUTF8 JsonObjectKeys
+JsonToStructs JsonTuple KnownNotNull KnownNullable Lag LambdaFunction LastDay LateralSubquery Lead
+Least Left Length LengthOfJsonArray LessThan LessThanOrEqual Levenshtein Like LikeAll LikeAny
+ListQuery Literal Log Log10 Log1p Log2 Logarithm Lower Luhncheck MakeDTInterval MakeDate MakeDecimal
+MakeInterval MakeTime MakeTimestamp MakeTimestampNTZ MakeYMInterval MapConcat MapContainsKey
+MapEntries MapFilter MapFromArrays MapFromEntries MapKeys MapSort MapValues MapZipWith Mask Md5
+MicrosToTimestamp MillisToTimestamp Minute MinutesOfTime Month MonthName MonthsBetween Multiply
+MultiplyDTInterval MultiplyInterval MultiplyYMInterval Murmur3Hash NTile NaNvl NamedLambdaVariable
+NextDay Not NotLikeAll NotLikeAny NthValue NullIf NullIfZero NullsFirst NullsLast Nvl Nvl2
+OctetLength Or OuterReference Overlay ParseToDate ParseToTimestamp ParseUrl PercentRank Pi Pmod
+PosExplode Pow PreciseTimestampConversion Quarter RLike RaiseError RangeFrame Rank RegExpCount
+RegExpExtract RegExpExtractAll RegExpInStr RegExpReplace RegExpSubStr Remainder ResolvedCollation
+Reverse Right Rint Round RoundCeil RoundFloor RowFrame RowNumber ScalarSubquery Sec Second
+SecondWithFraction SecondsOfTime SecondsToTimestamp Sequence Sha1 Sha2 ShiftLeft ShiftRight
+ShiftRightUnsigned Signum Sin Sinh Size Slice SortArray SortOrder SoundEx SpecifiedWindowFrame
+SplitPart Sqrt Stack StartsWith StringInstr StringLPad StringLocate StringRPad StringRepeat
+StringReplace StringSpace StringSplit StringSplitSQL StringToMap StringTranslate StringTrim
+StringTrimBoth StringTrimLeft StringTrimRight StructsToCsv StructsToJson Substring SubstringIndex
+Subtract SubtractDates SubtractTimes SubtractTimestamps Tan Tanh TimestampAdd TimestampAddInterval
+TimestampAddYMInterval TimestampDiff ToBinary ToCharacter ToDegrees ToNumber ToRadians
+ToUTCTimestamp ToUnixTimestamp TransformKeys TransformValues TruncDate TruncTimestamp TryAdd
+TryDivide TryElementAt TryEval TryMakeTimestamp TryMod TryMultiply TrySubtract TryToBinary
 TryToNumber TypeOf TypedNullLiteral UnBase64 UnaryMinus UnaryPositive UnboundedFollowing
 UnboundedPreceding Unhex UnixDate UnixMicros UnixMillis UnixSeconds UnixTimestamp UnspecifiedFrame
 UpdateFields Upper WeekDay WeekOfYear WidthBucket WindowExpression WindowSpecDefinition With

@@ -303,7 +303,15 @@ READS = {
     "select _metadata.file_path from {s}.t": "a column of metadata",
     "select input_file_name() from {s}.t": "InputFileName",
     "select * from {s}.t tablesample (10 percent)": "Sample",
+    "select from_json(v, 'a int', map('mode', 'FAILFAST')).a, is_valid_utf8(v) from {s}.t": None,
+    "select to_json(struct(id, v)), try_make_timestamp(2024, 1, id, 0, 0, 0) from {s}.t": None,
     # Of these the plan has values alone.
+    "select system.builtin.`from_json`(v, ddl) from {s}.t": (
+        "an argument of from_json that is computed"
+    ),
+    "select to_csv(struct(id), map('sep', concat('a', 'b'))) from {s}.t": (
+        "an argument of to_csv that is computed"
+    ),
     "select '${spark.app.name}'": "a variable in its text",
     "select * from values (1)": "LocalRelation",
     "select * from range(unix_timestamp() % 10)": "Range",
@@ -341,6 +349,7 @@ class TestReads:
             "create function {s}.g(x bigint) returns bigint return x + (select max(id) from {s}.u)",
             "create function {s}.h(x bigint) returns table (y bigint) return select x as y",
             "declare a_variable int default 5",
+            "declare ddl string default 'a int'",
         ):
             spark.sql(filled(sql))
         spark.udf.register("pyf", lambda x: x)
