@@ -36,7 +36,10 @@ def model(dbt, session):
     import time
     from pyspark.sql import functions as F
 
-    wait, number = int(dbt.config.get("wait") or 0), int(dbt.config.get("round") or 0)
+    # dbt finds these where each is called by itself.
+    wait = dbt.config.get("wait")
+    number = dbt.config.get("round")
+    wait, number = int(wait), int(number)
 
     @F.udf("long")
     def slow(value):
@@ -51,7 +54,10 @@ def model(dbt, session):
 def model(dbt, session):
     import time
 
-    wait, number = int(dbt.config.get("wait") or 0), int(dbt.config.get("round") or 0)
+    wait = dbt.config.get("wait")
+    number = dbt.config.get("round")
+    checkpoint = dbt.config.get("checkpoint")
+    wait, number = int(wait), int(number)
     session.createDataFrame([(number,)], "id long").write.format("delta").mode(
         "append"
     ).option("txnAppId", "source").option("txnVersion", number).saveAsTable("s.events")
@@ -63,7 +69,7 @@ def model(dbt, session):
         ).saveAsTable("s.by_streams")
 
     session.readStream.table("s.events").writeStream.foreachBatch(write).option(
-        "checkpointLocation", dbt.config.get("checkpoint")
+        "checkpointLocation", checkpoint
     ).trigger(availableNow=True).start().awaitTermination()
     return session.createDataFrame([(number,)], "id long")
 """,
