@@ -18,6 +18,12 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import scala.collection.Iterator;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
 
 /**
  * Looks at many files without a Spark job, which takes longer than to look at a few hundred of them.
@@ -59,12 +65,29 @@ public class ManyFiles implements Callable {
                 if (there[i].isDirectory()) {
                     folders.add(path);
                 } else {
-                    found.append(path).append('\0').append(there[i].getLen()).append('\0');
-                    found.append(there[i].getModificationTime()).append('\0');
+                    add(found, path, there[i].getLen(), there[i].getModificationTime());
                 }
             }
         }
         return found.toString();
+    }
+
+    /** The same of the files with content that Spark listed for a reader: a scan would open each once more. */
+    public static String indexed(FileIndex index) {
+        StringBuilder found = new StringBuilder();
+        Seq none = (Seq) Nil$.MODULE$;
+        for (Iterator folders = index.listFiles(none, none).iterator(); folders.hasNext();) {
+            Iterator files = ((PartitionDirectory) folders.next()).files().iterator();
+            while (files.hasNext()) {
+                FileStatusWithMetadata file = (FileStatusWithMetadata) files.next();
+                add(found, file.getPath(), file.getLen(), file.getModificationTime());
+            }
+        }
+        return found.toString();
+    }
+
+    private static void add(StringBuilder found, Path path, long bytes, long modified) {
+        found.append(path).append('\0').append(bytes).append('\0').append(modified).append('\0');
     }
 
     private static FileStatus[] in(FileSystem fs, Path folder) throws IOException {

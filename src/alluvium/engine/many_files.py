@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import jvm
 
@@ -35,6 +35,21 @@ def listed(session: SparkSession, folder: str) -> pa.Table:
     )
 
 
+def indexed(frame: DataFrame) -> Iterator[tuple[str, int, int]]:
+    """The files with content under a frame, by the listing that Spark made for it.
+
+    Args:
+        frame: over files, as its reader gives it.
+
+    Returns:
+        Of each what `listed` has: path, bytes, and milliseconds since 1970.
+    """
+    index = frame._jdf.queryExecution().analyzed().collectLeaves().head().relation().location()
+    parts = iter(_parts(jvm.call_own(frame.sparkSession, _JAVA, "indexed", index)))
+    for path, size, modified in zip(parts, parts, parts, strict=True):
+        yield path, int(size), int(modified)
+
+
 def parquet_rows(session: SparkSession, files: Sequence[tuple[str, int]]) -> dict[str, int | None]:
     """The rows of Parquet files by their URIs, as the footers say; None where there is no footer.
 
@@ -57,5 +72,8 @@ def no_json(session: SparkSession, paths: Sequence[str]) -> list[str]:
 
 def _ask(session: SparkSession, method: str, *parts: str) -> list[str]:
     conf: Any = session._jsparkSession.sessionState().newHadoopConf()
-    found: str = jvm.call_own(session, _JAVA, method, conf, _END.join(parts))
+    return _parts(jvm.call_own(session, _JAVA, method, conf, _END.join(parts)))
+
+
+def _parts(found: str) -> list[str]:
     return found.split(_END)[:-1]

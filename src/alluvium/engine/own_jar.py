@@ -23,7 +23,7 @@ _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
         *("ExclusiveLogStore", "ParquetFooters", "ManyFiles", "ParquetValues"),
-        *("CsvRecords", "EmptyFiles", "FileSchemas", "Leaves", "ListedFiles", "Reads"),
+        *("CsvRecords", "EmptyFiles", "FileSchemas", "Leaves", "Reads"),
         *("Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
         "WarmEngine",
     )

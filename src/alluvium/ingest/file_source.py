@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths as files_at
-from alluvium.engine import jvm
+from alluvium.engine import many_files
 from alluvium.engine.csv_records import records
 from alluvium.engine.files import Files
 from alluvium.engine.frames import first_of_each_partition
@@ -110,12 +110,7 @@ class FileSource:
         list_in_few_tasks(scan)
         reader = scan.read.format("binaryFile").option("recursiveFileLookup", "true")
         options = {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
-        frame = reader.options(**options).load(self._glob(session))
-        relation = frame._jdf.queryExecution().analyzed().collectLeaves().head().relation()
-        text = jvm.call_own(session, "alluvium.ListedFiles", "of", relation.location())
-        fields = iter(text.split("\0")[:-1])
-        for path, size, time in zip(fields, fields, fields, strict=True):
-            yield path, int(size), int(time)
+        return many_files.indexed(reader.options(**options).load(self._glob(session)))
 
     def _check_names(self, session: SparkSession) -> None:
         """Raise for what a listing would leave out in silence, or list again and again.
