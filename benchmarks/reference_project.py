@@ -37,10 +37,10 @@ def children(root: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                stat = (entry / "stat").read_text()
+                stat = (entry / "stat").read_bytes()
             except OSError:
                 continue
-            parent = int(stat.rpartition(")")[2].split()[1])
+            parent = int(stat.rpartition(b")")[2].split()[1])
             parents.setdefault(parent, []).append(int(entry.name))
     found, queue = [], [root]
     while queue:

@@ -45,7 +45,7 @@ def cpu_seconds(jvm: int) -> float:
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             # The name before it may hold anything, in parentheses.
-            fields = stat.read_text().rpartition(")")[2].split()
+            fields = stat.read_bytes().rpartition(b")")[2].split()
         except OSError:
             continue  # it has ended
         parents[int(stat.parent.name)] = int(fields[1])

@@ -125,8 +125,8 @@ def _sizes() -> Iterator[tuple[int, tuple[int, int]]]:
         for one in folder.iterdir():
             if one.name.isdecimal():
                 try:
-                    # The name of a program may hold blanks and brackets.
-                    fields = (one / "stat").read_text().rpartition(")")[2].split()
+                    # The name of a program may hold blanks, brackets and bytes of no text.
+                    fields = (one / "stat").read_bytes().rpartition(b")")[2].split()
                 except OSError:  # it has ended
                     continue
                 yield int(one.name), (int(fields[1]), int(fields[21]) * page)
