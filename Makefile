@@ -88,6 +88,14 @@ bench-run: machine $(VENV)/.bench ## time and memory of the reference project, f
 bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new: cold and warm, with and without reuse
 	$(BIN)/python benchmarks/reuse.py $(ARGS)
 
+.PHONY: bench-requests
+bench-requests: machine $(VENV)/.bench jars moto ## what runs ask of S3, counted by kind at a server of this machine
+	PYTHONPATH=tests $(BIN)/python benchmarks/requests.py $(ARGS)
+
+.PHONY: bench-all-day
+bench-all-day: machine $(VENV)/.bench jars ## heap of a warm engine over 30 builds, and how late 500 events a second are; ARGS="--case steady --minutes 2"
+	$(BIN)/python benchmarks/all_day.py $(ARGS)
+
 .PHONY: chaos-merge
 chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and disturbed, kept by seed
 	$(BIN)/python benchmarks/chaos_merge.py --rounds $(ROUNDS)

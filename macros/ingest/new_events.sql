@@ -37,7 +37,8 @@
         {%- set progress = alluvium._read_progress(relation, node.unique_id) -%}
         {%- set ns.after = progress if progress is not none else -1 -%}
       {%- endif -%}
-      {%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}
+      {%- set newest = adapter.newest_batch(bronze or events) if target.type == 'alluvium' else none -%}
+      {%- if newest is none -%}{%- set newest = run_query('select max(`_batch_id`) from ' ~ (bronze or events)).rows[0][0] -%}{%- endif -%}
       {#- Numbers that start again would be taken for batches that were merged long ago; but where the history of bronze proves that its newest
           batches were deleted, later ones have higher numbers all the same. -#}
       {%- if newest is not none and newest | int < ns.after

@@ -85,6 +85,17 @@ class Optimizer(jvm.SessionCopy):
             scans += [(leaf, []) for leaf in jvm.relations(analyzed)]
         return _readings(scans, joins)
 
+    def scan(self, analyzed: Any) -> tuple[Any, Any]:
+        """An optimized plan, and the one relation that it takes rows and columns from unchanged.
+
+        None where there is no such relation: the plan does more than leave some out.
+        """
+        with self.active():
+            plan = self.spark.sessionState().optimizer().execute(analyzed.clone())
+        found = self._physical.unapply(plan)
+        child = found.get()._3() if found.isDefined() else plan
+        return plan, child if child.nodeName() == "LogicalRelation" else None
+
     def _scans(self, plan: JavaPlan) -> Iterator[tuple[Any, list[Any]]]:
         """The relations that a plan reads, each with the filters right above it."""
         found = self._physical.unapply(plan)

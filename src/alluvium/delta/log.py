@@ -192,8 +192,13 @@ def state(
 
 
 def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
-    """Table id, and the newest version of each application's `txn` action."""
-    found = jvm.items(snapshot.setTransactions())
+    """Table id, and the newest version of each application's `txn` action.
+
+    By the version's checksum file: without one, or of very many, Delta puts its state together.
+    """
+    checksum = snapshot.checksumOpt()
+    noted = checksum.get().setTransactions() if checksum.isDefined() else checksum
+    found = jvm.items(noted.get() if noted.isDefined() else snapshot.setTransactions())
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
 
 

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.filters import Optimizer
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.internals import ACTION, BATCH_INDEX, LOG_INDEX
 from alluvium.engine import jvm
@@ -80,6 +82,37 @@ def replace_view(frame: DataFrame, name: str, but: str | None = None) -> Callabl
         return None
     known.createOrReplaceTempView(name)
     return lambda: catalog.createTempView(identifier.table(), view.get(), True)
+
+
+def has_none_above(frame: DataFrame, column: str, most: int) -> bool:
+    """Whether it is known, without reading a row, that each row has at most `most` in a column.
+
+    NULL counts as more. The optimizer finds it where the column is a constant, or a table that its
+    newest commit wrote whole has it: there the statistics of its files tell.
+    """
+    session: SparkSession = frame.sparkSession
+    above = frame.select(column).where(f"`{column}` is null or `{column}` > {most}")
+    plan, scan = Optimizer(session).scan(above._jdf.queryExecution().analyzed())
+    if scan is None:
+        return bool(plan.nodeName() == "LocalRelation" and plan.data().isEmpty())
+    source = jvm.items(plan.output())[0]
+    index = scan.relation().location()
+    if (
+        not jvm.reads_files(session, scan.relation())
+        or index.getClass().getName() != LOG_INDEX.name
+        or index.isTimeTravelQuery()
+        or not scan.outputSet().contains(source)
+    ):
+        return False
+    files = _files(session, index.getSnapshot())
+    return files is not None and all(_is_at_most(file, source.name(), most) for file in files)
+
+
+def _is_at_most(file: Any, column: str, most: int) -> bool:
+    """Whether the statistics of an AddFile action say so of each row."""
+    stats = json.loads(file.stats() or "{}")
+    highest, nulls = (stats.get(key, {}).get(column) for key in ("maxValues", "nullCount"))
+    return type(highest) is int and highest <= most and nulls == 0
 
 
 def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> DataFrame:
@@ -147,10 +180,10 @@ def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
         return None
     try:
-        lines = jvm.texts(log.newest_commit(session, snapshot))
+        lines = _newest_with_files(session, snapshot)
     except Py4JJavaError:  # a commit that is kept elsewhere
         return None
-    if commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
+    if not lines or commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
         return None
     read = {line: json.loads(line).get("add") for line in lines}
     adds = {line: add for line, add in read.items() if add}
@@ -161,3 +194,12 @@ def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
         return None
     actions = jvm.internal(session, ACTION)
     return [actions.fromJson(line) for line in adds]
+
+
+def _newest_with_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str] | None:
+    """The newest commit's lines, or of the one before where that notes something alone."""
+    for lines in islice(log.commits_of(session, snapshot), 2):
+        kinds = {kind for line in lines or () for kind in json.loads(line or "{}")}
+        if not kinds <= {"commitInfo", "txn"}:
+            return lines
+    return None

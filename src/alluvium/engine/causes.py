@@ -7,6 +7,7 @@ stack. Here the deepest cause comes first, in one line; `full_text` has the rest
 from __future__ import annotations
 
 import re
+import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -100,6 +101,11 @@ _DAMAGED = re.compile(
     r"|TXN_LOG_FAILED_INTEGRITY|VERSIONS_NOT_CONTIGUOUS)\]"
     r"|\S*(?:/_delta_log/|deletion_vector_)\S+"
 )
+# Of a Python on executors that has another version, is not there, or is without what it needs.
+_OTHER_PYTHON = re.compile(
+    r"PYTHON_VERSION_MISMATCH|Cannot run program \"(?P<program>[^\"]*python[^\"]*)\""
+    r"|PACKAGE_NOT_INSTALLED|No module named '?(?P<module>pyspark|numpy|pandas|pyarrow)\b"
+)
 _NO_S3 = re.compile(r"No FileSystem for scheme \"?(?P<scheme>s3n?)\b|S3AFileSystem not found")
 _INLINE = re.compile(r"DeletionVectorDescriptor\(i,")
 MENDS = "`dbt run-operation alluvium.fsck` says what is damaged, and `alluvium.recover` mends it"
@@ -118,7 +124,16 @@ def explain(error: BaseException) -> Cause:
 def explained(chain: Iterable[Thrown]) -> Cause:
     """Why something failed, of what was thrown: the outermost first, each with its cause behind."""
     thrown = list(_apart(chain))
-    for special in (_no_room, _no_memory, _no_s3, _broken_file, _untyped, _python, _vacuum):
+    for special in (
+        _no_room,
+        _no_memory,
+        _no_s3,
+        _broken_file,
+        _untyped,
+        _no_python,
+        _python,
+        _vacuum,
+    ):
         found = special(thrown)
         if found is not None:
             return found
@@ -269,6 +284,26 @@ def _untyped(thrown: list[Thrown]) -> Cause | None:
     return Cause(
         f"{what} has no type in the table (VOID), for it was made of NULLs alone, and the batch "
         f"has {kind}. Accepted: {takes}--full-refresh"
+    )
+
+
+def _no_python(thrown: list[Thrown]) -> Cause | None:
+    """Of executors whose Python cannot run a function of this process."""
+    said = _said(thrown, _OTHER_PYTHON)
+    if said is None:
+        return None
+    if said["program"]:
+        wrong = f"executors do not have {said['program']}"
+    elif said["module"]:
+        wrong = f"the executors' Python has no {said['module']}"
+    elif "VERSION" in said[0]:
+        wrong = "the executors' Python has another version"
+    else:
+        wrong = "the executors' Python has not all that is needed"
+    here = ".".join(map(str, sys.version_info[:2]))
+    return Cause(
+        f"{wrong}. Accepted: Python {here}, as here, with numpy, pandas and pyarrow. The variable"
+        " PYSPARK_PYTHON of this command names it"
     )
 
 

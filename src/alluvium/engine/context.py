@@ -39,6 +39,7 @@ class Settings:
     single_writer: nobody else writes to the tables on S3, whose log store is then Delta's own.
     keep_warm: seconds that the JVM outlives its command, for the next one of the home to attach
         to; 0: it ends with it. Another number is no other context.
+    executors_within: seconds in which a cluster has to give a first executor.
     """
 
     home: Path
@@ -48,6 +49,20 @@ class Settings:
     single_writer: bool = False
     wait: float = field(default=0.0, compare=False)
     keep_warm: float = field(default=0.0, compare=False)
+    executors_within: float = field(default=300.0, compare=False)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all of Spark runs on this machine."""
+        return self.master.startswith("local")
+
+    @property
+    def warehouse(self) -> str:
+        """Where tables go that are sent nowhere else; a path without its file system is Hadoop's
+        default one's."""
+        place = self.conf.get(WAREHOUSE, str(self.home / "warehouse"))
+        default = self.conf.get("spark.hadoop.fs.defaultFS", "")
+        return place if ":/" in place else f"{default.rstrip('/')}{place}"
 
     @property
     def embedded_metastore(self) -> bool:
@@ -90,7 +105,7 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
     }
     conf |= _metastore(settings, paths)
-    if settings.master.startswith("local"):
+    if settings.is_local:
         conf |= {
             _MEMORY: "2g",
             "spark.driver.host": "127.0.0.1",
@@ -138,7 +153,7 @@ def _java_options(settings: Settings, zone: str) -> str:
     options.append(f"-Duser.timezone={'GMT' if zone[:1] in '+-' else ''}{zone}")
     options.append(f'"-Dlog4j2.configurationFile={_log4j(home)}"')
     theirs = settings.conf.get("spark.driver.extraJavaOptions", "")
-    if settings.master.startswith("local"):
+    if settings.is_local:
         options += _SHORT_RUN
         if _MEMORY not in settings.conf:
             options += _START_OF_HEAP

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.engine import (
     EngineError,
+    executors,
     home_lock,
     homes,
     jars,
@@ -63,20 +64,23 @@ _running: _Running | None = None
 _notices: list[str] = []
 
 
-def new_session(settings: Settings) -> SparkSession:
+def new_session(settings: Settings, say: Callable[[str], None] = _notices.append) -> SparkSession:
     """A fresh session (own temp views, conf and current schema) over the process's context.
 
     The context is started at the first call. Another `settings` in the same process replaces it.
 
+    Args:
+        say: takes a line about a start that takes long.
+
     Raises:
-        EngineError: Java or the jars are missing, another process holds the home, or Spark
-            does not start.
+        EngineError: Java or the jars are missing, another process holds the home, Spark does not
+            start, or its cluster gives no executor.
     """
     global _running
     with _guard:
         if _running is None or _running.settings != settings:
             stop_locked()
-            _running = _start(settings)
+            _running = _start(settings, say)
         elif has_let_go():
             _running = _back(_running)
         return _running.session.newSession()
@@ -118,13 +122,14 @@ def hold(settings: Settings, say: Callable[[str], None]) -> None:
             _guard.release()
 
 
-def start_in_background(settings: Settings, *, writes: bool) -> None:
+def start_in_background(settings: Settings, say: Callable[[str], None], *, writes: bool) -> None:
     """Start the context while the caller does something else, and load what comes next.
 
     The first use of the metastore and of Delta costs seconds of class loading each. Here both are
     paid at once, beside the caller's own work. `new_session` waits for the context and reports what
     went wrong with it.
 
+    say: takes a line about a start that takes long.
     writes: the caller is going to write tables.
     """
 
@@ -133,7 +138,7 @@ def start_in_background(settings: Settings, *, writes: bool) -> None:
 
     def work(first: Callable[[SparkSession], Any], *others: Callable[[SparkSession], Any]) -> None:
         with contextlib.suppress(Exception):  # a start that failed is not tried once more for each
-            session = new_session(settings)
+            session = new_session(settings, say)
             if _running is not None and _running.is_attached:
                 return  # all of that is there
             for other in others:
@@ -144,7 +149,9 @@ def start_in_background(settings: Settings, *, writes: bool) -> None:
         path = settings.home / "scratch" / "warm"
         session.range(1).write.format("delta").mode("overwrite").save(str(path))
 
-    tasks = [lambda session: session.sql("show databases").collect(), *([write] if writes else [])]
+    tasks = [lambda session: session.sql("show databases").collect()]
+    if writes and settings.is_local:  # executors elsewhere would write to disks of their own
+        tasks.append(write)
     threading.Thread(target=work, args=tasks, name=BESIDE, daemon=True).start()
 
 
@@ -185,11 +192,11 @@ def stop_locked(*, is_exit: bool = False) -> None:
 atexit.register(_at_exit)
 
 
-def _start(settings: Settings, *, is_service: bool = False) -> _Running:
+def _start(settings: Settings, say: Callable[[str], None], *, is_service: bool = False) -> _Running:
     versions.check()
     for folder in ("warehouse", "metastore", "scratch", "logs"):
         (settings.home / folder).mkdir(parents=True, exist_ok=True)
-    if settings.master.startswith("local"):
+    if settings.is_local:
         # Spark's own choice is the first python3 of PATH, which may not have what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = home_lock.take(settings.home, settings.wait) if settings.embedded_metastore else None
@@ -201,6 +208,8 @@ def _start(settings: Settings, *, is_service: bool = False) -> _Running:
         running = None if lock is None else _attach(settings, conf, lock)
         if running is None:
             running = _launch(settings, conf, lock, is_service=is_service)
+            if not settings.is_local:
+                _await_executor(running, say)
         if has_s3 and settings.single_writer:
             _notices.append(
                 "`single_writer: true` in the profile: commits to s3a:// are not kept apart. Where"
@@ -214,6 +223,15 @@ def _start(settings: Settings, *, is_service: bool = False) -> _Running:
     # Delta's own errors that fails and hides them. Whoever ran the statement reports the failure.
     CapturedException._log_exception = lambda self: None  # type: ignore[method-assign]
     return running
+
+
+def _await_executor(running: _Running, say: Callable[[str], None]) -> None:
+    try:
+        executors.wait(running.session, running.settings.executors_within, say)
+    except BaseException:
+        running.session.stop()
+        process.end()
+        raise
 
 
 def _attach(settings: Settings, conf: dict[str, str], lock: IO[str]) -> _Running | None:
@@ -255,7 +273,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> int:
             f"The home {home} has an engine. Accepted: `alluvium engine stop` before this"
         )
     with _guard:
-        running = _running = _start(settings, is_service=True)
+        running = _running = _start(settings, say, is_service=True)
     if running.line is None:
         raise EngineError("; ".join(notices()))
     gateway: Any = SparkContext._gateway

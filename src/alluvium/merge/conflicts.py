@@ -25,6 +25,10 @@ class StaleBatchError(PySparkException):
     """The table has moved on since the version that a merge was computed from or verified on."""
 
 
+class LostRowsError(PySparkException):
+    """An executor was lost with rows that a merge keeps there. Nothing of it was committed."""
+
+
 # Seconds. A merge takes some, so the first wait only has to part two that collided.
 FIRST_LIMIT = 1.0
 LONGEST = 30.0

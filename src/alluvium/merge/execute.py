@@ -62,6 +62,7 @@ class Outcome:
     already_merged: the table had this batch, from an earlier run or from another process in the
         meantime; nothing was changed.
     conflicts: how often another writer's commit made it start again.
+    restarts: how often a lost executor did.
     kept: the files that were looked at, and all.
     """
 
@@ -70,6 +71,7 @@ class Outcome:
     refused: str | None = None
     already_merged: bool = False
     conflicts: int = 0
+    restarts: int = 0
     files: int | None = None
     bytes: int | None = None
     kept: Kept | None = None
@@ -153,6 +155,7 @@ class DeltaTable:
                     merged.affected,
                     "one_commit",
                     already_merged=is_known,
+                    restarts=merged.restarts,
                     files=merged.files_written,
                     bytes=merged.bytes_written,
                     kept=kept,

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, TypedDict, Unpack
 
@@ -20,12 +20,16 @@ from pyspark.sql import SparkSession
 from alluvium.delta import committing, refusal
 from alluvium.delta.merge_command import MergeCommand
 from alluvium.engine import jvm
-from alluvium.merge.conflicts import StaleBatchError
+from alluvium.engine.causes import full_text
+from alluvium.merge.conflicts import LostRowsError, StaleBatchError
 from alluvium.plan.ranges.locate import Kept
 
 # Up to this many bytes the batch, or what it matched, goes to every executor, and the new rows
 # into one file.
 _SMALL = 64 * 2**20
+# What Spark says where an executor that is gone had kept rows; and how often a merge begins again.
+_LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+_MOST_LOST = 3
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Merged:
 
     version: the table's version that it committed, None for none.
     files_left: without rows, that no version has.
+    restarts: how often a lost executor made it begin again.
     """
 
     version: int | None = None
@@ -51,6 +56,7 @@ class Merged:
     files_written: int = 0
     bytes_written: int = 0
     files_left: int = 0
+    restarts: int = 0
 
     @property
     def affected(self) -> int:
@@ -81,17 +87,27 @@ class Asked(TypedDict, total=False):
 def merge(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Merged | Refusal:
     """Run the MERGE statement `sql` with its exact result, or say why not.
 
+    It begins again where an executor was lost with rows that it keeps there.
+
     Raises StaleBatchError where the table has another version than `at`, or has recorded less than
     `after`. Raises what MERGE raises: AnalysisException for a wrong statement,
     DeltaUnsupportedOperationException where several source rows match one target row. And
     constraint violations, and Delta's concurrency exceptions (delta.exceptions). Nothing of the
     merge is then in the table.
     """
-    prepared = prepare(session, sql, **asked)
+    lost = 0
+    while True:
+        try:
+            prepared = prepare(session, sql, **asked)
+            break
+        except LostRowsError:
+            lost += 1
+            if lost > _MOST_LOST:
+                raise
     if not isinstance(prepared, Prepared):
         return prepared
     with prepared:
-        return prepared.commit()
+        return replace(prepared.commit(), restarts=lost)
 
 
 def refused(session: SparkSession, sql: str) -> str | None:
@@ -187,8 +203,13 @@ def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared
         try:
             with ThreadPoolExecutor(1, "alluvium-merge") as beside:
                 why = _run(prepared, beside)
-        except BaseException:
+        except BaseException as error:
             command.close()
+            if isinstance(error, Exception) and _LOST in full_text(error):
+                raise LostRowsError(
+                    f"{_MOST_LOST + 1} times an executor was lost with rows of the merge; nothing"
+                    " was committed. Run it again when the cluster is whole"
+                ) from error
             raise
         if why is not None:
             command.close()

@@ -5,10 +5,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import alluvium
 from alluvium.merge.range_values import ranges_of_values
 from alluvium.names import quoted
 from alluvium.plan.fragment import Fragments
@@ -40,6 +42,8 @@ _NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
 # So many rows come to the driver as they are for every distinct value that may. Ungrouped they are
 # read several times faster, and `cover` needs nothing but their order.
 _ROWS_PER_VALUE = 40
+# What executors run brings its code along: they need not have this package.
+cloudpickle.register_pickle_by_value(alluvium)  # type: ignore[no-untyped-call]
 
 
 def plan_frame(df: DataFrame, column: str, request: Request) -> DataFrame:

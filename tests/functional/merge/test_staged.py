@@ -131,3 +131,52 @@ def test_a_view_reads_its_tables_as_they_were(spark: SparkSession, schema: str) 
             assert spark.sql("select at from settled_view").first()["at"] == rows[0]["at"]
         if put_back:
             put_back()
+
+
+THROUGH = (
+    "create or replace table {t} using delta {how} as"
+    " select id, id % 5 as _batch_through from range({rows})"
+)
+
+
+@pytest.mark.parametrize("how", ["", MAPPED])
+def test_what_is_known_of_a_batch(spark: SparkSession, schema: str, how: str) -> None:
+    """Never more than its rows say, and all of it where one commit or a constant tells."""
+    table = f"{schema}.batch"
+    spark.sql(THROUGH.format(t=table, how=how, rows=50))
+
+    def known(sql: str, most: int) -> bool:
+        frame = spark.sql(sql)
+        found = staged.has_none_above(frame, "_batch_through", most)
+        above = frame.where(f"_batch_through is null or _batch_through > {most}").count()
+        assert not (found and above), sql
+        return found
+
+    rows = f"select * from {table}"
+    # A mapped column has statistics under another name: that is not known.
+    assert [known(rows, most) for most in (3, 4, 5)] == [False, not how, not how]
+    assert known(f"select _batch_through, 1 as x from ({rows}) where id > 3", 4) is not bool(how)
+    for other in (
+        f"select id as _batch_through from {table}",
+        f"select _batch_through + 1 as _batch_through from {table}",
+        f"select b._batch_through from {table} a left join {table} b on a.id = b.id + 1",
+        f"select _batch_through from {table} union all select 9",
+        f"select max(id) as _batch_through from {table}",
+        f"select cast(null as bigint) as _batch_through from {table}",
+        f"select nullif(_batch_through, 1) as _batch_through from {table}",
+    ):
+        assert not known(other, 4), other
+    # As `alluvium.new_events` writes it, whatever comes above.
+    new = f"select id, 7L as _batch_through from {table} where id > 7 and id <= {{}}"
+    for above in (
+        "{}",
+        "select *, row_number() over (partition by id order by id) as n from ({})",
+        "select distinct id, _batch_through from ({}) lateral view explode(array(id)) as e",
+        "select * from ({}) union all select 1 as id, 6L as _batch_through",
+    ):
+        sql = above.format(new.format(7))
+        assert [known(sql, most) for most in (6, 7)] == [False, True], sql
+    spark.sql(f"insert into {table} select 1, null")
+    assert not known(rows, 4)
+    spark.sql(THROUGH.format(t=table, how=how, rows=0))
+    assert known(rows, -1)

@@ -284,6 +284,7 @@ def check_freshness(bronze: Bronze) -> None:
         assert (found.batches, found.events) == (waits["_batch_id"].nunique(), len(waits))
         assert found.since == (None if waits.empty else waits["_source_timestamp"].min())
     assert arrivals.newest(session, bronze.name) == found.newest
+    assert arrivals.newest_batch(session, bronze.name) == rows["_batch_id"].max()
 
 
 def test_triggers_and_buckets(make_bronze: Make) -> None:
@@ -300,6 +301,11 @@ def test_triggers_and_buckets(make_bronze: Make) -> None:
     assert figures.output_files == 6
     assert bronze.batches() == [1, 2, 3]
     assert bronze.table.metadata().partition_columns == ["Bucket.1"]
+    # What is compacted has the same rows; what somebody deletes has to be looked for.
+    bronze.session.sql(f"optimize {bronze.name}")
+    assert arrivals.newest_batch(bronze.session, bronze.name) == 3
+    bronze.session.sql(f"delete from {bronze.name} where _batch_id = 3")
+    assert arrivals.newest_batch(bronze.session, bronze.name) is None
 
 
 @pytest.mark.slow

@@ -24,6 +24,8 @@ def test_schema_is_enough() -> None:
     assert creds.packages == []
     assert creds.wait_seconds == 0
     assert creds.warm_seconds == 0
+    assert creds.executor_seconds == 300
+    assert not creds.shared_disk
 
 
 def test_every_key() -> None:
@@ -34,10 +36,13 @@ def test_every_key() -> None:
         spark_conf={"spark.sql.shuffle.partitions": 4, "spark.ui.enabled": True},
         packages=["org.postgresql:postgresql:42.7.7"],
         wait="10 minutes",
-        engine={"keep_warm": "15 minutes"},
+        engine={"keep_warm": "15 minutes", "executors_within": "10 minutes"},
+        shared_disk=True,
     )
     assert creds.wait_seconds == 600
     assert creds.warm_seconds == 900
+    assert creds.executor_seconds == 600
+    assert creds.shared_disk
     assert creds.spark_conf["spark.ui.enabled"] is True
 
 
@@ -51,27 +56,28 @@ def test_all_mistakes_at_once() -> None:
             spark_conf=["a=b"],
             packages=["postgresql"],
             wait="soon",
-            engine={"keep_warm": "a while"},
+            engine={"keep_warm": "a while", "executors_within": 30},
+            shared_disk="yes",
             hoem=".x",
             method="session",
         )
     message = str(caught.value)
     keys = ("schema", "database", "home", "master", "spark_conf", "packages", "wait")
-    for word in (*keys, "engine.keep_warm"):
+    for word in (*keys, "engine.keep_warm", "engine.executors_within", "shared_disk"):
         assert f"`{word}`" in message, word
     assert "`hoem` is not a key" in message
     assert "`method` is not a key" in message
     assert (
-        "Accepted keys: type, threads, engine, home, master, packages, schema, single_writer,"
-        " spark_conf, wait." in message
+        "Accepted keys: type, threads, engine, home, master, packages, schema, shared_disk,"
+        " single_writer, spark_conf, wait." in message
     )
 
 
 @pytest.mark.parametrize(
     ("profile", "told"),
     [
-        ({"engine": "warm"}, "accepted: a mapping with the key `keep_warm`"),
-        ({"engine": {"keep": 1}}, "accepted: a mapping with the key `keep_warm`"),
+        ({"engine": "warm"}, "accepted: a mapping with the keys `keep_warm` and"),
+        ({"engine": {"keep": 1}}, "accepted: a mapping with the keys `keep_warm` and"),
         ({"master": "spark://m:7077"}, "beside `master: spark://m:7077`; accepted: with a `local`"),
         ({"master": "local-cluster[2,1,1024]"}, "accepted: with a `local` master"),
         (

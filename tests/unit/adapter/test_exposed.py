@@ -49,6 +49,7 @@ REPLACED = {
     "merge",
     "merge_branch",
     "merge_progress",
+    "newest_batch",
     "note_built",
     "note_clone",
     "once_had_batch",

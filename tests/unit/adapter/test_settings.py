@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dbt.adapters.alluvium import settings
+from alluvium.engine.context import Settings
+from dbt.adapters.alluvium import settings, streams
 
 
 class Config(SimpleNamespace):
@@ -111,3 +113,55 @@ def test_names_that_are_one_to_spark() -> None:
         "source.shop.RAW.feed, source.shop.raw.Feed: one stream to Spark, shop__raw__feed, whatever"
         " the case of the names; accepted: another name for each",
     ]
+
+
+def test_places_on_one_disk(tmp_path: Path) -> None:
+    """Of a cluster's machines each would have its own."""
+    streams.locate(tmp_path, tmp_path / "home")
+
+    def table(root: str | None) -> Any:
+        config = Config(meta={}, location_root=root)
+        return SimpleNamespace(name="items", resource_type="model", config=config)
+
+    def landing(path: str) -> Any:
+        made = node("source", {"alluvium_stream": {"format": "text", "path": path}})
+        made.source_name = "raw"
+        return made
+
+    remote = [table(None), table("s3a://lake/own"), landing("s3a://lake/in/*.json")]
+    assert settings.on_one_disk(remote, "s3a://lake/warehouse") == []
+    (found,) = settings.on_one_disk(
+        [*remote, table("/data/own"), landing("in")], "file:///home/warehouse"
+    )
+    for place in (
+        "the warehouse (file:///home/warehouse)",
+        "location_root of items (/data/own)",
+        f"landing of raw.items ({tmp_path}/in)",
+    ):
+        assert place in found
+    assert "accepted: a URI such as s3a://bucket/folder, or `shared_disk: true`" in found
+    assert "lake" not in found
+
+
+@pytest.mark.parametrize(
+    ("conf", "place"),
+    [
+        ({}, "/home/warehouse"),
+        ({"spark.sql.warehouse.dir": "s3a://lake/w"}, "s3a://lake/w"),
+        ({"spark.sql.warehouse.dir": "/w"}, "/w"),
+        (
+            {"spark.sql.warehouse.dir": "/w", "spark.hadoop.fs.defaultFS": "hdfs://h:9000/"},
+            "hdfs://h:9000/w",
+        ),
+    ],
+)
+def test_the_warehouse(conf: dict[str, str], place: str) -> None:
+    assert Settings(Path("/home"), conf=conf).warehouse == place
+
+
+@pytest.mark.parametrize(
+    ("master", "is_local"),
+    [("local[*]", True), ("local-cluster[2,1,1024]", True), ("spark://h:7077", False)],
+)
+def test_one_machine_or_several(master: str, is_local: bool) -> None:
+    assert Settings(Path("/home"), master=master).is_local is is_local

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -323,3 +324,32 @@ def test_a_column_without_a_type_gets_a_value() -> None:
     assert "the batch has ARRAY. Accepted: --full-refresh" in text
     text = said(("AnalysisException", 'Cannot safely cast `v` "INT" to "VOID".'))
     assert text.startswith("column v has no type in the table (VOID)")
+
+
+@pytest.mark.parametrize(
+    ("message", "wrong"),
+    [
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in"
+            " driver: 3.11",
+            "the executors' Python has another version",
+        ),
+        (
+            'Cannot run program "python3.11": error=2, No such file or directory',
+            "executors do not have python3.11",
+        ),
+        (
+            "Traceback (most recent call last):\nModuleNotFoundError: No module named 'pandas'",
+            "the executors' Python has no pandas",
+        ),
+        (
+            "Traceback (most recent call last):\n  pyspark.errors: [PACKAGE_NOT_INSTALLED] PyArrow"
+            " >= 18.0.0 must be installed; however, it was not found.",
+            "the executors' Python has not all that is needed",
+        ),
+    ],
+)
+def test_executors_with_another_python(message: str, wrong: str) -> None:
+    here = ".".join(map(str, sys.version_info[:2]))
+    found = said(("PythonException", message))
+    assert found.startswith(f"{wrong}. Accepted: Python {here}, as here, with numpy, pandas")

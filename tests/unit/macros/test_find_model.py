@@ -250,6 +250,7 @@ def test_new_events_of_an_ephemeral_model_need_its_bronze(
         return SimpleNamespace(rows=[[7]])
 
     macros.context["run_query"] = ask
+    macros.context["adapter"] = SimpleNamespace(newest_batch=lambda _: None)
     macros.context["alluvium"] |= {"_existing_relation": lambda _: None, "_skipped": lambda _: ""}
     events = SimpleNamespace(is_cte=True, identifier="__dbt__cte__lines")
     with pytest.raises(stop, match=r"lines is ephemeral, .* accepted: bronze="):

@@ -1,16 +1,20 @@
 """Cells tell of a table's files what all values of the batch tell, whatever the parts."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 from support.drawn import examples
 from unit.ranges.columns import TYPES, key
 from unit.ranges.files import VALUES, File, fragments
 from unit.ranges.files import table as files_near
 
+from alluvium.merge import range_frame
 from alluvium.plan.ranges.cells import Cells
 from alluvium.ranges import Ranges, Request, cover_runs, plan
 
@@ -60,3 +64,24 @@ def test_cells_are_as_good_as_all_values(case: Any, k: int, or_null: bool) -> No
 
 def keys(values: pa.Array) -> list[Any]:
     return [key(value) for value in values.to_pylist()]
+
+
+ELSEWHERE = """
+import sys
+sys.modules["alluvium"] = None
+import pickle
+import pyarrow as pa
+split = pickle.loads(sys.stdin.buffer.read())
+print(split(pa.array([5, 1, 12, None])).to_pylist())
+"""
+
+
+def test_a_process_without_this_package_splits_too() -> None:
+    """Executors have none of it: what they run brings its own code."""
+    bounds = [File((lo, hi), 1, lo, hi) for lo, hi in ((0, 10), (11, 20))]
+    cells = Cells.of(fragments(pa.int64(), bounds))
+    assert range_frame.SCHEMA  # importing it is what registers the package
+    sent = cloudpickle.dumps(cells.split)
+    done = subprocess.run([sys.executable, "-c", ELSEWHERE], input=sent, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().strip() == str(cells.split(pa.array([5, 1, 12])).to_pylist())

@@ -54,6 +54,7 @@ class MergeFigures:
         kept: Files that were looked at, and all.
         files, bytes: What was written, where that is known.
         conflicts: How often another writer was faster.
+        restarts: How often an executor was lost with rows of the merge.
         already_merged: Whether the table had this batch.
         freshness: What `freshness.figures` of the adapter says.
     """
@@ -69,6 +70,7 @@ class MergeFigures:
     files: int | None = None
     bytes: int | None = None
     conflicts: int = 0
+    restarts: int = 0
     already_merged: bool = False
     freshness: Mapping[str, Any] = field(default_factory=dict)
 
@@ -87,6 +89,8 @@ def merge_line(name: str, done: MergeFigures) -> str:
     ending = f" in {done.seconds:.1f} s"
     if done.conflicts:
         ending += f", after {counted(done.conflicts, 'conflict')}"
+    if done.restarts:
+        ending += f", begun again after {counted(done.restarts, 'lost executor')}"
     if newest:
         ending += f", {newest}"
     rejected = ""

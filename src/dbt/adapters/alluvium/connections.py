@@ -84,7 +84,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
                 raise FailedToConnectError(str(error)) from error
         if command in _READS or command in _WRITES:
             # dbt parses the project next, for seconds: Spark starts meanwhile.
-            engine.start_in_background(self.settings(creds), writes=command in _WRITES)
+            engine.start_in_background(self.settings(creds), told.say, writes=command in _WRITES)
 
     @classmethod
     def settings(cls, creds: Any) -> engine.Settings:
@@ -96,6 +96,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
             single_writer=creds.single_writer,
             wait=creds.wait_seconds,
             keep_warm=0.0 if rounds.are_on() else creds.warm_seconds,
+            executors_within=creds.executor_seconds,
         )
 
     @classmethod
@@ -108,7 +109,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
         try:
             _hold(settings)
             with _told_of_start():
-                session = engine.new_session(settings)
+                session = engine.new_session(settings, told.say)
             for notice in engine.notices():
                 told.warn(notice)
             pools.leave(session)  # the thread's last node may have had a tier

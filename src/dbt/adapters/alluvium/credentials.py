@@ -14,6 +14,8 @@ from alluvium.plan.layout.settings import duration
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 _KEEP_WARM = "keep_warm"
+_EXECUTORS = "executors_within"
+_LONGEST_WAIT = "5 minutes"
 _COORDINATE = re.compile(r"^[\w.\-]+:[\w.\-]+:[\w.\-]+$")
 
 
@@ -45,6 +47,8 @@ def _mistakes_of_engine(data: Mapping[str, Any]) -> Iterator[str]:
                 " differ in case alone are one column to Delta"
             )
         yield from _mistakes_of_s3(as_text(conf), data.get("single_writer", False))
+    if not isinstance(data.get("shared_disk", False), bool):
+        yield f"`shared_disk`: {data['shared_disk']!r}; accepted: true or false"
     yield from _mistakes_of_warm(data, conf)
     try:
         _seconds(data.get("wait", 0))
@@ -58,11 +62,18 @@ def _mistakes_of_engine(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _mistakes_of_warm(data: Mapping[str, Any], conf: Any) -> Iterator[str]:
-    """What is wrong with the JVM that outlives its command."""
+    """What is wrong with the JVM that outlives its command, and the wait for executors."""
     engine = data.get("engine", {})
-    if not isinstance(engine, dict) or set(engine) - {_KEEP_WARM}:
-        yield f"`engine`: {engine!r}; accepted: a mapping with the key `{_KEEP_WARM}`"
+    if not isinstance(engine, dict) or set(engine) - {_KEEP_WARM, _EXECUTORS}:
+        yield (
+            f"`engine`: {engine!r}; accepted: a mapping with the keys `{_KEEP_WARM}` and"
+            f" `{_EXECUTORS}`"
+        )
         return
+    try:
+        duration(engine.get(_EXECUTORS, _LONGEST_WAIT))
+    except ValueError as error:
+        yield f"`engine.{_EXECUTORS}`: {engine[_EXECUTORS]!r}; accepted: {error}"
     try:
         seconds = _seconds(engine.get(_KEEP_WARM))
     except ValueError as error:
@@ -102,7 +113,8 @@ class AlluviumCredentials(Credentials):
     single_writer: nobody else writes to the tables on S3, so their commits need not be kept apart.
     wait: how long a command waits for another one that has the home open, such as `10 minutes`.
     engine: `keep_warm`, how long the JVM outlives its command, for the next one, such as
-        `15 minutes`.
+        `15 minutes`; `executors_within`, how long a cluster has for its first executor.
+    shared_disk: each machine of a cluster sees the paths of this one.
     """
 
     database: str | None = None  # type: ignore[assignment]
@@ -114,6 +126,7 @@ class AlluviumCredentials(Credentials):
     single_writer: bool = False
     wait: str | int = 0
     engine: dict[str, Any] = field(default_factory=dict)
+    shared_disk: bool = False
 
     @property
     def type(self) -> str:
@@ -147,6 +160,10 @@ class AlluviumCredentials(Credentials):
     @property
     def warm_seconds(self) -> float:
         return _seconds(self.engine.get(_KEEP_WARM))
+
+    @property
+    def executor_seconds(self) -> float:
+        return duration(self.engine.get(_EXECUTORS, _LONGEST_WAIT))
 
     def __post_init__(self) -> None:
         # Spark knows one namespace, as in dbt-spark: database stays unset.

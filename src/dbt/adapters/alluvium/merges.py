@@ -110,6 +110,9 @@ class Asked(Protocol):
     def is_small(self, source: str) -> bool:
         """Whether one task should read a batch."""
 
+    def is_merged(self, source: str, progress: int) -> bool:
+        """Whether no event of a batch is newer, as far as that shows without reading them."""
+
     def look_at(self, table: str) -> StoredTable:
         """What a merge asks of its table, of one version."""
 
@@ -144,8 +147,11 @@ class Planner:
         self._predicates = predicates
         self._is_new = is_new
 
-    def plan(self) -> Plan:
-        """Runs queries, changes nothing; raises where the batch cannot be merged."""
+    def plan(self, keep: Callable[[], None] | None = None) -> Plan:
+        """Runs queries, changes nothing; raises where the batch cannot be merged.
+
+        keep: called before the batch is read, which happens unless it is known to be merged.
+        """
         adapter, source = self._adapter, self._source.render()
         table = adapter.look_at(self._relation.render())
         found = adapter.texts(
@@ -160,6 +166,11 @@ class Planner:
         self._refuse_settings(outline)
         for warning in outline.warnings:
             _warn(warning)
+        merged = self._progress()
+        if adapter.is_merged(source, merged):
+            return self._nothing_new(name, outline, table.id)
+        if keep is not None:
+            keep()
         planned = [] if outline.several else self._planned_ranges(outline)
         combined = self._planned_predicate(outline) if outline.several else None
         bounded = [row for row in planned if row.get("lo") is not None]
@@ -169,7 +180,6 @@ class Planner:
             # The newest events of a key tie, and only some of them delete it: their content says
             # which one wins.
             profile = replace(profile, deletes=int(adapter.rows(look.deletes)[0][0]))
-        merged = self._progress()
         mistake = batch.batch_mistake(outline.settings, profile, merged)
         if mistake:
             raise CompilationError(f"{self._node['name']}: {mistake}")
@@ -181,26 +191,39 @@ class Planner:
         if planned and choice == "min_max":
             _warn(f"{name}: {batch.outside_warning(outline.settings, profile)}")
         profile = _with_null_keys(outline, profile)
-        texts = Texts(
-            **adapter.texts(
-                "_merge_texts",
-                node=self._node,
-                relation=self._relation,
-                source=source,
-                outline=outline,
-                profile=profile.as_mapping(),
-                ranges=self._rows(choice, bounded, profile, look),
-                written_by=choice if choice in ("gaps", "min_max") else None,
-                combined=combined,
-                predicates=self._predicates,
-                kept=kept,
-            )
+        texts = self._texts(
+            outline,
+            profile,
+            ranges=self._rows(choice, bounded, profile, look),
+            written_by=choice if choice in ("gaps", "min_max") else None,
+            combined=combined,
+            kept=kept,
         )
         figures = self._figures(outline, profile, texts, combined)
         if figures.rejected and not figures.events:
             _warn(f"{name}: {batch.rejected_warning(figures.rejected, texts.rejected_table)}")
         pending = batch.is_pending(profile, merged)
         return Plan(name, outline, profile, texts, figures, pending, table.id)
+
+    def _nothing_new(self, name: str, outline: Outline, table_id: str) -> Plan:
+        profile = BatchProfile()
+        texts = self._texts(outline, profile, ranges=[])
+        figures = self._figures(outline, profile, texts, None)
+        return Plan(name, outline, profile, texts, figures, False, table_id)
+
+    def _texts(self, outline: Outline, profile: BatchProfile, **found: Any) -> Texts:
+        return Texts(
+            **self._adapter.texts(
+                "_merge_texts",
+                node=self._node,
+                relation=self._relation,
+                source=self._source.render(),
+                outline=outline,
+                profile=profile.as_mapping(),
+                predicates=self._predicates,
+                **found,
+            )
+        )
 
     def _look(self, outline: Outline, ranges: Sequence[RangeRow]) -> Look:
         source = self._source.render()

@@ -8,6 +8,7 @@ from typing import Any
 from alluvium import ingest as stream
 from alluvium.ingest.landing import may_be_listed
 from alluvium.names import did_you_mean, in_catalog, nearest
+from alluvium.paths import LOCAL, Place
 from alluvium.plan.graph import parents_of
 from dbt.adapters.alluvium import layouts, reuse, streams
 
@@ -148,6 +149,34 @@ def cleaned_twice(nodes: Iterable[Any]) -> list[str]:
                 "table that reads them, and others that read it by ref(); or no cleanSource"
             )
     return found
+
+
+def on_one_disk(nodes: Iterable[Any], warehouse: str) -> list[str]:
+    """Places on this machine's disk, where a cluster's executors would each use their own.
+
+    Args:
+        nodes: enabled nodes and sources, as a manifest has them.
+        warehouse: where tables go that no `location_root` sends elsewhere.
+    """
+    places = {"the warehouse": warehouse}
+    for node in nodes:
+        if node.resource_type in _TABLES and node.config.get("location_root"):
+            places[f"location_root of {node.name}"] = str(node.config.get("location_root"))
+        feed = streams.feed_of(node)
+        if feed is not None and feed.path is not None:
+            places[f"landing of {feed.spec.source}"] = feed.path
+    local = [f"{what} ({path})" for what, path in places.items() if _is_local(path)]
+    if not local:
+        return []
+    return [
+        "Spark's machines would each read and write a disk of their own there:"
+        f" {', '.join(local)}; accepted: a URI such as s3a://bucket/folder, or `shared_disk: true`"
+        " in the profile where every machine sees these paths"
+    ]
+
+
+def _is_local(path: str) -> bool:
+    return Place.of(path, Place(LOCAL, "/")).system == LOCAL
 
 
 def _read(node: Any, by_id: dict[str, Any]) -> Iterator[str]:

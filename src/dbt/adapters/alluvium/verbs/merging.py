@@ -18,7 +18,7 @@ from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
-from alluvium.delta import batch, committing, log, own_commit
+from alluvium.delta import batch, committing, log, own_commit, staged
 from alluvium.merge import execute, one_commit, progress, skipped
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of
@@ -66,6 +66,7 @@ class Merging(Checking):
         started = time.monotonic()
         table = target.render()
         with self._working() as session:
+            self._handle.analyse_once(source.render())
             if on_schema_change is not None and not is_new:
                 source = self._with_fields(source, table, on_schema_change)
             try:
@@ -88,6 +89,7 @@ class Merging(Checking):
                 files=files,
                 bytes=size,
                 conflicts=outcome.conflicts,
+                restarts=outcome.restarts,
                 already_merged=outcome.already_merged,
             )
         seconds = time.monotonic() - started
@@ -122,8 +124,13 @@ class Merging(Checking):
         def statement() -> execute.Statement | None:
             # The batch may be computed from the table that another writer has changed since.
             self._handle.release(batch_name)
-            at = self._handle.keep(batch_name, table)
-            plan = planner(source).plan()
+            at = None
+
+            def keep() -> None:
+                nonlocal at
+                at = self._handle.keep(batch_name, table)
+
+            plan = planner(source).plan(keep)
             if plan.outline.added:
                 self.rows(f"alter table {table} add columns ({plan.outline.added})")
             verify = plan.outline.settings.verify if plan.pending and plan.texts.verify else False
@@ -265,6 +272,12 @@ class Merging(Checking):
 
     def is_small(self, source: str) -> bool:
         return batch.is_small(self._handle.table(source))
+
+    def is_merged(self, source: str, progress: int) -> bool:
+        rows = self._handle.unread(source)
+        return "_batch_through" in rows.columns and staged.has_none_above(
+            rows, "_batch_through", progress
+        )
 
     def look_at(self, table: str) -> StoredTable:
         """What a merge asks of its table, of one version."""

@@ -9,7 +9,10 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 
+from alluvium.delta import arrivals
 from alluvium.delta.dependents import LOG
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
@@ -95,6 +98,16 @@ class Streaming(SessionAdapter):
     @available.parse(lambda *_, **__: False)
     def once_had_batch(self, relation: BaseRelation, batch: int) -> bool:
         return streams.once_had_batch(self._handle.session, relation, batch)
+
+    @available.parse_none
+    def newest_batch(self, relation: BaseRelation | str) -> int | None:
+        """The newest batch of a streaming table by its log; None where that takes a query."""
+        if isinstance(relation, str) or relation.limit is not None or relation.event_time_filter:
+            return None
+        try:
+            return arrivals.newest_batch(self._handle.session, relation.render())
+        except (PySparkException, Py4JJavaError):
+            return None  # a view, or no Delta table
 
     @available.parse_none
     def check_no_stream(self, relation: AlluviumRelation, sql: str) -> None:
