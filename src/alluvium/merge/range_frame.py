@@ -55,9 +55,9 @@ def plan_frame(df: DataFrame, column: str, request: Request) -> DataFrame:
     distinct values, which depends on the values alone. A second pass fetches the values in the
     sample's gaps at those cuts. Very many values need a few more passes. A last one takes min, max
     and rows of each range. `cover` and `auto` read all values of up to 40 times `sample_rows` rows.
-    Of larger batches Spark's Python workers, which need this package, sort every value in among the
-    files' bounds. The driver gets a row per bound at most: the ranges are the best ones whatever
-    the size. `auto` does not look at the batch at all where the whole table is read in less time
+    Of larger batches Spark's Python workers sort every value in among the files' bounds. They need
+    NumPy and PyArrow, and not this package. The driver gets a row per bound at most: the ranges are
+    the best ones whatever the size. `auto` does not look at the batch at all where the whole table is read in less time
     than that takes.
 
     Args:

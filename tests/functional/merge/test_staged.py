@@ -174,7 +174,7 @@ def test_what_is_known_of_a_batch(spark: SparkSession, schema: str, how: str) ->
         "select distinct id, _batch_through from ({}) lateral view explode(array(id)) as e",
         "select * from ({}) union all select 1 as id, 6L as _batch_through",
     ):
-        sql = above.format(new.format(7))
+        sql = above.format(new.format(9))
         assert [known(sql, most) for most in (6, 7)] == [False, True], sql
     spark.sql(f"insert into {table} select 1, null")
     assert not known(rows, 4)

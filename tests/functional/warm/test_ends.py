@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from functional.warm.warm_project import WarmProject, is_alive, warm_project
+from functional.warm.warm_project import WARM, WarmProject, is_alive, warm_project
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -82,6 +82,15 @@ def test_another_environment_ends_it(project: WarmProject) -> None:
     assert "started with other `AWS_PROFILE`" in run(project, AWS_PROFILE="other")
     assert not is_alive(pid)
     assert "started with other `AWS_PROFILE`" in run(project)
+
+
+def test_a_command_that_keeps_none_ends_it(project: WarmProject) -> None:
+    pid = warm(project)
+    project.profile("")
+    assert "this command has no `keep_warm` in its profile" in run(project)
+    assert not is_alive(pid)
+    assert project.state is None
+    project.profile(WARM)
 
 
 def test_a_crash_is_told(project: WarmProject) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 import pandas as pd
 from functional import delta_rs
-from functional.runner import DBT, add_jars
+from functional.runner import DBT, REPO, add_jars
+from functional.warm_up import MODELS
 
 PROJECT = """
 name: p
@@ -44,6 +45,13 @@ class WarmProject:
         for name, text in models.items():
             kind = "py" if "def model(" in text else "sql"
             (self.folder / "models" / f"{name}.{kind}").write_text(text)
+
+    def add_merged(self) -> None:
+        """A merged candidate, its test, and what readers see of it."""
+        for name, text in {"packages.yml": f"packages: [{{local: {REPO}}}]\n", **MODELS}.items():
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).write_text(text)
+        self.dbt("deps")
 
     def start(self, *words: str, **env: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
