@@ -90,7 +90,7 @@ bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new: 
 
 .PHONY: bench-requests
 bench-requests: machine $(VENV)/.bench jars moto ## what runs ask of S3, counted by kind at a server of this machine
-	PYTHONPATH=tests $(BIN)/python benchmarks/requests.py $(ARGS)
+	PYTHONPATH=tests $(BIN)/python benchmarks/s3_requests.py $(ARGS)
 
 .PHONY: bench-all-day
 bench-all-day: machine $(VENV)/.bench jars ## heap of a warm engine over 30 builds, and how late 500 events a second are; ARGS="--case steady --minutes 2"

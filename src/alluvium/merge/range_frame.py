@@ -57,8 +57,8 @@ def plan_frame(df: DataFrame, column: str, request: Request) -> DataFrame:
     and rows of each range. `cover` and `auto` read all values of up to 40 times `sample_rows` rows.
     Of larger batches Spark's Python workers sort every value in among the files' bounds. They need
     NumPy and PyArrow, and not this package. The driver gets a row per bound at most: the ranges are
-    the best ones whatever the size. `auto` does not look at the batch at all where the whole table is read in less time
-    than that takes.
+    the best ones whatever the size. `auto` does not look at the batch at all where the whole table
+    is read in less time than that takes.
 
     Args:
         df: the batch.
