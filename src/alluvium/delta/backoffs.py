@@ -14,7 +14,6 @@ from alluvium import marks
 from alluvium.delta import log
 from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.engine import jvm
-from alluvium.engine.handles import JavaOption
 from alluvium.plan.compaction.backoff import Backoff, ChangedFile
 from alluvium.plan.layout.settings import Layout
 
@@ -39,7 +38,7 @@ def is_backing_off(session: SparkSession, table: str, layout: Layout, now: float
     snapshot = log.snapshot_of(session, table)
     newest = int(snapshot.version())
     app = app_id(layout, snapshot.metadata().id())
-    for action in _transactions(session, snapshot):
+    for action in _transactions(snapshot):
         if action.appId() != app or not action.lastUpdated().isDefined():
             continue
         version, files = divmod(int(action.version()), _FILES)
@@ -60,7 +59,7 @@ def keep(session: SparkSession, table: str, layout: Layout, version: int, found:
     Not where the log has no checksum of its newest version: nobody would find it.
     """
     snapshot = log.snapshot_of(session, table)
-    if _checksum(session, snapshot).isDefined():
+    if log.checksum(snapshot).isDefined():
         app = app_id(layout, snapshot.metadata().id())
         number = version * _FILES + min(found.files, _FILES - 1)
         log.commit_transactions(session, table, {app: number}, found.until)
@@ -100,15 +99,9 @@ def changed_files(commit: str) -> Iterator[ChangedFile]:
         raise ValueError("files are gone")
 
 
-def _checksum(session: SparkSession, snapshot: DeltaSnapshot) -> JavaOption:
-    """As an option: Delta does not always have that of its own last commit in memory."""
-    none = jvm.of(session).scala.Option.empty()
-    return snapshot.deltaLog().readChecksum(snapshot.version(), none)
-
-
-def _transactions(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any]:
+def _transactions(snapshot: DeltaSnapshot) -> list[Any]:
     """The newest `txn` action of each application, as far as the checksum has them."""
-    checksum = _checksum(session, snapshot)
+    checksum = log.checksum(snapshot)
     if not checksum.isDefined() or not checksum.get().setTransactions().isDefined():
         return []
     return jvm.items(checksum.get().setTransactions().get())

@@ -196,10 +196,19 @@ def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
 
     By the version's checksum file: without one, or of very many, Delta puts its state together.
     """
-    checksum = snapshot.checksumOpt()
-    noted = checksum.get().setTransactions() if checksum.isDefined() else checksum
+    noted = checksum(snapshot)
+    if noted.isDefined():
+        noted = noted.get().setTransactions()
     found = jvm.items(noted.get() if noted.isDefined() else snapshot.setTransactions())
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
+
+
+def checksum(snapshot: DeltaSnapshot) -> JavaOption:
+    """A version's checksum file, as an option: Delta may not know that of its own last commit."""
+    known = snapshot.checksumOpt()
+    if known.isDefined():
+        return known
+    return snapshot.deltaLog().readChecksum(snapshot.version(), known)
 
 
 def last_commit(session: SparkSession, table: str) -> dict[str, Any]:

@@ -34,6 +34,8 @@ _WHOLE = {
     "REPLACE TABLE AS SELECT",
     "CREATE OR REPLACE TABLE AS SELECT",
 }
+# What gives no row where its input has none.
+_ROW_BY_ROW = ("Project", "Filter", "Generate", "Window", "Sort")
 # The files of a commit are read on the driver; so many at most.
 _MOST = 1000
 
@@ -94,6 +96,9 @@ def has_none_above(frame: DataFrame, column: str, most: int) -> bool:
     above = frame.select(column).where(f"`{column}` is null or `{column}` > {most}")
     plan, scan = Optimizer(session).scan(above._jdf.queryExecution().analyzed())
     if scan is None:
+        # Spark leaves an outer Generate above what is empty.
+        while plan.nodeName() in _ROW_BY_ROW:
+            plan = plan.children().head()
         return bool(plan.nodeName() == "LocalRelation" and plan.data().isEmpty())
     source = jvm.items(plan.output())[0]
     index = scan.relation().location()
@@ -176,7 +181,7 @@ def _with_index(relation: Any, index: Any) -> Any:
 
 def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
     """The AddFile actions of a snapshot that one commit wrote; None where it may have others."""
-    checksum = snapshot.checksumOpt()
+    checksum = log.checksum(snapshot)
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
         return None
     try:

@@ -167,6 +167,12 @@ def test_the_feed_of_the_readme(project: Project) -> None:
     assert project.figures("orders")["events"] == 100
     assert project.figures("orders")["method"] == "min_max"
     assert set(orders(project)) == {"id", "version", "created_at", "total"}
+    # With nothing new neither runs a query.
+    jobs = project.session.sparkContext._jsc.sc().dagScheduler()
+    before = jobs.numTotalJobs()
+    project.dbt("run")
+    assert project.said("orders: up to date in")
+    assert jobs.numTotalJobs() == before
 
 
 @pytest.mark.parametrize(
