@@ -192,23 +192,17 @@ def state(
 
 
 def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
-    """Table id, and the newest version of each application's `txn` action.
-
-    By the version's checksum file: without one, or of very many, Delta puts its state together.
-    """
+    """Table id, and the newest version of each application's `txn` action."""
     noted = checksum(snapshot)
-    if noted.isDefined():
-        noted = noted.get().setTransactions()
+    noted = noted.get().setTransactions() if noted.isDefined() else noted
     found = jvm.items(noted.get() if noted.isDefined() else snapshot.setTransactions())
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
 
 
 def checksum(snapshot: DeltaSnapshot) -> JavaOption:
     """A version's checksum file, as an option: Delta may not know that of its own last commit."""
-    known = snapshot.checksumOpt()
-    if known.isDefined():
-        return known
-    return snapshot.deltaLog().readChecksum(snapshot.version(), known)
+    known, at = snapshot.checksumOpt(), snapshot.version()
+    return known if known.isDefined() else snapshot.deltaLog().readChecksum(at, known)
 
 
 def last_commit(session: SparkSession, table: str) -> dict[str, Any]:

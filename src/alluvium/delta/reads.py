@@ -163,9 +163,12 @@ def settings(session: SparkSession) -> dict[str, str]:
         "current path": manager.currentPathString(),
         "current schema": f"{manager.currentCatalog().name()}.{session.catalog.currentDatabase()}",
     }
+    # As two texts: py4j would ask for one after another, and end with an error of Java's.
+    conf = session._jsparkSession.sessionState().conf().getAllConfs()
+    keys, values = (part.mkString("\0").split("\0") for part in (conf.keys(), conf.values()))
     found = {
         key: value
-        for key, value in dict(session.conf.getAll).items()
+        for key, value in zip(keys, values, strict=True)
         if not key.startswith(_OF_THE_PROCESS)
     }
     return {**found, **{name: str(java.getProperty(name)) for name in _OF_JAVA}, **names}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import lru_cache, partial, reduce
 from typing import Any, TypeVar
 
-from py4j.java_gateway import is_instance_of
+from py4j.java_gateway import JavaPackage
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType
@@ -19,9 +19,31 @@ from alluvium.engine.internals import DATA_TYPE, FUNCTIONS, HADOOP_FS_RELATION, 
 T = TypeVar("T")
 
 
+class _Names:
+    """Java's names below a package, each asked for once.
+
+    Py4j asks the JVM for each part of a name, and for a part that is no class Java looks into every
+    jar.
+    """
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._of, name)
+        found = _Names(found) if isinstance(found, JavaPackage) else found
+        setattr(self, name, found)
+        return found
+
+
 def of(session: SparkSession) -> Any:
     """The gateway's view of the JVM."""
-    return session._jvm
+    return _names(session._jvm)
+
+
+@lru_cache(maxsize=4)
+def _names(jvm: Any) -> _Names:
+    return _Names(jvm)
 
 
 def functions(session: SparkSession) -> JavaFunctions:
@@ -33,8 +55,6 @@ def functions(session: SparkSession) -> JavaFunctions:
 @lru_cache(maxsize=64)
 def java_class(jvm: Any, name: str) -> Any:
     """A class by its name, for its constructors and static members.
-
-    Kept, for py4j asks the JVM for each part of a name: most of what a short call takes.
 
     Args:
         jvm: the gateway's view of the JVM.
@@ -145,9 +165,9 @@ def relations(plan: Any) -> Iterator[Any]:
 
 def reads_files(session: SparkSession, relation: Any) -> bool:
     """Whether a `LogicalRelation`'s relation is one over files, as Delta's are."""
-    gateway: Any = session.sparkContext._gateway
+    kinds = of(session).py4j.reflection.TypeUtil
     # Delta's are of a subclass without a name.
-    return bool(is_instance_of(gateway, relation, HADOOP_FS_RELATION.name))
+    return bool(kinds.isInstanceOf(HADOOP_FS_RELATION.name, relation))
 
 
 class SessionCopy:
