@@ -30,6 +30,8 @@ from dbt.cli.main import dbtRunner
 from merging.home import REPOSITORY, keep, make_home, provenance
 from support import s3
 
+from alluvium.engine import session as engine
+
 RESULTS = REPOSITORY / "benchmarks" / "results" / "requests.json"
 BIN = Path(sys.executable).parent
 FILES = 2_000
@@ -104,11 +106,8 @@ def row(case: str, requests: list[dict[str, Any]], about: str) -> dict[str, Any]
 
 
 def make_project(folder: Path, server: s3.S3) -> Counted:
-    """The reference project, with its profile on S3, and the models of a merge beside."""
-    for name in ("dbt_project.yml", "macros", "models", "seeds", "tests/data_tests", "docs"):
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(REPOSITORY / name)
+    """The reference project, with its profile on S3."""
+    subprocess.run(["git", "clone", "--quiet", REPOSITORY, folder], check=True)
     home = make_home(folder / ".alluvium")
     spark = {f"spark.hadoop.{key}": value for key, value in server.settings.items()}
     target = {
@@ -141,7 +140,9 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=7)
     parser.add_argument("--hours", type=int, default=6)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="alluvium-requests-") as name:
+    with tempfile.TemporaryDirectory(
+        prefix="alluvium-requests-", ignore_cleanup_errors=True
+    ) as name:
         folder = Path(name)
         local = folder / "landing"
         for words in (
@@ -155,8 +156,12 @@ def main() -> None:
         with s3.server(folder / "served", "lake") as server:
             made = make_project(folder / "project", server)
             landed = made.land(local)
-            keep(RESULTS, list(reference(made, landed, folder)))
-            keep(RESULTS, [merge(Counted(folder / "merging", server), made.folder)])
+            try:
+                for found in reference(made, landed, folder):
+                    keep(RESULTS, [found])
+                keep(RESULTS, [merge(Counted(folder / "merging", server), made.folder)])
+            finally:
+                engine.stop()
 
 
 def reference(made: Counted, landed: int, folder: Path) -> Any:

@@ -124,13 +124,9 @@ class Merging(Checking):
         def statement() -> execute.Statement | None:
             # The batch may be computed from the table that another writer has changed since.
             self._handle.release(batch_name)
-            at = None
-
-            def keep() -> None:
-                nonlocal at
-                at = self._handle.keep(batch_name, table)
-
-            plan = planner(source).plan(keep)
+            kept: list[int | None] = []
+            plan = planner(source).plan(lambda: kept.append(self._handle.keep(batch_name, table)))
+            at = kept[0] if kept else None
             if plan.outline.added:
                 self.rows(f"alter table {table} add columns ({plan.outline.added})")
             verify = plan.outline.settings.verify if plan.pending and plan.texts.verify else False
