@@ -1,5 +1,6 @@
 """Ranges of a Spark DataFrame, for dbt Python models."""
 
+import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import alluvium
 from alluvium.merge.range_values import ranges_of_values
 from alluvium.names import quoted
 from alluvium.plan.fragment import Fragments
@@ -43,7 +43,9 @@ _NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
 # read several times faster, and `cover` needs nothing but their order.
 _ROWS_PER_VALUE = 40
 # What executors run brings its code along: they need not have this package.
-cloudpickle.register_pickle_by_value(alluvium)  # type: ignore[no-untyped-call]
+cloudpickle.register_pickle_by_value(  # type: ignore[no-untyped-call]
+    sys.modules[__name__.partition(".")[0]]
+)
 
 
 def plan_frame(df: DataFrame, column: str, request: Request) -> DataFrame:
