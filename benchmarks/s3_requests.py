@@ -3,8 +3,8 @@
 Run with `make bench-requests`. The reference project's landing folders and warehouse are on moto's
 S3, in one dbt process, and nothing is kept by `alluvium_reuse`. Requests are counted by kind.
 
-    build: `dbt build` with nothing new, and of it those of landing folders.
-    landing: the same after FILES files more have landed and were read.
+    build: `dbt build` with nothing new.
+    landing: of these, those of landing folders; and of one stream once FILES files more were read.
     stream, seed, table: a run of one such node with nothing new, its landing apart.
     file: one new landed file, but for what else its stream asks.
     merge: 20,000 rows into 4 files: a batch staged as a table, and the merge with its ranges.
@@ -53,7 +53,6 @@ class Counted:
 
     def __init__(self, folder: Path, server: s3.S3) -> None:
         self.folder, self.server = folder, server
-        self._said = 0
 
     def dbt(self, *words: str) -> None:
         folders = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]

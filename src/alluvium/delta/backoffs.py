@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import log
-from alluvium.delta.handles import DeltaLog, DeltaSnapshot
-from alluvium.engine import jvm
+from alluvium.delta import checksums, log
+from alluvium.delta.handles import DeltaLog
 from alluvium.plan.compaction.backoff import Backoff, ChangedFile
 from alluvium.plan.layout.settings import Layout
 
@@ -38,7 +36,7 @@ def is_backing_off(session: SparkSession, table: str, layout: Layout, now: float
     snapshot = log.snapshot_of(session, table)
     newest = int(snapshot.version())
     app = app_id(layout, snapshot.metadata().id())
-    for action in _transactions(snapshot):
+    for action in checksums.transactions(snapshot) or ():
         if action.appId() != app or not action.lastUpdated().isDefined():
             continue
         version, files = divmod(int(action.version()), _FILES)
@@ -59,7 +57,7 @@ def keep(session: SparkSession, table: str, layout: Layout, version: int, found:
     Not where the log has no checksum of its newest version: nobody would find it.
     """
     snapshot = log.snapshot_of(session, table)
-    if log.checksum(snapshot).isDefined():
+    if checksums.of(snapshot).isDefined():
         app = app_id(layout, snapshot.metadata().id())
         number = version * _FILES + min(found.files, _FILES - 1)
         log.commit_transactions(session, table, {app: number}, found.until)
@@ -97,14 +95,6 @@ def changed_files(commit: str) -> Iterator[ChangedFile]:
         yield is_new, file
     if removed:
         raise ValueError("files are gone")
-
-
-def _transactions(snapshot: DeltaSnapshot) -> list[Any]:
-    """The newest `txn` action of each application, as far as the checksum has them."""
-    checksum = log.checksum(snapshot)
-    if not checksum.isDefined() or not checksum.get().setTransactions().isDefined():
-        return []
-    return jvm.items(checksum.get().setTransactions().get())
 
 
 def _commits(session: SparkSession, table_log: DeltaLog, versions: range) -> Iterator[str]:

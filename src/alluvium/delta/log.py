@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
-from alluvium.delta import committing
+from alluvium.delta import checksums, committing
 from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.internals import DELTA_LOG, FILE_NAMES, MANUAL_UPDATE
 from alluvium.engine import jvm
@@ -193,16 +193,9 @@ def state(
 
 def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
     """Table id, and the newest version of each application's `txn` action."""
-    noted = checksum(snapshot)
-    noted = noted.get().setTransactions() if noted.isDefined() else noted
-    found = jvm.items(noted.get() if noted.isDefined() else snapshot.setTransactions())
+    noted = checksums.transactions(snapshot)
+    found = jvm.items(snapshot.setTransactions()) if noted is None else noted
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
-
-
-def checksum(snapshot: DeltaSnapshot) -> JavaOption:
-    """A version's checksum file, as an option: Delta may not know that of its own last commit."""
-    known, at = snapshot.checksumOpt(), snapshot.version()
-    return known if known.isDefined() else snapshot.deltaLog().readChecksum(at, known)
 
 
 def last_commit(session: SparkSession, table: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log
+from alluvium.delta import checksums, log
 from alluvium.delta.filters import Optimizer
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.internals import ACTION, BATCH_INDEX, LOG_INDEX
@@ -34,6 +34,8 @@ _WHOLE = {
     "REPLACE TABLE AS SELECT",
     "CREATE OR REPLACE TABLE AS SELECT",
 }
+# Actions of a commit that notes something and changes nothing.
+_NOTES = {"commitInfo", "txn"}
 # What gives no row where its input has none.
 _ROW_BY_ROW = ("Project", "Filter", "Generate", "Window", "Sort")
 # The files of a commit are read on the driver; so many at most.
@@ -101,13 +103,8 @@ def has_none_above(frame: DataFrame, column: str, most: int) -> bool:
             plan = plan.children().head()
         return bool(plan.nodeName() == "LocalRelation" and plan.data().isEmpty())
     source = jvm.items(plan.output())[0]
-    index = scan.relation().location()
-    if (
-        not jvm.reads_files(session, scan.relation())
-        or index.getClass().getName() != LOG_INDEX.name
-        or index.isTimeTravelQuery()
-        or not scan.outputSet().contains(source)
-    ):
+    index = _index_as_it_is(session, scan)
+    if index is None or not scan.outputSet().contains(source):
         return False
     files = _files(session, index.getSnapshot())
     return files is not None and all(_is_at_most(file, source.name(), most) for file in files)
@@ -129,13 +126,9 @@ def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> Dat
     plan = frame._jdf.queryExecution().analyzed()
     others = jvm.of(session).java.util.HashMap()
     for leaf in jvm.relations(plan):
-        relation = leaf.relation()
-        if leaf.isStreaming() or not jvm.reads_files(session, relation):
+        if _index_as_it_is(session, leaf) is None:
             continue
-        index = relation.location()
-        if index.getClass().getName() != LOG_INDEX.name or index.isTimeTravelQuery():
-            continue
-        found = other(session, relation)
+        found = other(session, leaf.relation())
         if found is not None:
             new = leaf.copy(found, leaf.output(), leaf.catalogTable(), False, leaf.stream())
             others.put(leaf, new)
@@ -145,6 +138,16 @@ def _read_as(frame: DataFrame, other: Callable[[SparkSession, Any], Any]) -> Dat
     clock = jvm.internal(session, COMPUTE_CURRENT_TIME)
     known = clock.apply(jvm.call_own(session, "alluvium.Leaves", "replaced", plan, others))
     return DataFrame(dataset.ofRows(session._jsparkSession, known), session)
+
+
+def _index_as_it_is(session: SparkSession, leaf: Any) -> Any:
+    """The index of a Delta table that a plan reads as it is; None for what it reads otherwise."""
+    relation = leaf.relation()
+    if leaf.isStreaming() or not jvm.reads_files(session, relation):
+        return None
+    index = relation.location()
+    is_newest = index.getClass().getName() == LOG_INDEX.name and not index.isTimeTravelQuery()
+    return index if is_newest else None
 
 
 def _by_commit(session: SparkSession, relation: Any, snapshot: DeltaSnapshot | None = None) -> Any:
@@ -181,7 +184,7 @@ def _with_index(relation: Any, index: Any) -> Any:
 
 def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
     """The AddFile actions of a snapshot that one commit wrote; None where it may have others."""
-    checksum = log.checksum(snapshot)
+    checksum = checksums.of(snapshot)
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
         return None
     try:
@@ -204,7 +207,7 @@ def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
 def _newest_with_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str] | None:
     """The newest commit's lines, or of the one before where that notes something alone."""
     for lines in islice(log.commits_of(session, snapshot), 2):
-        kinds = {kind for line in lines or () for kind in json.loads(line or "{}")}
-        if not kinds <= {"commitInfo", "txn"}:
+        # Up to the first that says more: there may be a thousand.
+        if lines is None or not all(json.loads(one or "{}").keys() <= _NOTES for one in lines):
             return lines
     return None

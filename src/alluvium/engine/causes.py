@@ -104,7 +104,7 @@ _DAMAGED = re.compile(
 # Of a Python on executors that has another version, is not there, or is without what it needs.
 _OTHER_PYTHON = re.compile(
     r"PYTHON_VERSION_MISMATCH|Cannot run program \"(?P<program>[^\"]*python[^\"]*)\""
-    r"|PACKAGE_NOT_INSTALLED|No module named '?(?P<module>pyspark|numpy|pandas|pyarrow)\b"
+    r"|PACKAGE_NOT_INSTALLED|No module named '?(?P<module>pyspark|numpy|pandas|pyarrow)(?![\w.])"
 )
 _NO_S3 = re.compile(r"No FileSystem for scheme \"?(?P<scheme>s3n?)\b|S3AFileSystem not found")
 _INLINE = re.compile(r"DeletionVectorDescriptor\(i,")

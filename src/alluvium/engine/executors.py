@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from typing import Any
 from uuid import uuid4
 
-from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
-from alluvium.engine import EngineError
+from alluvium.engine import EngineError, jvm
 from alluvium.engine.causes import explain
 
 # Seconds after which somebody who looks is told what is waited for.
@@ -48,7 +46,7 @@ def wait(session: SparkSession, seconds: float, say: Callable[[str], None]) -> N
         session.range(1).count()
 
     beside = ThreadPoolExecutor(1, "alluvium-executor")
-    task: Future[Any] = beside.submit(inheritable_thread_target(session)(work))
+    task = jvm.beside(beside, session, session._jsparkSession, work)
     beside.shutdown(wait=False)
     done, _ = wait_for([task], min(_PATIENCE, seconds))
     if not done and seconds > _PATIENCE:

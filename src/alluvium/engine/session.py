@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -207,9 +207,7 @@ def _start(settings: Settings, say: Callable[[str], None], *, is_service: bool =
         conf = conf_of(settings, paths)
         running = None if lock is None else _attach(settings, conf, lock)
         if running is None:
-            running = _launch(settings, conf, lock, is_service=is_service)
-            if not settings.is_local:
-                _await_executor(running, say)
+            running = _launch(settings, conf, lock, say, is_service=is_service)
         if has_s3 and settings.single_writer:
             _notices.append(
                 "`single_writer: true` in the profile: commits to s3a:// are not kept apart. Where"
@@ -223,15 +221,6 @@ def _start(settings: Settings, say: Callable[[str], None], *, is_service: bool =
     # Delta's own errors that fails and hides them. Whoever ran the statement reports the failure.
     CapturedException._log_exception = lambda self: None  # type: ignore[method-assign]
     return running
-
-
-def _await_executor(running: _Running, say: Callable[[str], None]) -> None:
-    try:
-        executors.wait(running.session, running.settings.executors_within, say)
-    except BaseException:
-        running.session.stop()
-        process.end()
-        raise
 
 
 def _attach(settings: Settings, conf: dict[str, str], lock: IO[str]) -> _Running | None:
@@ -300,7 +289,12 @@ def serve(settings: Settings, say: Callable[[str], None]) -> int:
 
 
 def _launch(
-    settings: Settings, conf: dict[str, str], lock: IO[str] | None, *, is_service: bool
+    settings: Settings,
+    conf: dict[str, str],
+    lock: IO[str] | None,
+    say: Callable[[str], None],
+    *,
+    is_service: bool,
 ) -> _Running:
     java.check()
     home, log = settings.home, settings.home / "logs" / "spark.log"
@@ -325,8 +319,11 @@ def _launch(
             if isinstance(error, EngineError) or not isinstance(error, Exception):
                 raise
             raise EngineError(f"Spark did not start: {error}\nIts log is {log}.") from error
-        if lock is not None:
-            _settle(settings, session)
+        with _ended_by_errors(session):
+            if lock is not None:
+                _settle(settings, session)
+            if not settings.is_local:
+                executors.wait(session, settings.executors_within, say)
         if not is_warm:
             opened.pop_all()
             return _Running(settings, session, lock, engine_lock)
@@ -340,16 +337,22 @@ def _launch(
     return _Running(settings, session, lock, line=line)
 
 
-def _settle(settings: Settings, session: SparkSession) -> None:
-    """Keep a home that was copied from the tables of the original."""
-    home = settings.home
-    own_warehouse = WAREHOUSE not in settings.conf
+@contextlib.contextmanager
+def _ended_by_errors(session: SparkSession) -> Iterator[None]:
+    """End the context, and its JVM, where what follows its start fails."""
     try:
-        said = homes.settle(session, home, own_warehouse=own_warehouse)
+        yield
     except BaseException:
         session.stop()
         process.end()
         raise
+
+
+def _settle(settings: Settings, session: SparkSession) -> None:
+    """Keep a home that was copied from the tables of the original."""
+    home = settings.home
+    own_warehouse = WAREHOUSE not in settings.conf
+    said = homes.settle(session, home, own_warehouse=own_warehouse)
     if said is not None:
         _notices.append(said)
     _tell_of_move(home)

@@ -207,8 +207,8 @@ def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared
             command.close()
             if isinstance(error, Exception) and _LOST in full_text(error):
                 raise LostRowsError(
-                    f"{_MOST_LOST + 1} times an executor was lost with rows of the merge; nothing"
-                    " was committed. Run it again when the cluster is whole"
+                    "an executor was lost with rows of the merge; nothing was committed. Run it"
+                    " again when the cluster is whole"
                 ) from error
             raise
         if why is not None:

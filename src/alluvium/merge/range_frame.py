@@ -1,6 +1,5 @@
 """Ranges of a Spark DataFrame, for dbt Python models."""
 
-import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from alluvium import plan
 from alluvium.merge.range_values import ranges_of_values
 from alluvium.names import quoted
 from alluvium.plan.fragment import Fragments
@@ -43,9 +43,8 @@ _NAMES = [column.split()[0] for column in SCHEMA.split(", ")]
 # read several times faster, and `cover` needs nothing but their order.
 _ROWS_PER_VALUE = 40
 # What executors run brings its code along: they need not have this package.
-cloudpickle.register_pickle_by_value(  # type: ignore[no-untyped-call]
-    sys.modules[__name__.partition(".")[0]]
-)
+# PySpark's copy of cloudpickle has no types.
+cloudpickle.register_pickle_by_value(plan)  # type: ignore[no-untyped-call]
 
 
 def plan_frame(df: DataFrame, column: str, request: Request) -> DataFrame:

@@ -182,3 +182,10 @@ def test_what_is_known_of_a_batch(spark: SparkSession, schema: str) -> None:
     assert not known(rows, 4)
     spark.sql(THROUGH.format(t=table, how=MAPPED, rows=0))
     assert known(rows, -1)
+    # What is not made of files has no statistics.
+    url = "jdbc:derby:memory:batches;create=true"
+    how = {"driver": "org.apache.derby.jdbc.EmbeddedDriver"}
+    spark.sql("select 3L as _batch_through").write.jdbc(url, "batches", properties=how)
+    assert not staged.has_none_above(
+        spark.read.jdbc(url, "batches", properties=how), "_batch_through", 4
+    )

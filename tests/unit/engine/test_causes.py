@@ -353,3 +353,10 @@ def test_executors_with_another_python(message: str, wrong: str) -> None:
     here = ".".join(map(str, sys.version_info[:2]))
     found = said(("PythonException", message))
     assert found.startswith(f"{wrong}. Accepted: Python {here}, as here, with numpy, pandas")
+
+
+def test_a_part_of_a_package_is_not_the_package() -> None:
+    trace = "Traceback (most recent call last):\nModuleNotFoundError: No module named '{}'"
+    for name in ("pandas.nothing", "pandas_nothing"):
+        text = said(("PythonException", trace.format(name)))
+        assert text == f"ModuleNotFoundError: No module named '{name}'"

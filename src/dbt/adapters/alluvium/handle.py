@@ -111,11 +111,6 @@ class SessionHandle:
         sql = live.as_names(f"select * from {relation}", live.marks(self.session))
         return self.session.sql(sql)
 
-    def analyse_once(self, view: str) -> None:
-        """Let a temporary view keep its analysed query: Spark analyses its text at each look."""
-        if "." not in view:
-            self.unread(view).createOrReplaceTempView(view.strip("`"))
-
     def keep(self, relation: str, table: str) -> int | None:
         """Keep the rows of `relation` in Spark until `release`, or until the node ends.
 

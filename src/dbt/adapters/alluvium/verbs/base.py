@@ -12,6 +12,7 @@ from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySuppor
 from dbt.adapters.spark.impl import SparkAdapter
 from pyspark.sql import SparkSession
 
+from alluvium.engine.context import Settings
 from alluvium.engine.statements import statements
 from dbt.adapters.alluvium.column import AlluviumColumn
 from dbt.adapters.alluvium.connections import AlluviumConnectionManager
@@ -60,9 +61,14 @@ class SessionAdapter(SparkAdapter):
             yield self._handle.session
 
     @property
+    def _engine(self) -> Settings:
+        """What Spark is started from."""
+        return AlluviumConnectionManager.settings(self.config.credentials)
+
+    @property
     def _has_own_metastore(self) -> bool:
         """Whether the metastore is the home's, which can be lost without its tables."""
-        return AlluviumConnectionManager.settings(self.config.credentials).embedded_metastore
+        return self._engine.embedded_metastore
 
     @property
     def _home(self) -> Path:

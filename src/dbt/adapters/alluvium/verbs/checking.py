@@ -14,7 +14,6 @@ from alluvium import schema as schema_of_settings
 from alluvium.names import among
 from alluvium.plan.status import notes
 from dbt.adapters.alluvium import audit, layouts, named, noting, reuse, settings, told
-from dbt.adapters.alluvium.connections import AlluviumConnectionManager
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -41,9 +40,8 @@ class Checking(SessionAdapter):
             *audit.mistakes(self.nodes),
         ]
         wrong += reuse.mistakes(nodes, self.given_vars())
-        settings_of_engine = AlluviumConnectionManager.settings(self.config.credentials)
-        if not settings_of_engine.is_local and not self.config.credentials.shared_disk:
-            wrong += settings.on_one_disk(nodes, settings_of_engine.warehouse)
+        if not self._engine.is_local and not self.config.credentials.shared_disk:
+            wrong += settings.on_one_disk(nodes, self._engine.warehouse)
         if wrong:
             raise DbtRuntimeError("nothing was run:\n  - " + "\n  - ".join(wrong))
         if self._macro_resolver.find_macro_by_name("validate", project, "alluvium"):

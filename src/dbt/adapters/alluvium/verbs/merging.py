@@ -66,7 +66,9 @@ class Merging(Checking):
         started = time.monotonic()
         table = target.render()
         with self._working() as session:
-            self._handle.analyse_once(source.render())
+            if not source.include_policy.schema:
+                # A temporary view keeps its query analysed: its text would be at each look.
+                self._handle.unread(source.render()).createOrReplaceTempView(str(source.identifier))
             if on_schema_change is not None and not is_new:
                 source = self._with_fields(source, table, on_schema_change)
             try:
@@ -270,10 +272,9 @@ class Merging(Checking):
         return batch.is_small(self._handle.table(source))
 
     def is_merged(self, source: str, progress: int) -> bool:
-        rows = self._handle.unread(source)
-        return "_batch_through" in rows.columns and staged.has_none_above(
-            rows, "_batch_through", progress
-        )
+        """Whether no event of a batch is newer, as far as that shows without reading them."""
+        rows, bound = self._handle.unread(source), "_batch_through"
+        return bound in rows.columns and staged.has_none_above(rows, bound, progress)
 
     def look_at(self, table: str) -> StoredTable:
         """What a merge asks of its table, of one version."""
