@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shlex
 import shutil
 import subprocess
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +20,9 @@ from pyspark.sql import SparkSession
 
 _SUBMIT = "PYSPARK_SUBMIT_ARGS"
 _SHELL = "pyspark-shell"
+_OF_FILE = "--load-spark-defaults --properties-file"
+_PROPERTIES, _LONGEST_START = "spark-properties-", 3600.0
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 # Behind options of the user's own: our main class in place of Spark's.
 _WARM = "--class alluvium.WarmEngine spark-internal"
 
@@ -23,17 +30,26 @@ _WARM = "--class alluvium.WarmEngine spark-internal"
 def start(conf: Mapping[str, Any], log: Path, lock: IO[str] | None, *, is_warm: bool) -> None:
     """Start the JVM with a log file as its output: what it prints is not for dbt's console.
 
+    Each user of the machine may read a command line, and a profile has keys and passwords. So the
+    properties go by a file that only this user may read, as long as the JVM starts.
+
     Args:
+        conf: Spark's properties.
         lock: a file that it has open as long as it lives.
         is_warm: whether it may outlive this process.
     """
     with SparkContext._lock:
         if SparkContext._gateway is None:
             given = os.environ.get(_SUBMIT, _SHELL)
-            submit = {_SUBMIT: given.removesuffix(_SHELL) + _WARM} if is_warm else {}
-            with log.open("ab") as file, _environment(submit):
+            given = given.removesuffix(_SHELL) + _WARM if is_warm else given
+            with (
+                log.open("ab") as file,
+                _properties(conf, log.parent) as properties,
+                # What the user's own environment says comes later, so it is what counts.
+                _environment({_SUBMIT: f"{_OF_FILE} {shlex.quote(properties)} {given}"}),
+            ):
                 gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                    SparkConf().setAll([(key, str(value)) for key, value in conf.items()]),
+                    None,
                     {
                         "stdout": file,
                         "stderr": subprocess.STDOUT,
@@ -106,6 +122,25 @@ def end() -> None:
             process.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(10)
+
+
+@contextlib.contextmanager
+def _properties(conf: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    """A file with Spark's properties that nobody else may read."""
+    for left in folder.glob(f"{_PROPERTIES}*"):  # of starts that were killed
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _LONGEST_START:
+                left.unlink()
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=_PROPERTIES) as made:
+        for pair in conf.items():
+            made.write("=".join(_escaped(str(text)) for text in pair) + "\n")
+        made.flush()
+        yield made.name
+
+
+def _escaped(text: str) -> str:
+    """As `java.util.Properties` reads it."""
+    return re.sub(r"[\\=:#!\s]", lambda one: _ESCAPES.get(one[0], f"\\{one[0]}"), text)
 
 
 @contextlib.contextmanager

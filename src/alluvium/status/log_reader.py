@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from alluvium.paths import Place
 from alluvium.plan.snapshot import FILES, Snapshot, live
 from alluvium.plan.versions.written import WrittenCommit, is_of_file
+from alluvium.status.stores import Folder
 from alluvium.wording import listed
 
 LOG = "_delta_log"
@@ -59,7 +60,7 @@ class LogError(ValueError):
 class _UnfinishedError(Exception):
     """The file of a commit that has no end yet; of that version."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Folder) -> None:
         super().__init__(f"{path.name} has no end")
         number = path.name.partition(".")[0]
         self.version = int(number) if number.isdecimal() else None
@@ -77,9 +78,9 @@ class LogFiles:
         unfinished: version of a newest commit that is being written; None for none.
     """
 
-    folder: Path
-    commits: Mapping[int, Path]
-    checkpoint: tuple[Path, ...]
+    folder: Folder
+    commits: Mapping[int, Folder]
+    checkpoint: tuple[Folder, ...]
     checkpointed: int
     unfinished: int | None = None
     _kept: dict[int, WrittenCommit] = field(default_factory=dict, repr=False)
@@ -108,7 +109,7 @@ class LogFiles:
                 return
 
 
-def read(folder: Path) -> tuple[LogFiles, Snapshot]:
+def read(folder: Folder) -> tuple[LogFiles, Snapshot]:
     """The log of a table, and its newest version; looked at again where it changes meanwhile.
 
     Raises:
@@ -133,7 +134,7 @@ def read(folder: Path) -> tuple[LogFiles, Snapshot]:
     raise AssertionError
 
 
-def first_commit(folder: Path) -> WrittenCommit | None:
+def first_commit(folder: Folder) -> WrittenCommit | None:
     """The commit that made the table in a folder; None where the log has its file no more."""
     try:
         return WrittenCommit(0, _lines(folder / LOG / f"{0:020}.json"))
@@ -141,7 +142,7 @@ def first_commit(folder: Path) -> WrittenCommit | None:
         return None
 
 
-def _listed(folder: Path, unfinished: int | None) -> LogFiles:
+def _listed(folder: Folder, unfinished: int | None) -> LogFiles:
     log = folder / LOG
     try:
         names = sorted(one.name for one in log.iterdir())
@@ -239,7 +240,7 @@ def _checkpointed(
             yield _actions(one for one in actions if "add" in one)
             due += [_sidecar(log, one["sidecar"]["path"]) for one in actions if "sidecar" in one]
             continue
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path if isinstance(path, Path) else path.open()) as file:
             for batch in file.iter_batches(columns=_COLUMNS, batch_size=16 * _LINES):
                 found = pa.Table.from_batches([batch])
                 for name in ("metaData", "protocol", "txn", "sidecar"):
@@ -253,7 +254,7 @@ def _checkpointed(
                     yield _added(found["add"].combine_chunks())
 
 
-def _sidecar(log: LogFiles, path: str) -> Path:
+def _sidecar(log: LogFiles, path: str) -> Folder:
     return log.folder / LOG / "_sidecars" / Place.of_uri(path, Place.of("/")).name
 
 
@@ -340,7 +341,7 @@ def _pairs(values: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
     return list((values or {}).items())
 
 
-def _lines(path: Path) -> tuple[str, ...]:
+def _lines(path: Folder) -> tuple[str, ...]:
     """The lines of a commit; raises _UnfinishedError where the last one is not whole."""
     # A text may hold whatever else ends a line to Python.
     lines = tuple(one for one in path.read_bytes().decode().split("\n") if one.strip())

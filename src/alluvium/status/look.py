@@ -81,6 +81,8 @@ def look(project: Project, now: datetime, only: Node | None = None) -> Look:
 
     only: a model; then the feeds that it is a part of.
     """
+    if only is None:
+        project.read_ahead()
     found: list[SeenFeed] = []
     for one in _feeds(project):
         if only is not None and only not in one.nodes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,9 +27,12 @@ from alluvium.plan.status import due, notes
 from alluvium.plan.status.feed import MOST
 from alluvium.plan.status.table import NodeNote, SeenTable
 from alluvium.status import log_reader
-from alluvium.status.log_reader import DAMAGES, LOG, LogError, LogFiles
+from alluvium.status.log_reader import DAMAGES, LOG, LogError, LogFiles, in_short
+from alluvium.status.stores import Folder, StoreError, Stores
 
 _KINDS = ("model", "seed", "snapshot")
+# Tables of a store that are read at a time.
+_READERS = 16
 _WRITTEN = (".sql", ".py", ".yml", ".yaml", ".csv")
 # What `delta.refs` and `delta.dependents` keep in the folder of a table.
 _TAGS, _REGISTER = "_alluvium/tags", "_alluvium/dependents"
@@ -110,6 +115,7 @@ class Project:
         target: the name of the target that built last; None where no build noted it.
         slos: seconds that events of a tier may wait, by its name.
         parsed: when the manifest was written, in seconds since 1970.
+        stores: read the tables.
     """
 
     name: str
@@ -121,6 +127,7 @@ class Project:
     slos: Mapping[str, float]
     parsed: float
     files: tuple[str, ...] = ()
+    stores: Stores = field(kw_only=True)
     _tables: dict[str, SeenTable] = field(default_factory=dict)
 
     @cached_property
@@ -153,6 +160,13 @@ class Project:
         if node.unique_id not in self._tables:
             self._tables[node.unique_id] = _table(self, node)
         return self._tables[node.unique_id]
+
+    def read_ahead(self) -> None:
+        """Read all tables, those of stores side by side: each step of a log takes a request."""
+        nodes = self.in_files.values()
+        far = [one for one in nodes if _place(self, one, _note(self, one)).system != LOCAL]
+        with ThreadPoolExecutor(_READERS) as pool:
+            list(pool.map(self.table, far))
 
     def newer(self) -> str | None:
         """A model or YAML file that is newer than the manifest; None for none."""
@@ -210,7 +224,15 @@ def read(folder: Path, target: Path | None, home: Path | None) -> Project:
             for one in manifest["nodes"].values()
             if one.get("package_name") == own and one.get("original_file_path")
         ),
+        stores=Stores(partial(_spark_conf, folder, of_build.target)),
     )
+
+
+def _spark_conf(folder: Path, target: str | None) -> Mapping[str, str]:
+    # Of the adapter, which this library does not know; and dbt takes seconds to load.
+    service = import_module("dbt.adapters.alluvium.service")
+    found: Mapping[str, str] = service.spark_conf(folder, target)
+    return found
 
 
 def _is_kept(node: Mapping[str, Any]) -> bool:
@@ -218,7 +240,7 @@ def _is_kept(node: Mapping[str, Any]) -> bool:
 
 
 def _table(project: Project, node: Node) -> SeenTable:
-    note = notes.of_node(_text(project.home / notes.FOLDER / notes.file_name(node.table)))
+    note = _note(project, node)
     at = _place(project, node, note)
     shown = re.sub("://[^/@]*@", "://…@", at.shown)  # without a key that stands in it
     about: dict[str, Any] = {
@@ -227,18 +249,16 @@ def _table(project: Project, node: Node) -> SeenTable:
         "place": shown,
         "note": note,
     }
-    if at.system != LOCAL:
-        return SeenTable(
-            **about, problem=f"{shown} is not read: only local paths and mounted disks are"
-        )
-    place = Path(at.path)
-    if not (place / LOG).is_dir():
-        # A node that failed before its first table has left a note without an id.
-        was_there = note is not None and note.table_id is not None
-        problem = f"there is no table in {place}" if was_there else None
-        return SeenTable(**about, problem=problem, is_built=was_there)
     try:
+        place = project.stores.folder(at)
+        if not (place / LOG).is_dir():
+            # A node that failed before its first table has left a note without an id.
+            was_there = note is not None and note.table_id is not None
+            problem = f"there is no table in {place}" if was_there else None
+            return SeenTable(**about, problem=problem, is_built=was_there)
         log, snapshot = log_reader.read(place)
+    except (StoreError, OSError) as error:
+        return SeenTable(**about, problem=f"{shown} is not read: {in_short(error)}")
     except LogError as error:
         return SeenTable(**about, problem=str(error))
     return SeenTable(
@@ -246,10 +266,14 @@ def _table(project: Project, node: Node) -> SeenTable:
         snapshot=snapshot,
         unfinished=log.unfinished,
         commits=log.newest_first,
-        pinned=lambda now: _pinned(place, now),
+        pinned=lambda now: _pinned(project, place, now),
         tags=_tags(place),
         branches=_branches(project, place, snapshot.id),
     )
+
+
+def _note(project: Project, node: Node) -> NodeNote | None:
+    return notes.of_node(_text(project.home / notes.FOLDER / notes.file_name(node.table)))
 
 
 def _place(project: Project, node: Node, note: NodeNote | None) -> Place:
@@ -262,26 +286,26 @@ def _place(project: Project, node: Node, note: NodeNote | None) -> Place:
     return home / "warehouse" / (name if schema == "default" else f"{schema}.db/{name}")
 
 
-def _tags(place: Path) -> dict[str, int]:
+def _tags(place: Folder) -> dict[str, int]:
     found = (log_reader.first_commit(one) for one in _children(place / _TAGS))
     refs = (one.note(marks.REF_NOTE) for one in found if one is not None)
     return {str(one["name"]): int(one["version"]) for one in refs if one and "version" in one}
 
 
-def _branches(project: Project, place: Path, table_id: str) -> dict[str, int]:
+def _branches(project: Project, place: Folder, table_id: str) -> dict[str, int]:
     """Where the branches of a table are of it: where they began, or what was merged last."""
     found = {}
-    for name, _, snapshot in _dependents(place, "branch"):
+    for name, _, snapshot in _dependents(project, place, "branch"):
         number = snapshot.transactions.get(f"{marks.BRANCH}{table_id}")
         if number is not None:  # else another table's by now
             found[name] = number
     return found
 
 
-def _pinned(place: Path, now: datetime) -> set[str]:
+def _pinned(project: Project, place: Folder, now: datetime) -> set[str]:
     """As `SeenTable.pinned`; of a log that cannot be read none, and `alluvium.vacuum` says so."""
     found = set[str]()
-    for _, log, snapshot in _dependents(place, "branch", "clone", "published", "tag"):
+    for _, log, snapshot in _dependents(project, place, "branch", "clone", "published", "tag"):
         found |= set(map(due.file_name, pc.unique(snapshot.files["path"]).to_pylist()))
         since = due.millis(now - due.retention(snapshot.properties))
         with suppress(*DAMAGES):
@@ -294,21 +318,23 @@ def _pinned(place: Path, now: datetime) -> set[str]:
     return found
 
 
-def _dependents(place: Path, *kinds: str) -> Iterator[tuple[str, LogFiles, Snapshot]]:
+def _dependents(
+    project: Project, place: Folder, *kinds: str
+) -> Iterator[tuple[str, LogFiles, Snapshot]]:
     """What the register of a table names, as far as its log can be read: name and log."""
     for path in _children(place / _REGISTER):
         try:
             entry = json.loads(path.read_bytes())
             at = Place.of(entry["location"])
-            if entry.get("kind") in kinds and at.system == LOCAL:
-                yield str(entry["name"]), *log_reader.read(Path(at.path))
+            if entry.get("kind") in kinds:
+                yield str(entry["name"]), *log_reader.read(project.stores.folder(at))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # discarded, or never made
 
 
-def _children(folder: Path) -> list[Path]:
+def _children(folder: Folder) -> list[Folder]:
     try:
-        return sorted(folder.iterdir())
+        return sorted(folder.iterdir(), key=str)
     except OSError:
         return []
 

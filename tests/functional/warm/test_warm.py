@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
 
 import pytest
 from functional import quick_java
-from functional.warm.warm_project import is_alive, warm_project
+from functional.warm.warm_project import WARM, is_alive, warm_project
 
 pytestmark = pytest.mark.spark
 
@@ -59,6 +60,10 @@ def model(dbt, session):
 def test_the_next_command_attaches_and_finds_nothing_of_the_last(tmp_path: Path) -> None:
     """In a JVM as users have them: all others start quicker (`quick_java.py`)."""
     with warm_project(tmp_path / "my project") as project:
+        # Of whoever lists processes, and of files, none shows what a profile keeps to itself.
+        hidden = "p4ss=w:ord"
+        conf = json.dumps({"spark.hadoop.my.password": hidden})
+        project.profile(f"{WARM}, spark_conf: {conf}")
         project.add_merged()
         project.write(leaves=LEAVES, finds=FINDS)
         env = {"CHECKPOINT": str(tmp_path / "checkpoint"), quick_java.OPTIONS: ""}
@@ -77,6 +82,8 @@ def test_the_next_command_attaches_and_finds_nothing_of_the_last(tmp_path: Path)
         secret = project.state["secret"]
         command = Path(f"/proc/{pid}/cmdline").read_text()
         assert secret not in command
+        assert "org.apache.spark.deploy.SparkSubmit" in command
+        assert hidden not in command
         assert "TieredStopAtLevel" not in command
         (leaves,) = project.rows("select * from {s}.leaves").itertuples()
         assert leaves.events == 5
@@ -91,6 +98,9 @@ def test_the_next_command_attaches_and_finds_nothing_of_the_last(tmp_path: Path)
         assert finds.pools == 1
         # What this command holds itself; the one before it left hundreds.
         assert finds.bound < 200
-        assert secret not in (project.folder / "logs" / "dbt.log").read_text()
-        assert secret not in (project.home / "logs" / "spark.log").read_text()
-        assert secret not in (project.folder / "target" / "manifest.json").read_text()
+        texts = [
+            project.folder / "target" / "manifest.json",
+            *(project.folder / "logs").iterdir(),
+            *(project.home / "logs").iterdir(),
+        ]
+        assert not [one for one in texts if secret in (text := one.read_text()) or hidden in text]

@@ -24,7 +24,10 @@ profile: p
 flags: {send_anonymous_usage_stats: false, use_colors: false}
 """
 WARM = ", engine: {keep_warm: 5 minutes}"
-PROFILE = "p: {{target: dev, outputs: {{dev: {{type: alluvium, schema: s, threads: 2{more}}}}}}}\n"
+PROFILE = (
+    "p: {{target: dev, outputs: {{dev: {{type: alluvium, threads: 2,"
+    " schema: \"{{{{ env_var('WARM_SCHEMA', 's') }}}}\"{more}}}}}}}\n"
+)
 
 
 class WarmProject:

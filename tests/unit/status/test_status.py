@@ -199,11 +199,11 @@ def test_what_cannot_be_read(shop: Shop, capsys: pytest.CaptureFixture[str]) -> 
     assert status == 1
     assert said.startswith("orders: orders_wap: its log does not have version 0, ")
     assert "the last run failed 5 minutes ago" in said
-    shop.nodes["model.shop.orders"]["config"]["location_root"] = "s3a://bucket/x"
+    shop.nodes["model.shop.orders"]["config"]["location_root"] = "gs://bucket/x"
     shop.save()
     (shop.home / notes.FOLDER / notes.file_name("shop.orders")).unlink()
     assert (
-        "s3a://bucket/x/orders is not read: only local paths and mounted disks are"
+        "gs://bucket/x/orders is not read: only local paths, mounted disks and s3a:// are read"
         in run(capsys)[1]
     )
 
