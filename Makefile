@@ -32,6 +32,16 @@ run-runways: machine $(VENV)/.run jars ## land the days of runways one by one; a
 	$(BIN)/python scripts/replay-runways $(ENGINE)/landing
 	$(BIN)/alluvium report
 
+.PHONY: run-cluster
+run-cluster: machine $(VENV)/.dev jars moto ## the same on a Spark cluster of this machine, with PostgreSQL and S3; `scripts/cluster stop` ends it
+	$(BIN)/python scripts/cluster start
+	$(BIN)/alluvium-replay flights --days $(DAYS) --landing $(ENGINE)/cluster/landing
+	$(BIN)/alluvium-replay edits --hours $(HOURS) --landing $(ENGINE)/cluster/landing
+	$(BIN)/alluvium-replay runways --from 2025-01-30 --landing $(ENGINE)/cluster/landing
+	$(BIN)/python scripts/cluster land $(ENGINE)/cluster/landing
+	@mkdir -p $(ENGINE)/cluster/home && ln -sfn ../../jars $(ENGINE)/cluster/home/jars
+	eval "$$($(BIN)/python scripts/cluster env)" && $(BIN)/dbt build
+
 .PHONY: test
 test: machine $(VENV)/.dev jars databricks moto ## the tests that guard behaviour: unit and functional; ARGS='tests/functional/merge -k tombstone'
 	$(PYTEST) -m "not slow" $(ARGS)
@@ -43,6 +53,10 @@ test-unit: machine $(VENV)/.dev ## the tests that start no Spark: two minutes of
 .PHONY: test-full
 test-full: machine $(VENV)/.dev jars databricks moto ## all tests, the long ones too; properties on new examples; SHARD=2/4 is a quarter of the long ones
 	TEST_JVM=plain $(PYTEST) --hypothesis-profile=search $(if $(SHARD),--shard $(SHARD)) $(ARGS)
+
+.PHONY: test-cluster
+test-cluster: machine $(VENV)/.dev jars moto ## what a cluster must do, on master, workers, PostgreSQL and S3 of this machine; a part of test-full
+	$(PYTEST) tests/functional/cluster $(ARGS)
 
 .PHONY: test-cost
 test-cost: machine $(VENV)/.dev jars databricks moto ## make test, and its CPU seconds by file into tests/cost.json; ARGS=tests/unit/ranges renews a part
@@ -103,6 +117,10 @@ chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and distur
 .PHONY: chaos-compaction
 chaos-compaction: machine $(VENV)/.dev jars ## ROUNDS (3) of compactions killed and disturbed, kept by seed
 	$(BIN)/python benchmarks/chaos_compaction.py --rounds $(ROUNDS)
+
+.PHONY: chaos-feeds
+chaos-feeds: machine $(VENV)/.dev jars ## ROUNDS (3) of builds of two feeds, killed and disturbed, kept by seed
+	PYTHONPATH=tests $(BIN)/python benchmarks/chaos_feeds.py --rounds $(ROUNDS) $(ARGS)
 
 .PHONY: bench-compaction-memory
 bench-compaction-memory: machine $(VENV)/.run jars ## peak memory of a compaction, by size of the bucket

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import proven
 import yaml
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
@@ -302,4 +303,5 @@ def pages(rules: Rule) -> dict[str, str]:
             prefix="test_",
         ),
         "materializations.md": materializations_page(),
+        "targets.md": proven.page(MADE),
     }

@@ -101,7 +101,7 @@ def main(
     results: Path,
     features: Sequence[str],
     totals: Sequence[str],
-    work: Callable[[Path], None],
+    work: Callable[[Path], None] | None,
     players: Callable[[Path, Path], AbstractContextManager[Callable[[int], Outcome]]],
 ) -> int:
     """The command line of a script of rounds; its exit code.
@@ -111,7 +111,7 @@ def main(
         results: where outcomes are kept.
         features: fields of an outcome that say what a round had; rounds with each are counted.
         totals: fields of an outcome to sum up.
-        work: what the script does as a worker, in the home it is given.
+        work: what the script does as a worker, in the home it is given; None if it has none.
         players: from an empty folder and that of the jars, what plays the round of a seed.
     """
     parser = argparse.ArgumentParser(description=about)
@@ -121,7 +121,7 @@ def main(
     parser.add_argument("--results", type=Path, default=results)
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.worker:
+    if asked.worker and work is not None:
         work(asked.worker)
         return 0
     new = max(_kept(asked.results), default=-1) + 1

@@ -1,4 +1,4 @@
-"""Rounds of `make chaos-merge` and of `make chaos-compaction`, one of each with a kill.
+"""Rounds of `make chaos-merge`, `make chaos-compaction` and `make chaos-feeds`, each with a kill.
 
 Such a round has a JVM for the worker that is killed, one for whoever writes and reads meanwhile,
 and for a merge the next worker's: it must begin without what the killed one knew.
@@ -7,6 +7,7 @@ and for a merge the next worker's: it must begin without what the killed one kne
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,27 +24,43 @@ def rounds_of(script: str, seeds: list[int], tmp_path: Path) -> list[dict[str, A
     jars = add_jars(tmp_path / "home") / "jars"
     chaos = [sys.executable, str(REPO / "benchmarks" / script), "--seed", *map(str, seeds)]
     chaos += ["--jars", str(jars), "--results", str(results)]
-    ran = subprocess.run(chaos, capture_output=True, text=True, timeout=580)
+    path = {"PYTHONPATH": str(REPO / "tests")}
+    ran = subprocess.run(
+        chaos, capture_output=True, text=True, timeout=900, env={**os.environ, **path}
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr[-3000:]
-    rounds = json.loads(results.read_text())["rounds"]
+    rounds: list[dict[str, Any]] = json.loads(results.read_text())["rounds"]
     assert [one["seed"] for one in rounds] == seeds
-    assert rounds[0]["kills"] == 1
-    # A round of merges with a kill has no other writers.
-    assert all(one["others"] > 0 for one in rounds[script == "chaos_merge.py" :])
     return rounds
+
+
+def assert_disturbed(rounds: list[dict[str, Any]], others: int) -> None:
+    """The first by a kill, and all but so many by other writers."""
+    assert rounds[0]["kills"] == 1
+    assert all(one["others"] > 0 for one in rounds[others:])
 
 
 @pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_merges(tmp_path: Path, number: int) -> None:
     rounds = rounds_of("chaos_merge.py", [0, 1, 2][:number], tmp_path)
     assert [one["kind"] for one in rounds] == ["kill", "merge", "optimize"][:number]
+    assert_disturbed(rounds, others=1)  # a round of merges with a kill has no other writers
 
 
 @pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_compactions(tmp_path: Path, number: int) -> None:
     rounds = rounds_of("chaos_compaction.py", [196, 199, 200][:number], tmp_path)
     assert [one["kind"] for one in rounds] == ["kill", "append", "merge"][:number]
+    assert_disturbed(rounds, others=0)
     assert all(one["shared_merges"] for one in rounds)
     assert [bool(one["budget"]) for one in rounds] == [True, False, False][:number]
     assert [one["together"] for one in rounds] == [False, True, False][:number]
     assert [one["engine_merges"] for one in rounds] == [1, 1, 0][:number]
+
+
+@pytest.mark.slow
+def test_feeds(tmp_path: Path) -> None:
+    """In a warm engine: dbt is killed, and a row breaks a test."""
+    rounds = rounds_of("chaos_feeds.py", [0, 5], tmp_path)
+    assert [one["kind"] for one in rounds] == ["kill_command", "poison"]
+    assert all(one["warm"] and one["builds"] == 1 for one in rounds)

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import FunctionType, SimpleNamespace
 from typing import IO, Any
 
 from pyspark import SparkConf, SparkContext
@@ -45,18 +46,15 @@ def start(conf: Mapping[str, Any], log: Path, lock: IO[str] | None, *, is_warm: 
             with (
                 log.open("ab") as file,
                 _properties(conf, log.parent) as properties,
-                # What the user's own environment says comes later, so it is what counts.
-                _environment({_SUBMIT: f"{_OF_FILE} {shlex.quote(properties)} {given}"}),
             ):
-                gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                    None,
-                    {
-                        "stdout": file,
-                        "stderr": subprocess.STDOUT,
-                        "pass_fds": () if lock is None else (lock.fileno(),),
-                        # A signal for the command's terminal, or its group, is none for the JVM.
-                        "start_new_session": is_warm,
-                    },
+                gateway = _launched(
+                    # What the user's own environment says comes later, so it is what counts.
+                    {_SUBMIT: f"{_OF_FILE} {shlex.quote(properties)} {given}"},
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=() if lock is None else (lock.fileno(),),
+                    # A signal for the command's terminal, or its group, is none for the JVM.
+                    start_new_session=is_warm,
                 )
             if is_warm:
                 # Of its socket too: nobody else has this one.
@@ -73,8 +71,7 @@ def attach(port: int, secret: str) -> SparkSession:
     """
     with SparkContext._lock:
         known = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-        with _environment(known):
-            gateway = launch_gateway()  # type: ignore[no-untyped-call]
+        gateway = _launched(known)
         SparkContext._ensure_initialized(gateway=gateway)
     jvm: Any = SparkContext._jvm
     base = SparkSession._get_j_spark_session_class(jvm).getDefaultSession().get()
@@ -143,16 +140,16 @@ def _escaped(text: str) -> str:
     return re.sub(r"[\\=:#!\s]", lambda one: _ESCAPES.get(one[0], f"\\{one[0]}"), text)
 
 
-@contextlib.contextmanager
-def _environment(more: Mapping[str, str]) -> Iterator[None]:
-    """PySpark takes some of what it is told from the environment alone."""
-    before = {name: os.environ.get(name) for name in more}
-    os.environ.update(more)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+def _launched(environment: Mapping[str, str], **popen: Any) -> Any:
+    """What PySpark's `launch_gateway` gives.
+
+    It takes some of what it is told from the environment alone. Other threads read that, and dbt's
+    fail where a variable goes meanwhile. So it gets an environment of its own.
+
+    Args:
+        environment: variables beside those of this process.
+        popen: how the JVM is started.
+    """
+    own = SimpleNamespace(**{**vars(os), "environ": {**os.environ, **environment}})
+    known = {**launch_gateway.__globals__, "os": own}
+    return FunctionType(launch_gateway.__code__, known)(None, popen)

@@ -116,6 +116,7 @@ def between(times: dict[int, str], start: str, end: str) -> list[int]:
     return [one for one, at in times.items() if parsed(start) <= parsed(at) < parsed(end)]
 
 
+@pytest.mark.proves("microbatch", on="embedded")
 def test_a_batch_overwrites_its_window_alone(project: Clicks) -> None:
     ntz = "select id, cast(at as timestamp_ntz) as at, v from {{ source('raw', 'clicks') }}"
     date = "select id, cast(at as date) as `the day`, v from {{ source('raw', 'clicks') }}"

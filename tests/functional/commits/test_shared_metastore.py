@@ -11,9 +11,9 @@ import deltalake
 import pandas as pd
 import pytest
 import yaml
-from functional.commits import postgres
 from functional.delta_rs import by_query
 from functional.runner import DBT, REPO, add_jars
+from support import postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
 
@@ -112,6 +112,7 @@ def conf(tmp_path: Path) -> Iterator[dict[str, str]]:
         pytest.skip(str(reason))
 
 
+@pytest.mark.proves("two processes", on="embedded")
 def test_two_dbt_processes_merge_into_one_table(conf: dict[str, str], tmp_path: Path) -> None:
     one, other = (Process(tmp_path, name, f"items_{name}", conf) for name in ("one", "other"))
     twin = Process(tmp_path, "twin", "items_one", conf)  # the same feed, run a second time at once

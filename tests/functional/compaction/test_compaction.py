@@ -74,6 +74,7 @@ def test_statistics_are_those_of_the_files_and_these_are_disjoint(session: Spark
 @pytest.mark.parametrize(
     "kind", [pytest.param(one, marks=() if one == "all" else pytest.mark.slow) for one in KINDS]
 )
+@pytest.mark.proves("compaction", on="embedded")
 def test_small_fragments_become_sorted_ones_and_no_row_changes(
     session: SparkSession, kind: str
 ) -> None:

@@ -80,6 +80,9 @@ TYPES = {name: name if name not in ("object id", "uuid") else "string" for name 
 OTHERWISE = {"cast('-0.0' as float)": "0.0F", "cast('-0.0' as double)": "0.0D"}
 COMPOSITE = "composite"
 UNPRUNED = ("boolean", "binary")  # no ranges of these
+# The batch has NaN, which any file may have whatever its statistics say, and a value that a double
+# cannot tell from that of the first file.
+KEPT_WHOLE = ("float", "double", "decimal(38,0)")
 NONE = -1  # number of the key that is NULL
 
 # (key, lsn, op) by the number of the key: rows of the table, file by file, and then the batch.
@@ -231,7 +234,8 @@ def test_newest_event_of_every_key(case: Any, kind: str) -> None:
         assert len(kept) == nulls
         assert all('"number":-1' in row["event"] for row in kept)
     if kind not in UNPRUNED:
-        assert figures["files_kept"] < figures["files_total"] == len(FILES)
+        assert figures["files_total"] == len(FILES)
+        assert (figures["files_kept"] == len(FILES)) is (kind in KEPT_WHOLE)
 
 
 # By its bytes ABC lies between the values of the second file; the row that it equals is elsewhere.

@@ -98,6 +98,7 @@ def begin(project: Any, name: str, events: list[tuple[Any, ...]]) -> None:
         write_deltalake(folder, some, mode="append")
 
 
+@pytest.mark.proves("merge", on="embedded")
 def test_table_equals_the_replay_after_every_batch(
     project: Any, batches: int, settings_of: dict[str, dict[str, Any]]
 ) -> None:

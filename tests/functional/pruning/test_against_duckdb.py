@@ -142,6 +142,7 @@ def compare(session: SparkSession, rows: pa.Table, asked: dict[str, list[str]]) 
     return read, could
 
 
+@pytest.mark.proves("pruning", on="embedded")
 def test_drawn_conditions(drawn: tuple[SparkSession, pa.Table]) -> None:
     session, rows = drawn
     conditions = Conditions(rows, 1)

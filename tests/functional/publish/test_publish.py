@@ -165,6 +165,7 @@ def test_before_the_first_publish(project: Project) -> None:
     assert project.figures("animals")["tests"] == 2
 
 
+@pytest.mark.proves("publish", on="embedded")
 def test_what_passes_its_audit_is_seen(project: Project) -> None:
     """After the one before: three rows are shown."""
     # A batch that changes, deletes and adds; readers see no tombstone, in any engine.
@@ -248,6 +249,7 @@ def operate(project: Project, operation: str, **args: object) -> bool:
     return project.try_dbt("run-operation", f"alluvium.{operation}", "--args", given).success
 
 
+@pytest.mark.proves("checkout", on="embedded")
 def test_head_goes_to_any_version(project: Project) -> None:
     """`checkout` moves what readers see back, and holds it there until it is let go.
 
@@ -348,6 +350,7 @@ def test_what_is_no_branch(project: Project) -> None:
     assert not project.session.catalog.databaseExists(f"{SCHEMA}__fix")
 
 
+@pytest.mark.proves("branch", on="embedded")
 def test_a_branch(project: Project) -> None:
     """Builds go on beside the tables; what changed there is merged into them, or discarded."""
     before = seen(project)
@@ -398,6 +401,7 @@ def test_a_branch(project: Project) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.proves("dbt clone", on="embedded")
 def test_another_target(project: Project) -> None:
     """It takes over what is shown elsewhere where it shows nothing, and moves it only if it may."""
     meta = "{'alluvium_publish': {'targets': 't', 'retention': '40 days'}}"

@@ -168,6 +168,7 @@ def test_damages(copy: Copy, kept: Kept, damage: str) -> None:
     assert copy.recover(dry_run=False) == []
 
 
+@pytest.mark.proves("recovery", on="embedded")
 def test_one_damage_after_another(copy: Copy, kept: Kept) -> None:
     """Of a checkpoint, of a file and of a commit: each is put right before the next one comes."""
     change, told, done, version = DAMAGES["a checkpoint is cut"]

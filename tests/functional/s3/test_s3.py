@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from deltalake import DeltaTable
-from functional.delta_rs import by_query
-from functional.merge.conftest import PACKAGE
-from functional.runner import REPO, Project, add_jars
+from functional.on_s3 import S3Project, order
+from functional.runner import add_jars
 from support import s3
 
 from alluvium.engine import session as engine
@@ -23,79 +19,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 # A name that nothing has at the root of this machine's disk.
 FOLDER = f"warehouse-{uuid.uuid4().hex[:8]}"
-LANDING = "lake/landing/orders"
-ORDERS = """
-select o.*, _batch_after, _batch_through
-from {{ alluvium.new_events(ref('events'), 'orders_wap') }}
-lateral view inline(array(from_json(_value, 'id bigint, op string, v bigint'))) o
-"""
-META = {
-    "alluvium_merge": {"order_by": "v", "delete_when": "op = 'D'"},
-    "alluvium_layout": {"sort_by": ["id"], "fan_in": 2},
-}
-SOURCE = {"alluvium_stream": {"format": "json", "path": f"s3a://{LANDING}"}}
-FILES = {
-    "models/sources.yml": yaml.safe_dump(
-        {
-            "sources": [
-                {
-                    "name": "landing",
-                    "tables": [{"name": "orders", "config": {"meta": SOURCE}}],
-                }
-            ]
-        }
-    ),
-    "models/events.sql": "{{ config(materialized='streaming_table') }}"
-    " select * from {{ source('landing', 'orders') }}",
-    "models/orders_wap.sql": f"""
-        {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',
-                    meta={META}, post_hook="{{{{ alluvium.compact(this) }}}}") }}}}
-        {ORDERS}""",
-    "models/orders_wap.yml": yaml.safe_dump(
-        {
-            "models": [
-                {
-                    "name": "orders_wap",
-                    "columns": [{"name": "id", "data_tests": ["not_null", "unique"]}],
-                }
-            ]
-        }
-    ),
-    "models/orders.sql": "{{ config(materialized='published') }}"
-    " select * from {{ ref('orders_wap') }}",
-}
-
-
-class S3Project(Project):
-    """A project whose landing folder and warehouse are on S3."""
-
-    server: s3.S3
-
-    def land(self, number: int, *orders: dict[str, Any]) -> None:
-        with self.server.files().open_output_stream(f"{LANDING}/{number}.json") as file:
-            file.write("".join(f"{json.dumps(order)}\n" for order in orders).encode())
-
-    def table(self, name: str, schema: str = "shop") -> DeltaTable:
-        options = {
-            "AWS_ENDPOINT_URL": self.server.endpoint,
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_ACCESS_KEY_ID": s3.KEY,
-            "AWS_SECRET_ACCESS_KEY": s3.SECRET,
-            "AWS_REGION": s3.REGION,
-        }
-        # By the scheme that clones and published tables name files with.
-        place = f"s3a://lake/{FOLDER}/{schema}.db/{name}"
-        return DeltaTable(place, storage_options=options)
-
-    def rows(self, name: str, schema: str = "shop") -> dict[int, int]:
-        """What delta-rs reads: the value of each key."""
-        query = "select id, v from t where not coalesce(_deleted, false)"
-        found = by_query(self.table(name, schema), query).to_pylist()
-        assert len({row["id"] for row in found}) == len(found)
-        return {row["id"]: row["v"] for row in found}
-
-    def operate(self, operation: str, **arguments: object) -> None:
-        self.dbt("run-operation", f"alluvium.{operation}", "--args", json.dumps(arguments))
 
 
 @pytest.fixture(scope="module")
@@ -121,27 +44,11 @@ def project(server: s3.S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "alone": {**target, "schema": "shop", "single_writer": True},
         "absent": {**target, "schema": "shop", "spark_conf": absent},
     }
-    package = root / "dbt_packages/alluvium"
-    package.mkdir(parents=True)
-    (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
-    (package / "macros").symlink_to(REPO / "macros")
-    config = {"name": "shop", "version": "0.1.0", "config-version": 2, "profile": "p"}
-    config["flags"] = {"send_anonymous_usage_stats": False}
     made = S3Project(root, home, "shop")
-    made.server = server
-    made.write(
-        {
-            "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}}),
-            "dbt_project.yml": yaml.safe_dump(config),
-            **FILES,
-        }
-    )
+    made.make(server, f"lake/{FOLDER}")
+    made.write({"profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}})})
     yield made
     engine.stop()
-
-
-def order(id: int, v: int, op: str = "U") -> dict[str, Any]:
-    return {"id": id, "op": op, "v": v}
 
 
 def test_a_table_lives_on_s3(project: S3Project) -> None:

@@ -94,6 +94,7 @@ def test_parses_without_python_models(results: dict[str, Any], target: Path) -> 
     assert all(node["language"] == "sql" for node in models.values())
 
 
+@pytest.mark.proves("merge", on="databricks")
 def test_compiles_without_a_connection(results: dict[str, Any], target: Path) -> None:
     ran = results["compile"]
     assert ran["success"], ran["exception"]
@@ -106,6 +107,7 @@ def test_compiles_without_a_connection(results: dict[str, Any], target: Path) ->
     assert "where not coalesce(`_deleted`, false)" in marts
 
 
+@pytest.mark.proves("files", on="databricks")
 def test_bronze_becomes_a_streaming_table_of_databricks(results: dict[str, Any]) -> None:
     assert results["bronze"]["success"], results["bronze"]["exception"]
     # What a workspace is asked for is noted, so in the runs above it was asked for nothing.
@@ -116,6 +118,7 @@ def test_bronze_becomes_a_streaming_table_of_databricks(results: dict[str, Any])
 
 
 @pytest.mark.parametrize("name", ["compact", "vacuum"])
+@pytest.mark.proves("compaction", on="databricks")
 def test_maintenance(results: dict[str, Any], name: str) -> None:
     assert results[name]["success"], results[name]["exception"]
     assert_golden(f"databricks_{name}", results[name]["statements"])

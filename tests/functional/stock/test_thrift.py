@@ -136,6 +136,7 @@ def assert_flights(stock: Stock, batches: list[list[Path]]) -> None:
     assert len(expected.tombstones) > 0
 
 
+@pytest.mark.proves("files", "merge", on="thrift")
 def test_flights_equal_the_oracle(stock: Stock) -> None:
     batches = [land(stock, date(2013, 1, 1))]
     packed = batches[0][3]
@@ -316,6 +317,7 @@ def content(folder: Path) -> pd.DataFrame:
     return rows.sort_values(list(rows), ignore_index=True)
 
 
+@pytest.mark.proves("pruning", on="thrift")
 def test_plain_queries_skip_files_by_their_tags(stock: Stock) -> None:
     written = WrittenLog(stock.root / "t", rows=9)
     written.commit(3)
@@ -332,6 +334,7 @@ def test_plain_queries_skip_files_by_their_tags(stock: Stock) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.proves("compaction", on="thrift")
 def test_small_files_of_the_buckets_that_need_it_are_merged(stock: Stock, logs: Path) -> None:
     files, rows = live(logs), content(logs)
     large = max(files["2015-01-03"], key=lambda file: Path(file).stat().st_size)

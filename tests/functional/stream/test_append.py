@@ -71,6 +71,7 @@ def test_lines_are_exact(make_bronze: Make) -> None:
     ]
 
 
+@pytest.mark.proves("files", on="embedded")
 def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
     """A walk through what a source and a checkpoint may be; unit tests have where a run begins."""
     bronze = make_bronze()

@@ -35,6 +35,7 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("group", cases.GROUPS)
+@pytest.mark.proves("change events", on="embedded")
 def test_outcomes(spark: SparkSession, macros: Macros, group: str) -> None:
     arguments, events = cases.GROUPS[group]
     macro = getattr(macros, arguments.get("macro", "debezium"))

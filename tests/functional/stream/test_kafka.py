@@ -23,6 +23,7 @@ def lines(first: int, last: int) -> list[str]:
     return [f"n:{number}\tkey-{number % 7}\tvalue-{number}" for number in range(first, last)]
 
 
+@pytest.mark.proves("Kafka", on="embedded")
 def test_events_of_a_broker(bronze: Bronze) -> None:
     bronze.write(min_rows=10, max_wait="1 day")
     assert "events: up to date" in bronze.run()  # no topic yet

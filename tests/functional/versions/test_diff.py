@@ -160,6 +160,7 @@ def to_open(spark: SparkSession, before: str | Point, after: str | Point) -> tup
     return diff(spark, *points, ["id"]).opened
 
 
+@pytest.mark.proves("diff", on="embedded")
 def test_what_is_opened(spark: SparkSession) -> None:
     """Only files that one version has in another way, and none of an untouched compaction."""
     columns = "id bigint, n int, part string, _deleted boolean"

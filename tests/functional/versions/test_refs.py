@@ -67,6 +67,7 @@ def family(spark: SparkSession) -> Family:
     return Family(made, folder, then, dict(made.rows))
 
 
+@pytest.mark.proves("tags", on="embedded")
 def test_tags_and_clones_live_through_vacuum(spark: SparkSession, family: Family) -> None:
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     made, then = family.made, family.then

@@ -76,6 +76,7 @@ def undone(spark: SparkSession) -> Undone:
     return Undone(made, good, made.version)
 
 
+@pytest.mark.proves("restore", on="embedded")
 def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, undone: Undone) -> None:
     made, good, newest = undone.feed, undone.good, undone.newest
     with pytest.raises(ValueError, match=r"write UPDATE.*Accepted: including: \[write\]"):

@@ -25,6 +25,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return status, said.out + said.err
 
 
+@pytest.mark.proves("status", on="embedded")
 def test_all_is_well(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     shop.note("orders_events")
     assert run(capsys) == (

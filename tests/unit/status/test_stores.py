@@ -58,6 +58,7 @@ def move(shop: Shop, server: s3.S3, **more: str) -> None:
     shop.save()  # behind it, as by a build
 
 
+@pytest.mark.proves("status", on="s3")
 def test_a_project_on_s3_reads_as_on_disk(
     shop: Shop, server: s3.S3, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

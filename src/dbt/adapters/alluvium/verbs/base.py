@@ -66,11 +66,6 @@ class SessionAdapter(SparkAdapter):
         return AlluviumConnectionManager.settings(self.config.credentials)
 
     @property
-    def _has_own_metastore(self) -> bool:
-        """Whether the metastore is the home's, which can be lost without its tables."""
-        return self._engine.embedded_metastore
-
-    @property
     def _home(self) -> Path:
         return Path(self.config.credentials.home)
 

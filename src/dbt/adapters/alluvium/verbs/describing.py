@@ -52,13 +52,11 @@ class Describing(SessionAdapter):
         return in_catalog(schema) in map(in_catalog, self.list_schemas(database))
 
     def _register_lost_tables(self, schema: str, known: set[str]) -> bool:
-        """Register the project's own tables again where an embedded metastore was lost."""
+        """Register the project's own tables again where the metastore was lost."""
         nodes = self.nodes.values()
         missing = lost_tables.missing(schema, known, nodes)
         session = self._handle.session
-        if not missing or not self._has_own_metastore:
-            return False
-        if not session.catalog.databaseExists(quoted(schema)):
+        if not missing or not session.catalog.databaseExists(quoted(schema)):
             return False
         home = Path(self.config.credentials.home)
         registered = list(lost_tables.register_own(session, home, known, missing))

@@ -66,7 +66,7 @@ class Preparing(Reusing, Versioning):
     def _check_free(self, config: Any) -> None:
         """Raise where a table that the metastore does not know would be written over."""
         node = config.model
-        if not lost_tables.keeps_rows(node) or not self._has_own_metastore:
+        if not lost_tables.keeps_rows(node):
             return
         if self.get_relation("", str(node.schema), str(node.alias)) is not None:
             return

@@ -89,3 +89,10 @@ def server() -> Iterator[str]:
             running.wait(60)
     finally:
         shutil.rmtree(folder)
+
+
+def ask(url: str, statements: str) -> None:
+    """Run statements in the database of a JDBC URL."""
+    uri = url.removeprefix("jdbc:").replace("://", f"://{USER}@")
+    asking = [str(programs() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-c", statements, uri]
+    subprocess.run(asking, check=True, capture_output=True, timeout=60)

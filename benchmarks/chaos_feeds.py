@@ -1,0 +1,321 @@
+"""Two feeds whose builds are disturbed, round after round, against a fold of what was sent.
+
+Run with `make chaos-feeds ROUNDS=n`. One feed lands as files, one comes as change events of a Kafka
+broker; both go through bronze, merge, compaction, tests and publish. A round sends events, disturbs
+a build, lets the next one go on, and compares all tables with a fold of the events in DuckDB. Some
+rounds run in a warm engine, some start cold. By kind of round:
+
+kill_command   dbt gets kill -9 at any moment of its build
+kill_engine    its JVM does
+kill_broker    the broker does, and is started again
+term           dbt gets SIGTERM
+interrupt      Ctrl-C
+poison         a row breaks a test: readers see none of the batch, until the row is mended
+two_commands   a second build begins at any moment
+lost_place     the checkpoint of a stream is gone
+old_place      the checkpoint of a stream is that of an earlier build
+moved          the home lies elsewhere
+aborted        a transaction of the topic is aborted
+again          all events of the last batch come once more
+deleted        what was read of the topic is deleted there
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from chaos import rounds
+from chaos.feeds import POISON, TOPIC, Feeds, project
+from functional.stream.kafka_broker import PARTITIONS, broker
+from merging.home import REPOSITORY, make_home
+
+from alluvium.engine import warm
+
+RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_feeds.json"
+KINDS = (
+    *("kill_command", "kill_engine", "kill_broker", "term", "interrupt", "poison"),
+    *("two_commands", "lost_place", "old_place", "moved", "aborted", "again", "deleted"),
+)
+DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
+WITHIN = 900.0
+# A signal may meet a build that has done its work; what was killed may need one more build.
+BUILDS = 3
+
+
+@dataclass
+class Outcome:
+    """A round: what happened, and what was wrong at its end.
+
+    Attributes:
+        moment: of the disturbance, as a share of the seconds that a build takes.
+        status: exit status of the build that was disturbed.
+        builds: until all was right again, the disturbed one left out.
+        shown_early: rows that readers saw before they had passed the tests.
+    """
+
+    seed: int
+    kind: str
+    warm: bool
+    moment: float = 0.0
+    status: int = 0
+    builds: int = 0
+    lost: int = 0
+    doubled: int = 0
+    wrong: int = 0
+    bronze_lost: int = 0
+    bronze_doubled: int = 0
+    shown_early: int = 0
+    seconds: float = 0.0
+    said: str = ""
+
+    @property
+    def clean(self) -> bool:
+        return not (
+            self.lost
+            or self.doubled
+            or self.wrong
+            or self.bronze_lost
+            or self.bronze_doubled
+            or self.shown_early
+        )
+
+
+class Player:
+    """The feeds, and the builds that bring them in."""
+
+    def __init__(self, feeds: Feeds) -> None:
+        self._feeds = feeds
+        self._warm = False
+        self._usual = {False: 60.0, True: 60.0}  # seconds of a cold build, and of a warm one
+        self._places: Path | None = None  # an earlier copy of the checkpoints
+
+    def play(self, seed: int) -> Outcome:
+        random, began = Random(seed), time.monotonic()
+        self._feeds.random = random
+        # Warm rounds first: they are quicker.
+        self._keep_warm(seed // len(KINDS) % 2 == 0)
+        outcome = Outcome(seed, KINDS[seed % len(KINDS)], self._warm, round(random.random(), 2))
+        batch = self._feeds.draw()
+        self._feeds.land(batch)
+        self._feeds.send(self._feeds.draw())
+        getattr(self, f"_{outcome.kind}")(outcome, batch)
+        for outcome.builds in range(1, BUILDS + 1):
+            build = self._start()
+            said = self._end(build)
+            if build.returncode == 0:
+                break
+        outcome.said = "" if build.returncode == 0 else said[-2000:]
+        for name, count in self._feeds.wrong().items():
+            setattr(outcome, name, count)
+        if build.returncode:
+            outcome.wrong += 1
+        self._copy_places()
+        outcome.seconds = round(time.monotonic() - began, 1)
+        return outcome
+
+    def first_builds(self) -> None:
+        """Cold and warm, so that it is known how long they take."""
+        for is_warm in (False, True, True):
+            self._keep_warm(is_warm)
+            self._feeds.land(self._feeds.draw())
+            self._feeds.send(self._feeds.draw())
+            began = time.monotonic()
+            build = self._start()
+            said = self._end(build)
+            assert build.returncode == 0, said
+            self._usual[is_warm] = time.monotonic() - began
+        self._copy_places()
+
+    def _keep_warm(self, is_warm: bool) -> None:
+        self._warm = is_warm
+        self._write()
+
+    def stop(self) -> None:
+        command = "import sys; from alluvium.command.main import main; sys.exit(main())"
+        words = [sys.executable, "-c", command, "engine", "stop", "--project-dir"]
+        subprocess.run([*words, str(self._feeds.root)], capture_output=True, timeout=120)
+
+    # What disturbs -------------------------------------------------------------------------------
+
+    def _kill_command(self, outcome: Outcome, _: Any) -> None:
+        self._signal(outcome, lambda build: os.kill(build.pid, signal.SIGKILL))
+
+    def _kill_engine(self, outcome: Outcome, _: Any) -> None:
+        self._signal(outcome, lambda build: self._kill_jvm(build.pid))
+
+    def _kill_broker(self, outcome: Outcome, _: Any) -> None:
+        build = self._start()
+        time.sleep(outcome.moment * self._usual[self._warm])
+        self._feeds.broker.kill()
+        time.sleep(2)
+        self._feeds.broker.start_again()
+        outcome.said = self._end(build)[-200:]
+        outcome.status = build.returncode
+
+    def _term(self, outcome: Outcome, _: Any) -> None:
+        self._signal(outcome, lambda build: build.terminate())
+
+    def _interrupt(self, outcome: Outcome, _: Any) -> None:
+        self._signal(outcome, lambda build: os.kill(build.pid, signal.SIGINT))
+
+    def _poison(self, outcome: Outcome, _: Any) -> None:
+        shown = self._feeds.shown()
+        key, place, _gone, _amount = self._feeds.draw()[0]
+        self._feeds.land([(key, place, False, POISON)])
+        build = self._start()
+        self._end(build)
+        outcome.status = build.returncode
+        outcome.shown_early = len(shown.items() ^ self._feeds.shown().items())
+        self._feeds.land([(key, place + 1, False, 7)])
+        self._feeds._place += 1
+
+    def _two_commands(self, outcome: Outcome, _: Any) -> None:
+        build = self._start()
+        time.sleep(outcome.moment * self._usual[self._warm])
+        other = self._start("--target-path", "target_of_another")
+        for one in (build, other):
+            self._end(one)
+            outcome.status = outcome.status or one.returncode
+
+    def _lost_place(self, outcome: Outcome, _: Any) -> None:
+        for stream in self._streams(outcome):
+            shutil.rmtree(stream)
+
+    def _old_place(self, outcome: Outcome, _: Any) -> None:
+        assert self._places is not None
+        build = self._start()
+        self._end(build)
+        outcome.status = build.returncode
+        for stream in self._streams(outcome):
+            old = self._places / stream.name
+            if old.exists():
+                shutil.rmtree(stream)
+                shutil.copytree(old, stream)
+
+    def _moved(self, outcome: Outcome, _: Any) -> None:
+        home = self._feeds.home.with_name(f"home-{outcome.seed}")
+        self._feeds.home.rename(home)
+        self._feeds.home = home
+        self._write()
+
+    def _aborted(self, outcome: Outcome, _: Any) -> None:
+        self._feeds.send(self._feeds.draw(), commits=False)
+
+    def _again(self, outcome: Outcome, batch: Any) -> None:
+        self._feeds.land(batch)
+        self._feeds.send(self._feeds.customers[-40:])
+
+    def _deleted(self, outcome: Outcome, _: Any) -> None:
+        build = self._start()
+        self._end(build)
+        outcome.status = build.returncode
+        if build.returncode == 0:
+            for partition in range(PARTITIONS):
+                self._feeds.broker.delete_before(TOPIC, partition, 1)
+        self._feeds.send(self._feeds.draw())
+
+    # How -----------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        engine = {"keep_warm": "5 minutes"} if self._warm else {}
+        project(self._feeds.root, REPOSITORY, self._feeds.home, engine)
+
+    def _signal(self, outcome: Outcome, send: Callable[[subprocess.Popen[str]], Any]) -> None:
+        build = self._start()
+        time.sleep(outcome.moment * self._usual[self._warm])
+        with suppress(ProcessLookupError):
+            send(build)
+        self._end(build)
+        outcome.status = build.returncode
+
+    def _start(self, *more: str) -> subprocess.Popen[str]:
+        root = self._feeds.root
+        return subprocess.Popen(
+            [*DBT, "build", *more],
+            cwd=root,
+            env={
+                **os.environ,
+                "DBT_PROFILES_DIR": str(root),
+                "BROKERS": self._feeds.broker.address,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+    def _end(self, build: subprocess.Popen[str]) -> str:
+        said, _ = build.communicate(timeout=WITHIN)
+        return said
+
+    def _kill_jvm(self, command: int) -> None:
+        state = warm.read(self._feeds.home) if self._warm else None
+        for process in [state.pid] if state else _java_below(command):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def _streams(self, outcome: Outcome) -> list[Path]:
+        """One of the two checkpoints, by the round's moment."""
+        found = sorted((self._feeds.home / "checkpoints").iterdir())
+        return found[: 1 if outcome.moment < 0.5 else 2]
+
+    def _copy_places(self) -> None:
+        copy = self._feeds.root / "checkpoints_before"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self._feeds.home / "checkpoints", copy)
+        self._places = copy
+
+
+def _java_below(process: int) -> list[int]:
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            stat = (entry / "stat").read_text()
+            parents[int(entry.name)] = (int(stat.rpartition(")")[2].split()[1]), "(java)" in stat)
+    found, due = [], [process]
+    while due:
+        one = due.pop()
+        for child, (parent, is_java) in parents.items():
+            if parent == one:
+                due.append(child)
+                found += [child] if is_java else []
+    return found
+
+
+@contextmanager
+def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
+    home = make_home(root / "home", jars)
+    with broker(root / "broker", make_home(root / "broker-home", jars)) as running:
+        folder = root / "project"
+        folder.mkdir()
+        player = Player(Feeds(folder, home, running, Random(0)))
+        player._write()
+        subprocess.run(
+            [*DBT, "deps"],
+            cwd=folder,
+            env={**os.environ, "DBT_PROFILES_DIR": str(folder), "BROKERS": running.address},
+            check=True,
+            capture_output=True,
+        )
+        try:
+            player.first_builds()
+            yield player.play
+        finally:
+            player.stop()
+
+
+if __name__ == "__main__":
+    totals = ("lost", "doubled", "wrong", "bronze_lost", "bronze_doubled", "shown_early")
+    sys.exit(rounds.main("Feeds that are disturbed.", RESULTS, ("warm",), totals, None, players))

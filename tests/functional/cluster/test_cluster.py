@@ -1,0 +1,322 @@
+"""A small project on master, workers, PostgreSQL and S3: what holds on one machine holds there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from functional.delta_rs import by_query
+from functional.on_s3 import S3Project, order
+from functional.runner import DBT, REPO, add_jars
+from functional.stream.kafka_broker import broker
+from pyarrow import fs
+from pyspark import __version__ as spark_version
+from support import cluster, postgres, s3
+from support.cluster import Cluster
+
+from alluvium.command import main as command
+from alluvium.delta.merge_command import MergeCommand
+from alluvium.engine import session as engine
+
+pytestmark = [pytest.mark.spark, pytest.mark.network]
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Cluster]:
+    engine.stop()  # of other tests, which have another context
+    try:
+        with cluster.running() as found:
+            yield found
+    except (postgres.MissingError, s3.MissingError) as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def project(servers: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Project]:
+    root = tmp_path_factory.mktemp("shop")
+    made = S3Project(root, add_jars(root / "home"), "shop")
+    made.make(servers.store, f"{cluster.BUCKET}/warehouse")
+    profile = (REPO / "profiles/profiles.yml").read_text()
+    made.write({"profiles.yml": profile.replace("\nalluvium:\n", "\np:\n")})
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in servers.environment.items():
+            patch.setenv(name, value)
+        patch.setenv("ALLUVIUM_HOME", str(made.home))
+        patch.setenv("ALLUVIUM_SCHEMA", "shop")
+        yield made
+        engine.stop()
+
+
+def failed_tasks() -> int:
+    from pyspark import SparkContext
+
+    context: Any = SparkContext._active_spark_context
+    executors = context._jsc.sc().statusStore().executorList(False)
+    return sum(executors.apply(at).failedTasks() for at in range(executors.length()))
+
+
+def kill_in_a_merge(servers: Cluster, patch: pytest.MonkeyPatch) -> list[int]:
+    """Executors are killed between two reads of a merge, whichever has its rows; gives which."""
+    killed: list[int] = []
+    look = MergeCommand.materialise_matches
+
+    def look_after_a_kill(self: MergeCommand, *given: Any) -> Any:
+        if not killed:
+            killed.extend(servers.executors)
+            for process in killed:
+                os.kill(process, signal.SIGKILL)
+        return look(self, *given)
+
+    patch.setattr(MergeCommand, "materialise_matches", look_after_a_kill)
+    return killed
+
+
+def objects(servers: Cluster) -> dict[str, bytes]:
+    files = servers.store.files()
+    listed = files.get_file_info(fs.FileSelector(cluster.BUCKET, recursive=True))
+    return {one.path: files.open_input_stream(one.path).readall() for one in listed if one.is_file}
+
+
+@pytest.mark.proves("files", "merge", "compaction", "publish", "branch", "lost executor", on="s3")
+def test_a_small_project(
+    servers: Cluster, project: S3Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = dict.fromkeys(range(40), 1)
+    project.land(1, *(order(*row) for row in rows.items()))
+    project.dbt("build")
+    assert project.rows("orders") == project.rows("orders_wap") == rows
+    assert len(servers.executors) == cluster.WORKERS
+    assert failed_tasks() == 0
+
+    # All executors are lost in a merge with deletes.
+    project.land(2, *(order(id, 2) for id in range(10)), *(order(id, 2, "D") for id in (20, 21)))
+    rows |= dict.fromkeys(range(10), 2)
+    del rows[20], rows[21]
+    with monkeypatch.context() as patch:
+        killed = kill_in_a_merge(servers, patch)
+        project.dbt("build")
+    assert killed
+    assert project.said("begun again after 1 lost executor")
+    assert project.rows("orders") == project.rows("orders_wap") == rows
+    project.operate("compact", model="orders_wap")
+    assert project.rows("orders_wap") == rows
+
+    # A branch, a build on it, and its merge.
+    shutil.copytree(project.root / "target", project.root / "prod")
+    project.operate("branch", name="fix", models=["orders_wap", "orders"])
+    project.land(3, order(0, 3), order(60, 1), order(1, 3, "D"))
+    changed = {**rows, 0: 3, 60: 1}
+    del changed[1]
+    project.dbt("build", "-s", "events")
+    monkeypatch.setenv("ALLUVIUM_SCHEMA", "shop__fix")
+    project.dbt("build", "-s", "orders_wap+", "--defer", "--state", "prod")
+    monkeypatch.setenv("ALLUVIUM_SCHEMA", "shop")
+    assert project.rows("orders", "shop__fix") == changed
+    assert project.rows("orders") == project.rows("orders_wap") == rows
+    project.operate("merge_branch", name="fix", models="orders_wap")
+    project.dbt("build")
+    assert project.rows("orders") == project.rows("orders_wap") == changed
+
+
+def test_what_a_build_with_nothing_new_asks(project: S3Project) -> None:
+    """After the one before. It asked 86 as this was written."""
+    before = len(project.server.requests(""))
+    project.dbt("build")
+    assert 0 < len(project.server.requests("")) - before < 100
+
+
+def test_nothing_lies_elsewhere(servers: Cluster, project: S3Project) -> None:
+    """After the others: no table on a disk, and no key in what people and machines read."""
+    for folder in (project.root, *servers.folder.glob("worker-*")):
+        assert not [one for one in folder.rglob("*.parquet") if "dbt_packages" not in one.parts]
+        assert not [*folder.rglob("_delta_log")]
+    assert not Path("/warehouse").exists()
+    hidden = [servers.password.encode(), s3.SECRET.encode()]
+    stored = objects(servers)
+    assert len(stored) > 30
+    texts = [*project.root.rglob("*"), *servers.folder.rglob("*"), *Path("/proc").glob("*/cmdline")]
+    jars = (".jar", ".so")
+    for path in texts:
+        if path.is_file() and path.suffix not in jars and "python" not in path.parts:
+            try:
+                stored[str(path)] = path.read_bytes()
+            except OSError:  # of a process that has ended
+                continue
+    assert [name for name, text in stored.items() if any(one in text for one in hidden)] == []
+
+
+MORE = {
+    "models/hits.sql": """
+        {{ config(materialized='table', event_time='at') }}
+        select id, timestamp'2026-01-01 05:00' + make_interval(0, 0, 0, int(id)) as at
+        from range({{ var('hits', 2) }})
+    """,
+    "models/daily.sql": """
+        {{ config(materialized='incremental', incremental_strategy='microbatch', event_time='at',
+                  batch_size='day', begin='2026-01-01') }}
+        select * from {{ ref('hits') }}
+    """,
+    "models/lengths.py": """
+def model(dbt, session):
+    from pyspark.sql.functions import pandas_udf
+
+    @pandas_udf("long")
+    def twice(values):
+        return values * 2
+
+    ids = dbt.ref("hits").select("id")
+    return ids.select("id", twice("id").alias("twice"))
+""",
+}
+DAYS = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-05")
+
+
+def ids(project: S3Project, name: str, schema: str = "shop") -> list[int]:
+    return sorted(by_query(project.table(name, schema), "select id from t")["id"].to_pylist())
+
+
+@pytest.mark.slow
+@pytest.mark.proves("microbatch", "Python", "dbt clone", on="s3")
+def test_other_models(project: S3Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the others, as all that follow."""
+    project.write(MORE)
+    project.dbt("run", "-s", "hits", "daily", "lengths", *DAYS)
+    assert ids(project, "daily") == [0, 1]
+    project.dbt("run", "-s", "hits+", "--vars", "{hits: 3}", *DAYS)
+    assert ids(project, "daily") == [0, 1, 2]
+    twice = by_query(project.table("lengths"), "select id, twice from t").to_pylist()
+    assert sorted(row["twice"] for row in twice) == [0, 2, 4]
+    shutil.copytree(project.root / "target", project.root / "models_state")
+    monkeypatch.setenv("ALLUVIUM_SCHEMA", "shop_copy")
+    project.dbt("clone", "-s", "hits", "orders_wap", "--state", "models_state")
+    assert ids(project, "hits", "shop_copy") == [0, 1, 2]
+    assert project.rows("orders_wap", "shop_copy") == project.rows("orders_wap")
+
+
+@pytest.mark.slow
+@pytest.mark.proves("tags", "diff", "checkout", "restore", "pruning", on="s3")
+def test_versions(project: S3Project) -> None:
+    before = project.rows("orders_wap")
+    version = project.table("orders_wap").version()
+    project.operate("tag", model="orders_wap", name="good")
+    project.land(10, order(70, 1), order(0, 9), order(2, 9, "D"))
+    project.dbt("build", "-s", "events", "orders_wap+")
+    after = {**before, 0: 9, 70: 1}
+    del after[2]
+    assert project.rows("orders") == project.rows("orders_wap") == after
+    project.operate("diff", model="orders_wap", **{"from": {"tag": "good"}})
+    assert project.said("orders_wap: 1 added, 1 removed, 1 changed"), project.lines
+    project.operate("clone", model="orders_wap", to="shop.before", tag="good")
+    assert project.rows("before") == before
+    project.operate("checkout", model="orders", version=version)
+    assert project.rows("orders") == before
+    project.operate("explain_read", model="orders_wap", where={"id": 70})
+    assert project.said("left by automata"), project.lines
+    project.operate("restore", model="orders_wap", version=version)
+    assert project.rows("orders_wap") == before
+    project.dbt("build", "-s", "orders_wap+")
+    assert project.rows("orders_wap") == after
+    assert project.rows("orders") == before
+    project.operate("checkout", model="orders", version=version, hold=False)
+    project.dbt("build", "-s", "orders_wap+")
+    assert project.rows("orders") == after
+    project.operate("vacuum", model="orders_wap", dry_run=False)
+    assert project.rows("before") == before
+    assert project.rows("orders") == after
+
+
+@pytest.mark.slow
+@pytest.mark.proves("status", on="s3")
+def test_status(project: S3Project, capsys: pytest.CaptureFixture[str]) -> None:
+    place = ["--project-dir", str(project.root)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DBT_PROFILES_DIR", str(project.root))
+        assert command.main(["status", *place]) == 0, capsys.readouterr()
+        said = capsys.readouterr().out
+        assert command.main(["report", *place]) == 0
+    assert "orders: newest arrival" in said
+    assert "readers see version" in said
+    assert "not read" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.proves("two processes", on="s3")
+def test_two_processes(
+    servers: Cluster, project: S3Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One feed, run by both at once: each event once."""
+    rows = project.rows("orders_wap")
+    project.land(20, *(order(id, 1) for id in range(100, 140)), order(0, 20))
+    project.dbt("run", "-s", "events")
+    home = add_jars(tmp_path / "home")
+    words = [*DBT, "run", "-s", "orders_wap", "--target-path", str(tmp_path / "target")]
+    words += ["--project-dir", str(project.root), "--profiles-dir", str(project.root)]
+    environment = {**os.environ, "ALLUVIUM_HOME": str(home)}
+    text: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(words, env=environment, **text) as other:
+        project.dbt("run", "-s", "orders_wap")
+        said, _ = other.communicate(timeout=550)
+    assert other.returncode == 0, said
+    assert project.rows("orders_wap") == {**rows, **dict.fromkeys(range(100, 140), 1), 0: 20}
+    history = project.table("orders_wap").history(10)
+    assert sum(one["operation"] == "MERGE" for one in history[:3]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.proves("Kafka", on="s3")
+def test_a_topic(project: S3Project, tmp_path: Path) -> None:
+    with broker(tmp_path / "broker", add_jars(tmp_path / "home")) as running:
+        stream = {
+            "format": "kafka",
+            "topic": "orders",
+            "options": {"kafka.bootstrap.servers": running.address},
+        }
+        table = {"name": "topic", "config": {"meta": {"alluvium_stream": stream}}}
+        profile = yaml.safe_load((project.root / "profiles.yml").read_text())
+        packages = profile["p"]["outputs"]["cluster"]["packages"]
+        packages.append(f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version}")
+        project.write(
+            {
+                "profiles.yml": yaml.safe_dump(profile),
+                "models/topics.yml": yaml.safe_dump(
+                    {"sources": [{"name": "broker", "tables": [table]}]}
+                ),
+                "models/topic_events.sql": "{{ config(materialized='streaming_table') }}"
+                " select * from {{ source('broker', 'topic') }}",
+            }
+        )
+        for wanted in (30, 50):
+            running.send(
+                "orders", [f"n:{one}\tkey\tvalue-{one}" for one in range(wanted - 20, wanted)]
+            )
+            project.dbt("run", "-s", "topic_events")
+            found = by_query(project.table("topic_events"), "select _value from t")
+            values = [f"value-{one}" for one in range(10, wanted)]
+            assert sorted(found["_value"].to_pylist()) == sorted(values)
+    project.remove("models/topics.yml", "models/topic_events.sql")
+
+
+@pytest.mark.slow
+@pytest.mark.proves("recovery", on="s3")
+def test_a_lost_metastore(servers: Cluster, project: S3Project) -> None:
+    rows = project.rows("orders_wap")
+    project.operate("fsck", models=["orders_wap", "orders"])
+    engine.stop()
+    postgres.ask(servers.metastore, "drop schema public cascade; create schema public")
+    project.land(30, order(200, 1))
+    project.dbt("build", "-s", "events", "orders_wap+")
+    assert project.said("was lost to the metastore, and is back")
+    assert project.rows("orders") == project.rows("orders_wap") == {**rows, 200: 1}
+    # A file is gone: it is named, and recover takes the table back to what is whole.
+    [gone, *_] = project.table("orders_wap").file_uris()
+    project.server.files().delete_file(gone.partition("://")[2])
+    given = "{models: [orders_wap]}"
+    assert not project.try_dbt("run-operation", "alluvium.fsck", "--args", given).success
+    assert project.said(gone.rpartition("/")[2]), project.lines

@@ -1,0 +1,108 @@
+"""A small project whose landing folder and warehouse are on S3."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+from deltalake import DeltaTable
+from functional.delta_rs import by_query
+from functional.merge.conftest import PACKAGE
+from functional.runner import REPO, Project
+from support import s3
+
+LANDING = "lake/landing/orders"
+ORDERS = """
+select o.*, _batch_after, _batch_through
+from {{ alluvium.new_events(ref('events'), 'orders_wap') }}
+lateral view inline(array(from_json(_value, 'id bigint, op string, v bigint'))) o
+"""
+META = {
+    "alluvium_merge": {"order_by": "v", "delete_when": "op = 'D'"},
+    "alluvium_layout": {"sort_by": ["id"], "fan_in": 2},
+}
+SOURCE = {"alluvium_stream": {"format": "json", "path": f"s3a://{LANDING}"}}
+FILES = {
+    "models/sources.yml": yaml.safe_dump(
+        {
+            "sources": [
+                {
+                    "name": "landing",
+                    "tables": [{"name": "orders", "config": {"meta": SOURCE}}],
+                }
+            ]
+        }
+    ),
+    "models/events.sql": "{{ config(materialized='streaming_table') }}"
+    " select * from {{ source('landing', 'orders') }}",
+    "models/orders_wap.sql": f"""
+        {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',
+                    meta={META}, post_hook="{{{{ alluvium.compact(this) }}}}") }}}}
+        {ORDERS}""",
+    "models/orders_wap.yml": yaml.safe_dump(
+        {
+            "models": [
+                {
+                    "name": "orders_wap",
+                    "columns": [{"name": "id", "data_tests": ["not_null", "unique"]}],
+                }
+            ]
+        }
+    ),
+    "models/orders.sql": "{{ config(materialized='published') }}"
+    " select * from {{ ref('orders_wap') }}",
+}
+
+
+class S3Project(Project):
+    """A project whose landing folder and warehouse are on S3.
+
+    Attributes:
+        server: where they are.
+        warehouse: its folder there.
+    """
+
+    server: s3.S3
+    warehouse: str
+
+    def make(self, server: s3.S3, warehouse: str) -> None:
+        """Write all but the profile, which is called `p`."""
+        self.server, self.warehouse = server, warehouse
+        package = self.root / "dbt_packages/alluvium"
+        package.mkdir(parents=True)
+        (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
+        (package / "macros").symlink_to(REPO / "macros")
+        config = {"name": "shop", "version": "0.1.0", "config-version": 2, "profile": "p"}
+        config["flags"] = {"send_anonymous_usage_stats": False}
+        self.write({"dbt_project.yml": yaml.safe_dump(config), **FILES})
+
+    def land(self, number: int, *orders: dict[str, Any]) -> None:
+        with self.server.files().open_output_stream(f"{LANDING}/{number}.json") as file:
+            file.write("".join(f"{json.dumps(order)}\n" for order in orders).encode())
+
+    def table(self, name: str, schema: str = "shop") -> DeltaTable:
+        options = {
+            "AWS_ENDPOINT_URL": self.server.endpoint,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": s3.KEY,
+            "AWS_SECRET_ACCESS_KEY": s3.SECRET,
+            "AWS_REGION": s3.REGION,
+        }
+        # By the scheme that clones and published tables name files with.
+        place = f"s3a://{self.warehouse}/{schema}.db/{name}"
+        return DeltaTable(place, storage_options=options)
+
+    def rows(self, name: str, schema: str = "shop") -> dict[int, int]:
+        """What delta-rs reads: the value of each key."""
+        query = "select id, v from t where not coalesce(_deleted, false)"
+        found = by_query(self.table(name, schema), query).to_pylist()
+        assert len({row["id"] for row in found}) == len(found)
+        return {row["id"]: row["v"] for row in found}
+
+    def operate(self, operation: str, **arguments: object) -> None:
+        self.dbt("run-operation", f"alluvium.{operation}", "--args", json.dumps(arguments))
+
+
+def order(id: int, v: int, op: str = "U") -> dict[str, Any]:
+    return {"id": id, "op": op, "v": v}
