@@ -14,7 +14,8 @@ from typing import Any
 
 import duckdb
 import yaml
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
+from functional.delta_rs import by_query
 from functional.stream.kafka_broker import PARTITIONS, Broker
 from pyspark import __version__ as spark_version
 
@@ -203,8 +204,8 @@ class Feeds:
         return [(one["id"], one["v"], one["amount"]) for one in rows]
 
     def _query(self, table: str, query: str) -> list[dict[str, Any]]:
-        asking = QueryBuilder().register("t", self._table(table)).execute(query)
-        return [row for batch in asking for row in batch.to_pylist()]
+        found: list[dict[str, Any]] = by_query(self._table(table), query).to_pylist()
+        return found
 
     def _table(self, name: str) -> DeltaTable:
         return DeltaTable(self.home / "warehouse" / f"{SCHEMA}.db" / name)

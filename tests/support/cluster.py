@@ -70,7 +70,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_WAREHOUSE": f"s3a://{BUCKET}/warehouse",
             "PYSPARK_PYTHON": str(self.python),
-            "METASTORE_URL": self.metastore,
+            "METASTORE": self.metastore.partition("://")[2],
             "METASTORE_USER": postgres.USER,
             "METASTORE_IS_NEW": "true",
             "DBT_ENV_SECRET_METASTORE_PASSWORD": self.password,

@@ -109,6 +109,7 @@ def column(project: Project, query: str) -> list[Any]:
     return sorted(project.read(query).iloc[:, 0])
 
 
+@pytest.mark.slow
 def test_tables_that_grow(project: Project) -> None:
     project.dbt("build", "-s", "codes", "stored_wap+", "grown_wap+")
     # Failures of tests are stored; a column that readers do not have yet.

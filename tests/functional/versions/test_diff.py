@@ -245,6 +245,7 @@ def test_keys_that_are_null_or_several(spark: SparkSession) -> None:
     )
 
 
+@pytest.mark.slow
 def test_columns_that_come_and_go(spark: SparkSession) -> None:
     more = MAPPED.replace(")", ", 'delta.enableTypeWidening' = 'true')")
     table = make(spark, "columns", "id int, gone string, old string, s struct<a: int>", more)
@@ -298,6 +299,7 @@ def test_columns_that_come_and_go(spark: SparkSession) -> None:
         diff(spark, Point(table, 99), Point(table))
 
 
+@pytest.mark.slow
 def test_other_tables(spark: SparkSession) -> None:
     """A clone, and a published table, have files of their source."""
     table = make(spark, "source", "id bigint, n string, _deleted boolean")

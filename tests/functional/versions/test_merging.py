@@ -359,6 +359,7 @@ def fed(spark: SparkSession) -> Sides:
     return made
 
 
+@pytest.mark.slow
 def test_tables_that_take_no_merge_in_one_commit(spark: SparkSession, fed: Sides) -> None:
     # Where there is nothing to take over there is no commit.
     before = log.version(spark, fed.table)
