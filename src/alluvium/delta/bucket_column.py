@@ -25,10 +25,15 @@ def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:
     Raises:
         ValueError: it cannot be made of the frame's columns, or not in the session's time zone.
     """
-    column.check({field.name: field.dataType.simpleString() for field in frame.schema})
-    _check_zone(frame.sparkSession, frame.schema, {column.name: column.expression})
+    check_new(frame.sparkSession, frame.schema, column)
     value = F.expr(column.expression).cast(column.type)
     return frame.select("*", value.alias(column.name, metadata={log.GENERATION: column.expression}))
+
+
+def check_new(session: SparkSession, schema: StructType, column: GeneratedColumn) -> None:
+    """Raises ValueError unless rows with this schema, which the session writes, can have it."""
+    column.check({field.name: field.dataType.simpleString() for field in schema})
+    _check_zone(session, schema, {column.name: column.expression})
 
 
 def check_zone(session: SparkSession, table: str) -> None:
