@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium import marks
-from alluvium.delta import committing, log, refusal
+from alluvium.delta import committing, log
 from alluvium.delta.refs import base_of, ref_in
 from alluvium.delta.snapshots import TableSnapshot
 from alluvium.delta.states import TOMBSTONE_TIME
@@ -21,7 +21,7 @@ from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
 from alluvium.plan.versions.three_ways import MergedBranch
 from alluvium.versions.columns import mixed_up
-from alluvium.versions.constraints import broken
+from alluvium.versions.constraints import broken, check_identity
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 from alluvium.wording import counted
@@ -158,7 +158,7 @@ class _Merging:
             taken.append(three_ways.CONFLICT)
         applied = verdicts.where(F.col("verdict").isin(taken)).withColumn("change", F.col("does"))
         applied.createOrReplaceTempView(_APPLIED)
-        self._check_numbers(now, applied)
+        check_identity(self._table, now, applied)
         self._check_fits(now.version)
         self._check_constraints(now)
         added, changed, removed = (
@@ -342,14 +342,6 @@ when not matched and applied.change <> 'removed'
                 self._repeated(
                     self._table, [f"{row[0]} ({counted(row[1], 'row')})" for row in rows]
                 )
-            )
-
-    def _check_numbers(self, now: TableSnapshot, applied: DataFrame) -> None:
-        """Stop before Spark does: it analyses no statement that sets an identity."""
-        has_identity = any(log.IDENTITY in field.metadata for field in now.schema)
-        if has_identity and not applied.isEmpty():
-            raise execute.needs_merge_into(
-                self._table, str(refusal.reason(refusal.Facts(identity=True)))
             )
 
     def _check_constraints(self, now: TableSnapshot) -> None:
