@@ -16,6 +16,12 @@
     {%- do exceptions.raise_compiler_error('alluvium.new_events: ' ~ alluvium._name_of(node) ~ ' has no meta.alluvium_merge, so nothing keeps its progress, '
         ~ 'and each run would add all events once more; accepted: an incremental model with meta.alluvium_merge') -%}
   {%- endif -%}
+  {#- Its own progress would say nothing of what it reads. -#}
+  {%- set own = graph.nodes.get(caller) if execute else none -%}
+  {%- if own and own.unique_id != node.unique_id and own.config.materialized == 'incremental' and 'alluvium_merge' in (own.config.get('meta') or {}) -%}
+    {%- do exceptions.raise_compiler_error('alluvium.new_events: ' ~ alluvium._name_of(own) ~ ' names ' ~ alluvium._name_of(node)
+        ~ ', and would get the events that are new to that one; accepted: its own name') -%}
+  {%- endif -%}
   {%- set backfill = alluvium._backfill(node) if execute else none -%}
   {#- `dbt compile --no-introspect` has no connection. -#}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
@@ -46,6 +52,9 @@
         {%- do exceptions.raise_compiler_error(alluvium._name_of(node) ~ ' has merged event batches up to ' ~ ns.after ~ ', but the newest in '
             ~ (bronze or events) ~ ' is ' ~ newest ~ '. That table was made again, and its events would be passed over. Run '
             ~ alluvium._name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
+      {%- endif -%}
+      {%- if target.type == 'alluvium' and model.resource_type == 'model' -%}
+        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest) -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}

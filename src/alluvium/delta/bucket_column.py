@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType, TimestampType
 
 from alluvium.delta import log
+from alluvium.engine import zone
 from alluvium.names import among
 from alluvium.plan.layout.generated import GeneratedColumn
+from alluvium.plan.layout.settings import WINDOWS
 
 
 def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:
@@ -20,11 +23,43 @@ def with_column(frame: DataFrame, column: GeneratedColumn) -> DataFrame:
     have none of the rows.
 
     Raises:
-        ValueError: it cannot be made of the frame's columns.
+        ValueError: it cannot be made of the frame's columns, or not in the session's time zone.
     """
-    column.check({field.name: field.dataType.simpleString() for field in frame.schema})
+    check_new(frame.sparkSession, frame.schema, column)
     value = F.expr(column.expression).cast(column.type)
     return frame.select("*", value.alias(column.name, metadata={log.GENERATION: column.expression}))
+
+
+def check_new(session: SparkSession, schema: StructType, column: GeneratedColumn) -> None:
+    """Raises ValueError unless rows with this schema, which the session writes, can have it."""
+    column.check({field.name: field.dataType.simpleString() for field in schema})
+    _check_zone(session, schema, {column.name: column.expression})
+
+
+def check_zone(session: SparkSession, table: str) -> None:
+    """Raises ValueError where the session would compute buckets of the Delta table `table` wrong.
+
+    A bucket is a window in UTC, and Delta computes it in the time zone of whoever writes.
+    """
+    if not zone.is_utc(zone.of(session)):
+        known = log.metadata(session, table)
+        _check_zone(session, known.schema, known.noted(log.GENERATION))
+
+
+def _check_zone(session: SparkSession, schema: StructType, generated: Mapping[str, str]) -> None:
+    """The same of columns and those that are generated: their SQL by name."""
+    own = zone.of(session)
+    if zone.is_utc(own):
+        return
+    times = [one.name for one in schema if isinstance(one.dataType, TimestampType)]
+    made = (GeneratedColumn(name, window) for name in times for window in WINDOWS)
+    for one in made:
+        if generated.get(one.name) == one.expression:
+            raise ValueError(
+                f"bucket_by.column: {one.name} is made from {one.source} in UTC, and the session's"
+                f" time zone is {own}; nothing was written. Accepted: UTC for the statement that"
+                " writes. For a local time write from_utc_timestamp in the query"
+            )
 
 
 def check_table(session: SparkSession, table: str, column: GeneratedColumn) -> None:
@@ -53,12 +88,14 @@ def left_out(
     replaces: whether the batch is to take the place of all rows.
 
     Raises:
-        ValueError: all rows would go, though the table is cut by such a column.
+        ValueError: all rows would go, though the table is cut by such a column. Or the session's
+            time zone gives other buckets.
     """
     known = log.metadata(session, table)
     generated = known.noted(log.GENERATION)
     if not generated:
         return {}
+    _check_zone(session, known.schema, generated)
     rows = batch()
     missing = {name: sql for name, sql in generated.items() if not among(name, rows.columns)}
     if replaces:

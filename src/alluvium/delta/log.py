@@ -27,10 +27,12 @@ from alluvium.plan.versions.commit import commit_info
 GENERATION = "delta.generationExpression"
 # The same for the declared type of a text with a bound, which is a string to Spark.
 BOUNDED_TEXT = "__CHAR_VARCHAR_TYPE_STRING"
+# The same for how an identity counts.
+IDENTITY = "delta.identity.step"
 # The name that a column has in files and in the log.
 PHYSICAL = "delta.columnMapping.physicalName"
 # What else of a column's metadata says that Delta fills it: a default, an identity.
-_MAKES = {GENERATION, "CURRENT_DEFAULT", "delta.identity.step"}
+_MAKES = {GENERATION, "CURRENT_DEFAULT", IDENTITY}
 # Whether a write may bring an identity: not where it is GENERATED ALWAYS.
 _MAY_BRING = "delta.identity.allowExplicitInsert"
 

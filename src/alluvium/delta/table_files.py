@@ -14,7 +14,7 @@ from pyspark.sql.types import StructField, TimestampType
 from alluvium import marks
 from alluvium.delta import automata, log
 from alluvium.delta.internals import CLUSTERED_TABLES, ROW_TRACKING
-from alluvium.engine import jvm
+from alluvium.engine import jvm, zone
 from alluvium.engine.handles import JavaColumn
 from alluvium.names import among, did_you_mean
 from alluvium.plan.compaction import tags
@@ -99,9 +99,9 @@ class TableFiles(jvm.SessionCopy):
         Raises:
             ValueError: there is no such partition column.
         """
-        zone = self._conf.get("spark.sql.session.timeZone")
+        own = self._conf.get(zone.KEY)
         table = (self._log.dataPath().toString(), self._snapshot.metadata().id())
-        key = (*table, self.version, first, bucket_column, window, sorted_by, zone)
+        key = (*table, self.version, first, bucket_column, window, sorted_by, own)
         with _reading:
             found = _read.get(key)
         if found is None:

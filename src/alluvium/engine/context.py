@@ -8,13 +8,12 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from alluvium.engine import homes, jars, log_store, own_jar, warm
+from alluvium.engine import homes, jars, log_store, own_jar, warm, zone
 from alluvium.engine.internals import DELTA_CATALOG
 from alluvium.engine.properties import METASTORE_URL, has_embedded_metastore
 
 _MEMORY = "spark.driver.memory"
 WAREHOUSE = "spark.sql.warehouse.dir"
-_ZONE = "spark.sql.session.timeZone"
 
 # A dbt run is short: most of its CPU time is loading and compiling what runs once. So the
 # optimising compiler waits for what is really hot: a hundred times the JVM's defaults. A loop over
@@ -85,7 +84,7 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": DELTA_CATALOG.name,
         WAREHOUSE: str(home / "warehouse"),
         # Buckets, literals and freshness must not depend on where the process runs.
-        _ZONE: "UTC",
+        zone.KEY: zone.UTC,
         # Python functions run in processes of their own, whose zone PySpark takes for theirs.
         "spark.executorEnv.TZ": "UTC",
         # A text may hold `${…}`: Spark would put a setting, or a property of this machine, there.
@@ -123,8 +122,9 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
     conf |= log_store.conf(settings.conf, home, single_writer=settings.single_writer)
     if settings.keep_warm:
         conf |= warm.HISTORY
+    conf |= zone.for_reads(settings.conf.get(zone.KEY, zone.UTC))
     conf |= settings.conf
-    conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[_ZONE])
+    conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[zone.KEY])
     return conf
 
 
@@ -145,12 +145,12 @@ def _metastore(settings: Settings, paths: list[Path]) -> dict[str, str]:
     }
 
 
-def _java_options(settings: Settings, zone: str) -> str:
+def _java_options(settings: Settings, own: str) -> str:
     """Ours, then the profile's: of a flag given twice the JVM takes the later one."""
     home = settings.home
     options = [f'"-Dderby.system.home={home / "metastore"}"']
     # Delta writes the time of a `TIMESTAMP AS OF` in the JVM's zone and reads it in the session's.
-    options.append(f"-Duser.timezone={'GMT' if zone[:1] in '+-' else ''}{zone}")
+    options.append(f"-Duser.timezone={'GMT' if own[:1] in '+-' else ''}{own}")
     options.append(f'"-Dlog4j2.configurationFile={_log4j(home)}"')
     theirs = settings.conf.get("spark.driver.extraJavaOptions", "")
     if settings.is_local:

@@ -93,7 +93,7 @@ def query_columns(
         )
     if target.bucket is not None:
         try:
-            target.bucket.check({f.name: f.dataType.simpleString() for f in result.schema})
+            bucket_column.check_new(session, result.schema, target.bucket)
         except ValueError as error:
             raise StreamError(f"{target.name}: {error}") from error
     return StructType([*result.schema.fields]).add(BATCH_ID, LongType())
@@ -136,11 +136,13 @@ def check_columns(session: SparkSession, target: Target, columns: StructType) ->
             f"{target.name}: a column's type cannot change: {'; '.join(changed)}. "
             "Cast it in the query, or run with --full-refresh"
         )
-    if target.bucket is not None:
-        try:
+    try:
+        # It may have such a column that the layout does not ask for any more.
+        bucket_column.check_zone(session, target.name)
+        if target.bucket is not None:
             bucket_column.check_table(session, target.name, target.bucket)
-        except ValueError as error:
-            raise StreamError(str(error)) from error
+    except ValueError as error:
+        raise StreamError(f"{target.name}: {error}") from error
 
 
 def id_of(session: SparkSession, target: Target) -> str:

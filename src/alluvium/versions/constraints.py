@@ -5,7 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from alluvium.delta import log
+from alluvium.delta.refusal import Facts, reason
 from alluvium.delta.snapshots import TableSnapshot
+from alluvium.merge import execute
 from alluvium.names import quoted
 
 _CHECK = "delta.constraints."
@@ -31,3 +34,14 @@ def broken(table: TableSnapshot, rows: DataFrame) -> dict[str, int]:
     keeps = [F.coalesce(F.expr(text), F.lit(False)) for text in asked.values()]
     numbers = rows.agg(*(F.count_if(~one) for one in keeps)).collect()[0]
     return {name: int(n) for name, n in zip(asked, numbers, strict=True) if n}
+
+
+def check_identity(name: str, table: TableSnapshot, rows: DataFrame) -> None:
+    """Raises ValueError where the table numbers its rows, and there are any to write.
+
+    Spark analyses no statement that sets an identity, so no other check comes first.
+
+    name: of the table, for the message.
+    """
+    if any(log.IDENTITY in field.metadata for field in table.schema) and not rows.isEmpty():
+        raise execute.needs_merge_into(name, str(reason(Facts(identity=True))))

@@ -21,7 +21,7 @@ from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
 from alluvium.plan.versions.three_ways import MergedBranch
 from alluvium.versions.columns import mixed_up
-from alluvium.versions.constraints import broken
+from alluvium.versions.constraints import broken, check_identity
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 from alluvium.wording import counted
@@ -158,6 +158,7 @@ class _Merging:
             taken.append(three_ways.CONFLICT)
         applied = verdicts.where(F.col("verdict").isin(taken)).withColumn("change", F.col("does"))
         applied.createOrReplaceTempView(_APPLIED)
+        check_identity(self._table, now, applied)
         self._check_fits(now.version)
         self._check_constraints(now)
         added, changed, removed = (

@@ -22,6 +22,7 @@ from alluvium.delta import bucket_column, log
 from alluvium.delta.rewrite import Rewriter
 from alluvium.plan.layout.generated import GeneratedColumn
 from alluvium.plan.layout.settings import WINDOWS, Layout
+from dbt.adapters.alluvium.handle import SessionHandle
 
 pytestmark = pytest.mark.spark
 EACH_WINDOW = [pytest.param(one, marks=() if one == "day" else pytest.mark.slow) for one in WINDOWS]
@@ -96,6 +97,31 @@ def test_its_values_are_when_windows_begin(session: SparkSession, window: str) -
     assert len(known) == 61
     assert (pd.to_datetime(known["begins"]) == begins(known["at"], window)).all()
     assert found[found["at"].isna()]["begins"].isna().all()
+
+
+def test_a_session_of_another_zone(session: SparkSession) -> None:
+    """Its nights are two days of UTC: what it reads is all there, and it writes no bucket."""
+    table = create(session, "day", "select 1 as id, timestamp'2024-01-02 01:00:00' as at")
+    other = session.newSession()
+    cursor = SessionHandle(other, "a node").cursor()
+    cursor.execute("set time zone 'America/New_York'")
+    cursor.execute(f"select id from {table} where at <= timestamp'2024-01-02 02:00:00Z'")
+    assert cursor.fetchall() == [(1,)]
+    rows = other.sql("select 2 as id, timestamp'2024-01-02 01:00:00Z' as at")
+    told = "at_day is made from at in UTC, .* zone is America/New_York; nothing was written"
+    with pytest.raises(ValueError, match=told):
+        bucket_column.check_zone(other, table)
+    with pytest.raises(ValueError, match=told):
+        bucket_column.left_out(other, table, lambda: rows, replaces=False)
+    with pytest.raises(ValueError, match=told):
+        bucket_column.with_column(rows, GeneratedColumn("at", "day"))
+    # A day has no zone.
+    days = rows.selectExpr("id", "date'2024-01-02' as at")
+    found = bucket_column.with_column(days, GeneratedColumn("at", "month"))
+    assert [str(row.at_month) for row in found.collect()] == ["2024-01-01"]
+    for name in ("UTC", "+00:00"):
+        other.conf.set("spark.sql.session.timeZone", name)
+        bucket_column.check_zone(other, table)
 
 
 @pytest.mark.parametrize("window", EACH_WINDOW)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -159,6 +160,20 @@ def test_clone_goes_on_where_its_source_stopped(project: Any) -> None:
     assert project.figures("items")["events"] == 1
     assert live(project, branch) == [1, 3, 4, 5, 6]
     assert live(project) == [1, 3, 4, 5]
+
+
+def test_what_one_merge_reads_ends_with_one_batch(project: Any) -> None:
+    """Its progress is one number. Bronze gets a batch behind the first look, before the second."""
+    comes = f"insert into {project.schema}.events (id, op, lsn, _batch_id) values (9, 'c', 9, 9)"
+    look = f"{{% if execute %}}{{% do run_query({comes!r}) %}}{{% endif %}}"
+    project.write({"models/late.sql": f"-- depends_on: {{{{ ref('batch') }}}}\n{look}{BATCH}"})
+    project.dbt("compile", "--select", "batch", "late")
+    folder = project.root / f"target/compiled/{project.schema}/models"
+    texts = [(folder / f"{name}.sql").read_text() for name in ("batch", "late")]
+    ends = [re.findall(r"`_batch_id` <= (\d+)L", text) for text in texts]
+    assert ends[0] == ends[1] != ["9"]
+    assert project.read("select max(_batch_id) as n from {s}.events")["n"].tolist() == [9]
+    project.remove("models/late.sql")
 
 
 @pytest.mark.slow

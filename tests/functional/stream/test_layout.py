@@ -12,9 +12,11 @@ import pytest
 from functional import delta_rs
 from functional.sorted_files import is_sorted
 from functional.stream.bronze import VIEW, Bronze
+from support.settings import settings
 
 from alluvium import ingest as stream
 from alluvium.ingest import micro_batches
+from alluvium.ingest.spec import StreamError
 from alluvium.plan.layout.generated import GeneratedColumn
 
 pytestmark = pytest.mark.spark
@@ -127,6 +129,13 @@ def test_a_bucket_that_is_taken_away_stays_until_a_full_refresh(make_bronze: Mak
     bronze.run()
     bronze.target = {}
     bronze.land("2.txt", lines(2, 3))
+    # Delta would compute the column all the same, and the days of another zone.
+    told = "at_day is made from at in UTC, and the session's time zone is Asia/Tokyo"
+    with (
+        settings(bronze.session, {"spark.sql.session.timeZone": "Asia/Tokyo"}),
+        pytest.raises(StreamError, match=told),
+    ):
+        bronze.run()
     bronze.run()
     check(bronze, 2 * 301)
     bronze.run(full_refresh=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from alluvium.engine.context import Settings, conf_of
 
 OPTIONS = "spark.driver.extraJavaOptions"
+ZONE = "spark.sql.session.timeZone"
 
 
 def options(home: Path, **settings: object) -> list[str]:
@@ -57,7 +60,19 @@ def test_a_shared_metastore_finds_its_driver(tmp_path: Path) -> None:
 
 
 def test_the_jvm_has_the_session_s_zone(tmp_path: Path) -> None:
-    zone = "spark.sql.session.timeZone"
     assert "-Duser.timezone=UTC" in options(tmp_path)
-    assert "-Duser.timezone=Asia/Tokyo" in options(tmp_path, conf={zone: "Asia/Tokyo"})
-    assert "-Duser.timezone=GMT+05:30" in options(tmp_path, conf={zone: "+05:30"})
+    assert "-Duser.timezone=Asia/Tokyo" in options(tmp_path, conf={ZONE: "Asia/Tokyo"})
+    assert "-Duser.timezone=GMT+05:30" in options(tmp_path, conf={ZONE: "+05:30"})
+
+
+@pytest.mark.parametrize(
+    ("given", "derives"),
+    [({}, None), ({ZONE: "Etc/UTC"}, None), ({ZONE: "Asia/Tokyo"}, "false")],
+)
+def test_filters_on_buckets_of_utc(
+    tmp_path: Path, given: dict[str, str], derives: str | None
+) -> None:
+    (tmp_path / "logs").mkdir()
+    made = conf_of(Settings(tmp_path, conf=given), [])
+    name = "spark.databricks.delta.generatedColumn.partitionFilterOptimization.enabled"
+    assert made.get(name) == derives

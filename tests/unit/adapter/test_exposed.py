@@ -53,6 +53,7 @@ REPLACED = {
     "note_built",
     "note_clone",
     "once_had_batch",
+    "one_batch",
     "partition_columns",
     "predicate_mistakes",
     "publish",

@@ -224,6 +224,11 @@ def test_new_events_are_for_a_model_that_keeps_progress(
 ) -> None:
     macros.context["model"] = {"unique_id": IDS["longer"], "resource_type": "model"}
     macros.context["flags"] = SimpleNamespace(INTROSPECT=False)
+    # A merged model reads for itself: by the progress of another one it would miss events.
+    with pytest.raises(stop, match=r"orders_batch names lone, and .*; accepted: its own name"):
+        macros.new_events("events", "lone")
+    assert "where `_batch_id` > -1L" in macros.new_events("events", "orders_batch")
+    graph[IDS["longer"]] |= {"config": {"materialized": "table", "meta": {}}}
     for config in (
         {"materialized": "table", "meta": {}},
         {"materialized": "incremental", "meta": {"alluvium_merge": {}}},
@@ -240,6 +245,7 @@ def test_new_events_of_an_ephemeral_model_need_its_bronze(
 ) -> None:
     """Its newest batch is looked up before there is a query that it could be part of."""
     macros.context["model"] = graph[IDS["longer"]]
+    graph[IDS["longer"]] |= {"config": {"materialized": "table", "meta": {}}}
     graph[IDS["lone"]] |= {
         "config": {"materialized": "incremental", "meta": {"alluvium_merge": {}}}
     }
@@ -250,7 +256,9 @@ def test_new_events_of_an_ephemeral_model_need_its_bronze(
         return SimpleNamespace(rows=[[7]])
 
     macros.context["run_query"] = ask
-    macros.context["adapter"] = SimpleNamespace(newest_batch=lambda _: None)
+    macros.context["adapter"] = SimpleNamespace(
+        newest_batch=lambda _: None, one_batch=lambda *given: given[-1]
+    )
     macros.context["alluvium"] |= {"_existing_relation": lambda _: None, "_skipped": lambda _: ""}
     events = SimpleNamespace(is_cte=True, identifier="__dbt__cte__lines")
     with pytest.raises(stop, match=r"lines is ephemeral, .* accepted: bronze="):

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta import batch, log, own_commit, staged
 from alluvium.delta.log import TableVersion
-from alluvium.engine import jvm
+from alluvium.engine import jvm, zone
 from alluvium.engine.statements import only_reads, statements
 from dbt.adapters.alluvium import heartbeat, live, streams, told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
@@ -197,6 +197,8 @@ class Cursor:
                 else:
                     frame = self._session.sql(one)
             start += len(part)
+            if not only_reads(part):
+                zone.settle(self._session)
         self._frame = handle.frame = frame
         with spark_errors(*self._statement):
             seconds = time.perf_counter() - started

@@ -86,6 +86,7 @@ class AlluviumAdapter(
         self._is_retry = selection.begin(self.config)
         self.begin_audit()
         self.begin_reuse()
+        self.begin_batches()
         for source in getattr(macro_resolver, "sources", {}).values():
             # An operation renders no `source()`, which would do that, nor do unit tests.
             streams.declare(source)

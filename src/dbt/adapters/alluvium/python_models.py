@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import NullType, StructType
 
 from alluvium.delta import own_commit
-from alluvium.engine import jvm
+from alluvium.engine import jvm, zone
 from alluvium.versions.columns import holds
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
@@ -80,6 +80,7 @@ def run(
     view, sql = scope[_VIEW], scope[_SQL]
     # A pandas-on-Spark frame may belong to another session of this process, its view with it.
     owner = frame.sparkSession
+    zone.settle(owner)
     frame.createOrReplaceTempView(view)
     begun = own_commit.begin(owner)
     try:

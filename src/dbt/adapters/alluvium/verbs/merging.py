@@ -18,7 +18,7 @@ from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
-from alluvium.delta import batch, committing, log, own_commit, staged
+from alluvium.delta import batch, bucket_column, committing, log, own_commit, staged
 from alluvium.merge import execute, one_commit, progress, skipped
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of
@@ -27,6 +27,7 @@ from alluvium.plan.merge.figures import MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, of_statement, written
+from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
@@ -66,6 +67,8 @@ class Merging(Checking):
         started = time.monotonic()
         table = target.render()
         with self._working() as session:
+            with mistakes(node["name"]):
+                bucket_column.check_zone(session, table)
             if not source.include_policy.schema:
                 # A temporary view keeps its query analysed: its text would be at each look.
                 self._handle.unread(source.render()).createOrReplaceTempView(str(source.identifier))

@@ -8,7 +8,7 @@ from dbt.flags import get_flags
 from pyspark.sql import SparkSession
 
 from alluvium.delta.published import RETENTION
-from alluvium.engine import pools
+from alluvium.engine import pools, zone
 from alluvium.engine.properties import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named
 from dbt.adapters.alluvium.handle import spark_errors
@@ -91,3 +91,4 @@ class Preparing(Reusing, Versioning):
         with spark_errors():
             for key, value in as_text(tier.get("spark_conf") or {}).items():
                 session.conf.set(key, value)
+            zone.settle(session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -22,7 +22,22 @@ from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
+class _Staged(NamedTuple):
+    """The batch of a merged model in this command: it begins behind `after`, None for no batch."""
+
+    bronze: str
+    after: int
+    newest: int | None
+
+
 class Streaming(SessionAdapter):
+    # By the unique id of a merged model; threads set one entry each.
+    _staged: dict[str, _Staged]
+
+    def begin_batches(self) -> None:
+        """Forget the command before."""
+        self._staged = {}
+
     @available.parse(lambda *a, **k: {})
     def append_stream(
         self,
@@ -108,6 +123,36 @@ class Streaming(SessionAdapter):
             return arrivals.newest_batch(self._handle.session, relation.render())
         except (PySparkException, Py4JJavaError):
             return None  # a view, or no Delta table
+
+    @available.parse_none
+    def one_batch(
+        self, merged: str, name: str, bronze: str, after: int, newest: int | None
+    ) -> int | None:
+        """The newest batch of bronze that models of this command read for a merged one.
+
+        Its progress is one number. So all that it is built from has to end with the same batch,
+        whatever comes in between two models that read it.
+
+        Args:
+            merged: unique id of the merged model; its name, for the message.
+            bronze: the table whose numbers count, as SQL has it.
+            after: the progress, -1 for none.
+            newest: as the caller sees it, None for none.
+
+        Raises:
+            DbtRuntimeError: another model of this command reads another table for it.
+        """
+        first = self._staged.setdefault(merged, _Staged(bronze, after, newest))
+        if first.bronze != bronze:
+            raise DbtRuntimeError(
+                f"alluvium.new_events: {name} gets events of {first.bronze} and of {bronze}. Its"
+                " progress is one number, so events of one of them would be passed over. Accepted:"
+                " one table of events; `bronze=`, which names it where these are views on it; or a"
+                " merged model for each"
+            )
+        if first.after != after:  # it was merged since
+            self._staged[merged] = first = _Staged(bronze, after, newest)
+        return first.newest
 
     @available.parse_none
     def check_no_stream(self, relation: AlluviumRelation, sql: str) -> None:
