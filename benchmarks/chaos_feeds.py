@@ -36,7 +36,7 @@ from random import Random
 from typing import Any
 
 from chaos import rounds
-from chaos.feeds import POISON, TOPIC, Feeds, project
+from chaos.feeds import TOPIC, Feeds, project
 from functional.stream.kafka_broker import PARTITIONS, broker
 from merging.home import REPOSITORY, make_home
 
@@ -171,14 +171,12 @@ class Player:
 
     def _poison(self, outcome: Outcome, _: Any) -> None:
         shown = self._feeds.shown()
-        key, place, _gone, _amount = self._feeds.draw()[0]
-        self._feeds.land([(key, place, False, POISON)])
+        mend = self._feeds.poison()
         build = self._start()
         self._end(build)
         outcome.status = build.returncode
         outcome.shown_early = len(shown.items() ^ self._feeds.shown().items())
-        self._feeds.land([(key, place + 1, False, 7)])
-        self._feeds._place += 1
+        mend()
 
     def _two_commands(self, outcome: Outcome, _: Any) -> None:
         build = self._start()

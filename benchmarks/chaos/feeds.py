@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -141,6 +142,17 @@ class Feeds:
             )
             for place in places
         ]
+
+    def poison(self) -> Callable[[], None]:
+        """Land a row that breaks a test; gives what mends it."""
+        key, place, *_ = self.draw()[0]
+        self.land([(key, place, False, POISON)])
+
+        def mend() -> None:
+            self._place += 1
+            self.land([(key, self._place, False, 7)])
+
+        return mend
 
     def land(self, events: list[tuple[int, int, bool, int]]) -> None:
         """A file of orders."""
