@@ -37,8 +37,8 @@ from typing import Any
 
 from chaos import rounds
 from chaos.feeds import TOPIC, Feeds, project
-from functional.stream.kafka_broker import PARTITIONS, broker
 from merging.home import REPOSITORY, make_home
+from support.kafka_broker import PARTITIONS, broker
 
 from alluvium.engine import warm
 

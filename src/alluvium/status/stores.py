@@ -11,7 +11,7 @@ from typing import Any
 
 from pyarrow import NativeFile, fs
 
-from alluvium.paths import LOCAL, Place
+from alluvium.paths import LOCAL, Place, name_of
 from alluvium.wording import listed
 
 _S3 = "s3a://"
@@ -30,6 +30,7 @@ _PROVIDERS = {
     "IAMInstanceCredentialsProvider",
     "DefaultCredentialsProvider",
 }
+_ENDPOINT = re.compile(r"(?:(https?)://)?(.*?)/*")
 _ANONYMOUS = "AnonymousAWSCredentialsProvider"
 # Seconds: a store that is silent stops a look at each of its tables.
 _CONNECT, _REQUEST = 5.0, 30.0
@@ -59,7 +60,7 @@ class Stored:
 
     @property
     def name(self) -> str:
-        return self.path.rpartition("/")[2]
+        return name_of(self.path)
 
     @property
     def suffix(self) -> str:
@@ -140,9 +141,9 @@ def options_of(conf: Mapping[str, str], bucket: str) -> dict[str, Any]:
     secure = given.pop("connection.ssl.enabled", "true").lower() != "false"
     by_path = given.pop("path.style.access", "false").lower() == "true"
     if endpoint := given.pop("endpoint", ""):
-        scheme, _, host = endpoint.rpartition("://")
-        options["endpoint_override"] = host.rstrip("/")
-        options["scheme"] = scheme or ("https" if secure else "http")
+        own, host = _ENDPOINT.fullmatch(endpoint).groups()  # type: ignore[union-attr]
+        options["endpoint_override"] = host
+        options["scheme"] = own or ("https" if secure else "http")
         options["force_virtual_addressing"] = not by_path
     for key, option in (
         ("endpoint.region", "region"),

@@ -15,11 +15,11 @@ import yaml
 from functional.delta_rs import by_query
 from functional.on_s3 import S3Project, order
 from functional.runner import DBT, REPO, add_jars
-from functional.stream.kafka_broker import broker
 from pyarrow import fs
 from pyspark import __version__ as spark_version
 from support import cluster, postgres, s3
 from support.cluster import Cluster
+from support.kafka_broker import broker
 
 from alluvium.command import main as command
 from alluvium.delta.merge_command import MergeCommand

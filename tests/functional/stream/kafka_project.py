@@ -14,8 +14,8 @@ import yaml
 from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from functional.runner import DBT
-from functional.stream.kafka_broker import JAAS, PASSWORD, Broker
 from pyspark import __version__ as spark_version
+from support.kafka_broker import JAAS, PASSWORD, Broker
 
 STREAM = {
     "format": "kafka",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from functional.runner import add_jars
-from functional.stream.kafka_broker import PARTITIONS, broker
 from functional.stream.kafka_project import STREAM, Bronze
+from support.kafka_broker import PARTITIONS, broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
 

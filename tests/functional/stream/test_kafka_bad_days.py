@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from functional.runner import add_jars
-from functional.stream.kafka_broker import PASSWORD, broker
 from functional.stream.kafka_project import Bronze
+from support.kafka_broker import PASSWORD, broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
 
