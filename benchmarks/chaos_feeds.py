@@ -2,8 +2,9 @@
 
 Run with `make chaos-feeds ROUNDS=n`. One feed lands as files, one comes as change events of a Kafka
 broker; both go through bronze, merge, compaction, tests and publish. A round sends events, disturbs
-a build, lets the next one go on, and compares all tables with a fold of the events in DuckDB. Some
-rounds run in a warm engine, some start cold. By kind of round:
+a build, lets the next one go on, and compares all tables with a fold of the events in DuckDB. By
+turns, builds are commands in a warm engine, commands that start cold, and rounds of `alluvium run`.
+By kind of round:
 
 kill_command   dbt gets kill -9 at any moment of its build
 kill_engine    its JVM does
@@ -22,6 +23,7 @@ deleted        what was read of the topic is deleted there
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -47,10 +49,16 @@ KINDS = (
     *("kill_command", "kill_engine", "kill_broker", "term", "interrupt", "poison"),
     *("two_commands", "lost_place", "old_place", "moved", "aborted", "again", "deleted"),
 )
+MODES = ("warm", "cold", "run")
 DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 WITHIN = 900.0
 # A signal may meet a build that has done its work; what was killed may need one more build.
 BUILDS = 3
+ALLUVIUM = [
+    sys.executable,
+    "-c",
+    "import sys; from alluvium.command.main import main; sys.exit(main())",
+]
 
 
 @dataclass
@@ -58,6 +66,7 @@ class Outcome:
     """A round: what happened, and what was wrong at its end.
 
     Attributes:
+        mode: one of MODES.
         moment: of the disturbance, as a share of the seconds that a build takes.
         status: exit status of the build that was disturbed.
         builds: until all was right again, the disturbed one left out.
@@ -66,7 +75,7 @@ class Outcome:
 
     seed: int
     kind: str
-    warm: bool
+    mode: str
     moment: float = 0.0
     status: int = 0
     builds: int = 0
@@ -96,16 +105,15 @@ class Player:
 
     def __init__(self, feeds: Feeds) -> None:
         self._feeds = feeds
-        self._warm = False
-        self._usual = {False: 60.0, True: 60.0}  # seconds of a cold build, and of a warm one
+        self._mode = "cold"
+        self._usual = dict.fromkeys(MODES, 60.0)  # seconds of a build
         self._places: Path | None = None  # an earlier copy of the checkpoints
 
     def play(self, seed: int) -> Outcome:
         random, began = Random(seed), time.monotonic()
         self._feeds.random = random
-        # Warm rounds first: they are quicker.
-        self._keep_warm(seed // len(KINDS) % 2 == 0)
-        outcome = Outcome(seed, KINDS[seed % len(KINDS)], self._warm, round(random.random(), 2))
+        self._set(MODES[seed // len(KINDS) % len(MODES)])
+        outcome = Outcome(seed, KINDS[seed % len(KINDS)], self._mode, round(random.random(), 2))
         batch = self._feeds.draw()
         self._feeds.land(batch)
         self._feeds.send(self._feeds.draw())
@@ -125,26 +133,25 @@ class Player:
         return outcome
 
     def first_builds(self) -> None:
-        """Cold and warm, so that it is known how long they take."""
-        for is_warm in (False, True, True):
-            self._keep_warm(is_warm)
+        """In each mode, so that it is known how long they take."""
+        for mode in ("cold", "warm", *MODES[::2]):
+            self._set(mode)
             self._feeds.land(self._feeds.draw())
             self._feeds.send(self._feeds.draw())
             began = time.monotonic()
             build = self._start()
             said = self._end(build)
             assert build.returncode == 0, said
-            self._usual[is_warm] = time.monotonic() - began
+            self._usual[mode] = time.monotonic() - began
         self._copy_places()
 
-    def _keep_warm(self, is_warm: bool) -> None:
-        self._warm = is_warm
+    def _set(self, mode: str) -> None:
+        self._mode = mode
         self._write()
 
     def stop(self) -> None:
-        command = "import sys; from alluvium.command.main import main; sys.exit(main())"
-        words = [sys.executable, "-c", command, "engine", "stop", "--project-dir"]
-        subprocess.run([*words, str(self._feeds.root)], capture_output=True, timeout=120)
+        words = [*ALLUVIUM, "engine", "stop", "--project-dir", str(self._feeds.root)]
+        subprocess.run(words, capture_output=True, timeout=120)
 
     # What disturbs -------------------------------------------------------------------------------
 
@@ -156,7 +163,7 @@ class Player:
 
     def _kill_broker(self, outcome: Outcome, _: Any) -> None:
         build = self._start()
-        time.sleep(outcome.moment * self._usual[self._warm])
+        time.sleep(outcome.moment * self._usual[self._mode])
         self._feeds.broker.kill()
         time.sleep(2)
         self._feeds.broker.start_again()
@@ -173,15 +180,15 @@ class Player:
         shown = self._feeds.shown()
         mend = self._feeds.poison()
         build = self._start()
-        self._end(build)
+        self._end(build, until=lambda: True)  # of a round
         outcome.status = build.returncode
         outcome.shown_early = len(shown.items() ^ self._feeds.shown().items())
         mend()
 
     def _two_commands(self, outcome: Outcome, _: Any) -> None:
         build = self._start()
-        time.sleep(outcome.moment * self._usual[self._warm])
-        other = self._start("--target-path", "target_of_another")
+        time.sleep(outcome.moment * self._usual[self._mode])
+        other = self._start("build", "--target-path", "target_of_another")
         for one in (build, other):
             self._end(one)
             outcome.status = outcome.status or one.returncode
@@ -226,40 +233,76 @@ class Player:
     # How -----------------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        engine = {"keep_warm": "5 minutes"} if self._warm else {}
+        engine = {"keep_warm": "5 minutes"} if self._mode == "warm" else {}
         project(self._feeds.root, REPOSITORY, self._feeds.home, engine)
 
-    def _signal(self, outcome: Outcome, send: Callable[[subprocess.Popen[str]], Any]) -> None:
+    def _signal(self, outcome: Outcome, send: Callable[[subprocess.Popen[bytes]], Any]) -> None:
         build = self._start()
-        time.sleep(outcome.moment * self._usual[self._warm])
+        time.sleep(outcome.moment * self._usual[self._mode])
         with suppress(ProcessLookupError):
             send(build)
         self._end(build)
         outcome.status = build.returncode
 
-    def _start(self, *more: str) -> subprocess.Popen[str]:
+    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+        """What builds in this mode, or a command of dbt."""
         root = self._feeds.root
+        command = [*DBT, *(words or ("build",))]
+        if self._mode == "run" and not words:
+            self._health.unlink(missing_ok=True)
+            command = [*ALLUVIUM, "run", "--select", "*", "--every", "1s"]
+        # Not a pipe: nobody reads while a round runs.
+        said = self._said.open("ab")
         return subprocess.Popen(
-            [*DBT, "build", *more],
+            command,
             cwd=root,
             env={
                 **os.environ,
                 "DBT_PROFILES_DIR": str(root),
                 "BROKERS": self._feeds.broker.address,
             },
-            stdout=subprocess.PIPE,
+            stdout=said,
             stderr=subprocess.STDOUT,
-            text=True,
             start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
-    def _end(self, build: subprocess.Popen[str]) -> str:
-        said, _ = build.communicate(timeout=WITHIN)
-        return said
+    def _end(self, build: subprocess.Popen[bytes], until: Callable[[], bool] | None = None) -> str:
+        """What a build says until it ends; `alluvium run` is told to, once all is right.
+
+        until: what it is to wait for instead, after a whole round.
+        """
+        is_run = "run" in build.args and "build" not in build.args  # type: ignore[operator]
+        end = time.monotonic() + WITHIN / 3
+        is_done = until or (lambda: not any(self._feeds.wrong().values()))
+        while is_run and build.poll() is None and time.monotonic() < end:
+            if self._rounds() and is_done():
+                break
+            time.sleep(1)
+        if is_run:
+            with suppress(ProcessLookupError):
+                build.terminate()
+        build.wait(WITHIN)
+        return self._said.read_text(errors="replace")[-4000:]
+
+    @property
+    def _said(self) -> Path:
+        return self._feeds.root / "said.txt"
+
+    @property
+    def _health(self) -> Path:
+        return self._feeds.root / "target/alluvium_run.json"
+
+    def _rounds(self) -> int:
+        """How many rounds `alluvium run` has made since its start."""
+        try:
+            found = json.loads(self._health.read_text())["selections"]
+        except FileNotFoundError:
+            return 0
+        return sum(one["rounds"] for one in found)
 
     def _kill_jvm(self, command: int) -> None:
-        state = warm.read(self._feeds.home) if self._warm else None
+        state = warm.read(self._feeds.home) if self._mode == "warm" else None
         for process in [state.pid] if state else _java_below(command):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -316,4 +359,4 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
 
 if __name__ == "__main__":
     totals = ("lost", "doubled", "wrong", "bronze_lost", "bronze_doubled", "shown_early")
-    sys.exit(rounds.main("Feeds that are disturbed.", RESULTS, ("warm",), totals, None, players))
+    sys.exit(rounds.main("Feeds that are disturbed.", RESULTS, (), totals, None, players))

@@ -63,4 +63,4 @@ def test_feeds(tmp_path: Path) -> None:
     """In a warm engine: dbt is killed, and a row breaks a test."""
     rounds = rounds_of("chaos_feeds.py", [0, 5], tmp_path)
     assert [one["kind"] for one in rounds] == ["kill_command", "poison"]
-    assert all(one["warm"] and one["builds"] == 1 for one in rounds)
+    assert all(one["mode"] == "warm" and one["builds"] == 1 for one in rounds)
