@@ -252,20 +252,20 @@ class Player:
             self._health.unlink(missing_ok=True)
             command = [*ALLUVIUM, "run", "--select", "*", "--every", "1s"]
         # Not a pipe: nobody reads while a round runs.
-        said = self._said.open("ab")
-        return subprocess.Popen(
-            command,
-            cwd=root,
-            env={
-                **os.environ,
-                "DBT_PROFILES_DIR": str(root),
-                "BROKERS": self._feeds.broker.address,
-            },
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
+        with self._said.open("ab") as said:
+            return subprocess.Popen(
+                command,
+                cwd=root,
+                env={
+                    **os.environ,
+                    "DBT_PROFILES_DIR": str(root),
+                    "BROKERS": self._feeds.broker.address,
+                },
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            )
 
     def _end(self, build: subprocess.Popen[bytes], until: Callable[[], bool] | None = None) -> str:
         """What a build says until it ends; `alluvium run` is told to, once all is right.
