@@ -26,6 +26,8 @@ QUICK = (
     "-XX:TieredStopAtLevel=1",
     # One tier alone gets 48 MB, which a worker fills; clearing takes longer than compiling did.
     "-XX:ReservedCodeCacheSize=240m",
+    # Delta keeps the plans of 10,000 tables: all that hundreds of tests make, in one heap.
+    "-Ddelta.log.cacheSize=200",
     # Each task would write, format and look up Java for its projections of a few rows. Stages are
     # compiled as ever.
     "-Dspark.sql.codegen.factoryMode=NO_CODEGEN",

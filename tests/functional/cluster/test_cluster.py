@@ -30,9 +30,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.network]
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Cluster]:
-    engine.stop()  # of other tests, which have another context
     try:
         with cluster.running() as found:
+            engine.stop()  # of other tests, which have another context
             yield found
     except (postgres.MissingError, s3.MissingError) as missing:
         pytest.skip(str(missing))
