@@ -39,7 +39,7 @@ from typing import Any
 
 from chaos import rounds
 from chaos.feeds import TOPIC, Feeds, project
-from merging.home import REPOSITORY, make_home
+from merging.home import REPOSITORY, family, make_home
 from support.kafka_broker import PARTITIONS, broker
 
 from alluvium.engine import warm
@@ -134,6 +134,8 @@ class Player:
 
     def first_builds(self) -> None:
         """In each mode, so that it is known how long they take."""
+        self._set("cold")
+        assert self._start("deps").wait(WITHIN) == 0, self._said.read_text()
         for mode in ("cold", "warm", *MODES[::2]):
             self._set(mode)
             self._feeds.land(self._feeds.draw())
@@ -189,9 +191,9 @@ class Player:
         build = self._start()
         time.sleep(outcome.moment * self._usual[self._mode])
         other = self._start("build", "--target-path", "target_of_another")
-        for one in (build, other):
-            self._end(one)
-            outcome.status = outcome.status or one.returncode
+        other.wait(WITHIN)
+        self._end(build)
+        outcome.status = build.returncode or other.returncode
 
     def _lost_place(self, outcome: Outcome, _: Any) -> None:
         for stream in self._streams(outcome):
@@ -272,7 +274,7 @@ class Player:
 
         until: what it is to wait for instead, after a whole round.
         """
-        is_run = "run" in build.args and "build" not in build.args  # type: ignore[operator]
+        is_run = self._mode == "run"
         end = time.monotonic() + WITHIN / 3
         is_done = until or (lambda: not any(self._feeds.wrong().values()))
         while is_run and build.poll() is None and time.monotonic() < end:
@@ -303,12 +305,13 @@ class Player:
 
     def _kill_jvm(self, command: int) -> None:
         state = warm.read(self._feeds.home) if self._mode == "warm" else None
-        for process in [state.pid] if state else _java_below(command):
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        for process in [state.pid] if state else family(command):
+            with suppress(OSError):
+                if Path(f"/proc/{process}/comm").read_text() == "java\n":
+                    os.kill(process, signal.SIGKILL)
 
     def _streams(self, outcome: Outcome) -> list[Path]:
-        """One of the two checkpoints, by the round's moment."""
+        """One of the checkpoints or both, by the round's moment."""
         found = sorted((self._feeds.home / "checkpoints").iterdir())
         return found[: 1 if outcome.moment < 0.5 else 2]
 
@@ -319,22 +322,6 @@ class Player:
         self._places = copy
 
 
-def _java_below(process: int) -> list[int]:
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            stat = (entry / "stat").read_text()
-            parents[int(entry.name)] = (int(stat.rpartition(")")[2].split()[1]), "(java)" in stat)
-    found, due = [], [process]
-    while due:
-        one = due.pop()
-        for child, (parent, is_java) in parents.items():
-            if parent == one:
-                due.append(child)
-                found += [child] if is_java else []
-    return found
-
-
 @contextmanager
 def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
     home = make_home(root / "home", jars)
@@ -342,14 +329,6 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
         folder = root / "project"
         folder.mkdir()
         player = Player(Feeds(folder, home, running, Random(0)))
-        player._write()
-        subprocess.run(
-            [*DBT, "deps"],
-            cwd=folder,
-            env={**os.environ, "DBT_PROFILES_DIR": str(folder), "BROKERS": running.address},
-            check=True,
-            capture_output=True,
-        )
         try:
             player.first_builds()
             yield player.play

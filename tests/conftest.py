@@ -1,12 +1,16 @@
-"""Hypothesis profiles, what a run costs, shards; the default run takes Hypothesis' own `ci`."""
+"""Hypothesis profiles, what a run costs, shards, and an S3 server.
+
+The default run takes Hypothesis' own profile `ci`.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from support import cost, cpu
+from support import cost, cpu, s3
 
 # For the full run: new examples each time, and the line that reproduces a failure.
 settings.register_profile(
@@ -47,6 +51,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = [item for item in slow if _file_of(item) in files]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
     items[:] = kept
+
+
+@pytest.fixture(scope="module")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3]:
+    """An S3 server of the module's own, with empty buckets."""
+    try:
+        with s3.server(tmp_path_factory.mktemp("s3"), "lake", "pond", "off") as running:
+            yield running
+    except s3.MissingError as missing:
+        pytest.skip(str(missing))
 
 
 def pytest_xdist_auto_num_workers() -> int:

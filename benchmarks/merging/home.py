@@ -39,21 +39,27 @@ def answers(
         raise SystemExit(f"{what}: the run failed")
 
 
-def cpu_seconds(jvm: int) -> float:
-    """CPU time of the JVM and of the Python workers below it, so far. Linux only."""
-    parents, ticks = {}, {}
+def family(process: int) -> dict[int, list[bytes]]:
+    """A process and all below it: what its `stat` has behind the name. Linux only."""
+    found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             # The name before it may hold anything, in parentheses.
             fields = stat.read_bytes().rpartition(b")")[2].split()
         except OSError:
             continue  # it has ended
-        parents[int(stat.parent.name)] = int(fields[1])
-        ticks[int(stat.parent.name)] = sum(map(int, fields[11:15]))  # with ended children
-    ours = {jvm}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        found[int(stat.parent.name)] = fields
+    ours = {process}
+    while more := {pid for pid, fields in found.items() if int(fields[1]) in ours} - ours:
         ours |= more
-    return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
+    return {pid: fields for pid, fields in found.items() if pid in ours}
+
+
+def cpu_seconds(jvm: int) -> float:
+    """CPU time of the JVM and of the Python workers below it, so far. Linux only."""
+    # With ended children.
+    ticks = sum(sum(map(int, fields[11:15])) for fields in family(jvm).values())
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def median_interval(values: Sequence[float]) -> list[float]:

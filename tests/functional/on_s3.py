@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import yaml
@@ -77,21 +78,39 @@ class S3Project(Project):
         config["flags"] = {"send_anonymous_usage_stats": False}
         self.write({"dbt_project.yml": yaml.safe_dump(config), **FILES})
 
-    def land(self, number: int, *orders: dict[str, Any]) -> None:
+    def land(self, number: int, rows: dict[int, int], *orders: dict[str, Any]) -> dict[int, int]:
+        """Land a file of orders; gives the live rows behind them, of `rows` before."""
         with self.server.files().open_output_stream(f"{LANDING}/{number}.json") as file:
             file.write("".join(f"{json.dumps(order)}\n" for order in orders).encode())
+        found = dict(rows)
+        for one in orders:
+            if one["op"] == "D":
+                del found[one["id"]]
+            else:
+                found[one["id"]] = one["v"]
+        return found
+
+    def merge_a_branch(self, number: int, rows: dict[int, int]) -> dict[int, int]:
+        """Builds go to a branch, by the target `fix`; readers see it after the merge."""
+        shutil.copytree(self.root / "target", self.root / "prod")
+        self.operate("branch", name="fix", models=["orders_wap", "orders"])
+        changed = self.land(number, rows, order(0, 3), order(60, 1), order(1, 3, "D"))
+        self.dbt("build", "-s", "events")
+        on_branch = ("-s", "orders_wap+", "--target", "fix", "--defer", "--state", "prod")
+        self.dbt("build", *on_branch)
+        for table in ("orders_wap", "orders"):
+            assert self.rows(table, "shop__fix") == changed
+            assert self.rows(table) == rows
+        self.operate("merge_branch", name="fix", models="orders_wap")
+        assert self.rows("orders_wap") == changed
+        self.dbt("build")
+        assert self.rows("orders") == self.rows("orders_wap") == changed
+        return changed
 
     def table(self, name: str, schema: str = "shop") -> DeltaTable:
-        options = {
-            "AWS_ENDPOINT_URL": self.server.endpoint,
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_ACCESS_KEY_ID": s3.KEY,
-            "AWS_SECRET_ACCESS_KEY": s3.SECRET,
-            "AWS_REGION": s3.REGION,
-        }
         # By the scheme that clones and published tables name files with.
         place = f"s3a://{self.warehouse}/{schema}.db/{name}"
-        return DeltaTable(place, storage_options=options)
+        return DeltaTable(place, storage_options=self.server.delta_rs)
 
     def rows(self, name: str, schema: str = "shop") -> dict[int, int]:
         """What delta-rs reads: the value of each key."""

@@ -48,7 +48,7 @@ class Cluster:
         store: the S3 server, with the bucket BUCKET.
         python: of executors.
         user: of workers; None for the one of this process.
-        workers: by number, from 0.
+        daemons: of Spark, in the order of their start.
     """
 
     folder: Path
@@ -58,7 +58,7 @@ class Cluster:
     store: s3.S3
     python: Path
     user: str | None
-    workers: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+    daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -95,19 +95,19 @@ class Cluster:
         return found
 
     def start_worker(self, number: int) -> None:
-        """A worker with the folder that it had before, if it ran before."""
+        """A worker with a folder of its own."""
         folder = self.folder / f"worker-{number}"
         folder.mkdir(exist_ok=True)
         if self.user is not None:
             shutil.chown(folder, self.user)
-        self.workers[number] = self._spark(
+        self._spark(
             "worker.Worker",
             f"worker-{number}",
             *("--cores", str(CORES), "--memory", "3g", "--work-dir", str(folder), self.master),
             SPARK_LOCAL_DIRS=str(folder / "local"),
         )
 
-    def start_master(self) -> subprocess.Popen[bytes]:
+    def start_master(self) -> None:
         host, _, port = self.master.removeprefix("spark://").partition(":")
         # Of two applications each gets half of the cores.
         options = f"-Dspark.deploy.defaultCores={WORKERS * CORES // 2}"
@@ -116,7 +116,7 @@ class Cluster:
         while True:
             try:
                 socket.create_connection((host, int(port)), 1).close()
-                return made
+                return
             except OSError:
                 said = (self.folder / "master.log").read_text()
                 assert made.poll() is None, said
@@ -129,7 +129,7 @@ class Cluster:
         """A daemon of Spark, that knows nothing of this process's environment."""
         kept = {key: os.environ[key] for key in ("PATH", "JAVA_HOME") if key in os.environ}
         with (self.folder / f"{log}.log").open("ab") as said:
-            return subprocess.Popen(
+            made = subprocess.Popen(
                 [
                     str(_SPARK / "bin" / "spark-class"),
                     f"org.apache.spark.deploy.{name}",
@@ -150,6 +150,18 @@ class Cluster:
                 start_new_session=True,
                 **_as(self.user),
             )
+        self.daemons.append(made)
+        return made
+
+    def end(self) -> None:
+        for one in self.daemons:
+            one.terminate()  # a worker ends its executors
+        for one in self.daemons:
+            try:
+                one.wait(20)
+            except subprocess.TimeoutExpired:
+                one.kill()
+                one.wait()
 
 
 @contextmanager
@@ -173,27 +185,11 @@ def running() -> Iterator[Cluster]:
             master = f"spark://127.0.0.1:{free.getsockname()[1]}"
         password = secrets.token_hex(12)
         made = Cluster(folder, master, metastore, password, store, python, user)
-        stack.callback(_end, made)
-        daemon = made.start_master()
-        stack.callback(_end_all, [daemon])
+        stack.callback(made.end)
+        made.start_master()
         for number in range(WORKERS):
             made.start_worker(number)
         yield made
-
-
-def _end(cluster: Cluster) -> None:
-    _end_all(list(cluster.workers.values()))
-
-
-def _end_all(daemons: list[subprocess.Popen[bytes]]) -> None:
-    for one in daemons:
-        one.terminate()  # a worker ends its executors
-    for one in daemons:
-        try:
-            one.wait(20)
-        except subprocess.TimeoutExpired:
-            one.kill()
-            one.wait()
 
 
 def _executors_python(folder: Path) -> tuple[Path, str | None]:

@@ -48,6 +48,17 @@ class S3:
             "fs.s3a.secret.key": SECRET,
         }
 
+    @property
+    def delta_rs(self) -> dict[str, str]:
+        """The `storage_options` of delta-rs."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_REGION": REGION,
+        }
+
     def files(self) -> fs.S3FileSystem:
         """A reader that is not Hadoop's: Arrow's own."""
         where = self.endpoint.removeprefix("http://")

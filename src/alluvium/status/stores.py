@@ -30,7 +30,7 @@ _PROVIDERS = {
     "IAMInstanceCredentialsProvider",
     "DefaultCredentialsProvider",
 }
-_ENDPOINT = re.compile(r"(?:(https?)://)?(.*?)/*")
+_ENDPOINT = re.compile(r"(?:(https?)://)?(.*?)/*", re.DOTALL)
 _ANONYMOUS = "AnonymousAWSCredentialsProvider"
 # Seconds: a store that is silent stops a look at each of its tables.
 _CONNECT, _REQUEST = 5.0, 30.0
@@ -141,9 +141,10 @@ def options_of(conf: Mapping[str, str], bucket: str) -> dict[str, Any]:
     secure = given.pop("connection.ssl.enabled", "true").lower() != "false"
     by_path = given.pop("path.style.access", "false").lower() == "true"
     if endpoint := given.pop("endpoint", ""):
-        own, host = _ENDPOINT.fullmatch(endpoint).groups()  # type: ignore[union-attr]
-        options["endpoint_override"] = host
-        options["scheme"] = own or ("https" if secure else "http")
+        parts = _ENDPOINT.fullmatch(endpoint)
+        assert parts is not None  # of anything, an empty one
+        options["endpoint_override"] = parts[2]
+        options["scheme"] = parts[1] or ("https" if secure else "http")
         options["force_virtual_addressing"] = not by_path
     for key, option in (
         ("endpoint.region", "region"),

@@ -1,11 +1,10 @@
 """Fixtures of the engine's tests: a repository on disk and Javas of any version."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import s3
 from unit.engine.maven import DELTA, Repository
 
 from alluvium.engine import ivy, jars, own_jar, versions
@@ -74,12 +73,3 @@ def s3_class_path(tmp_path_factory: pytest.TempPathFactory) -> str:
         pytest.skip("the jars of S3 are not here; make moto does that")
     shipped = versions.spark_home() / "jars" / "*"
     return os.pathsep.join(map(str, [own_jar.jar(home, needed), shipped, *needed]))
-
-
-@pytest.fixture(scope="session")
-def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3]:
-    try:
-        with s3.server(tmp_path_factory.mktemp("s3"), "lake", "pond", "off") as running:
-            yield running
-    except s3.MissingError as missing:
-        pytest.skip(str(missing))

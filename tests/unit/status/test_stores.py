@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,20 +23,11 @@ from alluvium.status.stores import Stores, options_of
 S3A = "spark.hadoop.fs.s3a."
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3]:
-    try:
-        with s3.server(tmp_path_factory.mktemp("s3"), "lake") as running:
-            yield running
-    except s3.MissingError as missing:
-        pytest.skip(str(missing))
-
-
-def move(shop: Shop, server: s3.S3, **more: str) -> None:
+def move(shop: Shop, s3_server: s3.S3) -> None:
     """The warehouse goes to S3, as notes and a profile of its builds say it."""
     tables = [path.name for path in shop.place("orders").parent.iterdir()]
     fs.copy_files(
-        str(shop.home / "warehouse"), "lake/warehouse", destination_filesystem=server.files()
+        str(shop.home / "warehouse"), "lake/warehouse", destination_filesystem=s3_server.files()
     )
     shutil.rmtree(shop.home / "warehouse")
     for name in tables:
@@ -48,8 +38,8 @@ def move(shop: Shop, server: s3.S3, **more: str) -> None:
         place = f"s3a://lake/warehouse/shop.db/{name}"
         path.write_text(notes.text(type(found)(**{**asdict(found), "place": place})))
     secret = "{{ env_var('DBT_ENV_SECRET_KEY') }}"
-    conf = {f"spark.hadoop.{key}": value for key, value in server.settings.items()}
-    conf |= {f"{S3A}secret.key": secret, **more}
+    conf = {f"spark.hadoop.{key}": value for key, value in s3_server.settings.items()}
+    conf[f"{S3A}secret.key"] = secret
     target = {"type": "alluvium", "schema": "shop", "spark_conf": conf}
     outputs = {"dev": target, "other": {"type": "alluvium", "schema": "shop"}}
     profile = {"p": {"target": "other", "outputs": outputs}}
@@ -60,7 +50,10 @@ def move(shop: Shop, server: s3.S3, **more: str) -> None:
 
 @pytest.mark.proves("status", on="s3")
 def test_a_project_on_s3_reads_as_on_disk(
-    shop: Shop, server: s3.S3, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shop: Shop,
+    s3_server: s3.S3,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DBT_PROFILES_DIR", str(shop.folder))
     monkeypatch.setenv("DBT_ENV_SECRET_KEY", s3.SECRET)
@@ -70,7 +63,7 @@ def test_a_project_on_s3_reads_as_on_disk(
     assert command.main(["status"]) == 0
     wanted = capsys.readouterr().out
     assert "4 events of orders_events wait" in wanted
-    move(shop, server)
+    move(shop, s3_server)
     assert command.main(["status"]) == 0
     assert capsys.readouterr().out == wanted
     assert command.main(["report"]) == 0
@@ -93,17 +86,11 @@ def test_a_project_on_s3_reads_as_on_disk(
     assert s3.SECRET not in said
 
 
-def test_a_checkpoint_and_what_is_not_there(server: s3.S3, tmp_path: Path) -> None:
+def test_a_checkpoint_and_what_is_not_there(s3_server: s3.S3, tmp_path: Path) -> None:
     """Beside delta-rs; and a key that the server refuses."""
-    conf = {f"spark.hadoop.{key}": value for key, value in server.settings.items()}
+    conf = {f"spark.hadoop.{key}": value for key, value in s3_server.settings.items()}
     stores = Stores(lambda: conf)
-    options = {
-        "AWS_ENDPOINT_URL": server.endpoint,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_ACCESS_KEY_ID": s3.KEY,
-        "AWS_SECRET_ACCESS_KEY": s3.SECRET,
-        "AWS_REGION": s3.REGION,
-    }
+    options = s3_server.delta_rs
     for number in range(3):
         rows = pa.table({"id": [number, number + 1]})
         write_deltalake("s3://lake/a b/t", rows, mode="append", storage_options=options)
@@ -115,12 +102,12 @@ def test_a_checkpoint_and_what_is_not_there(server: s3.S3, tmp_path: Path) -> No
     assert [one.version for one in log.newest_first()] == [2, 1, 0]
     with pytest.raises(log_reader.LogError, match="no such folder: s3a://lake/nothing"):
         log_reader.read(stores.folder(Place.of("s3a://lake/nothing")))
-    server.refuse(True)
+    s3_server.refuse(True)
     try:
         with pytest.raises((log_reader.LogError, OSError), match="INVALID_ACCESS_KEY_ID"):
             log_reader.read(place)
     finally:
-        server.refuse(False)
+        s3_server.refuse(False)
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,8 @@ class Cursor:
             start = sql.index(part, start)
             self._statement = (sql, start)
             with spark_errors(*self._statement):
-                handle.is_touched |= not only_reads(part)
+                writes = not only_reads(part)
+                handle.is_touched |= writes
                 one, read = handle.at_versions(part)
                 handle.read |= {name: str(handle.versions[name]) for name in read}
                 begun = own_commit.begin(self._session)
@@ -197,7 +198,7 @@ class Cursor:
                 else:
                     frame = self._session.sql(one)
             start += len(part)
-            if not only_reads(part):
+            if writes:
                 zone.settle(self._session)
         self._frame = handle.frame = frame
         with spark_errors(*self._statement):
