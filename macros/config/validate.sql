@@ -43,6 +43,7 @@
   {%- if not mistakes -%}
     {%- for node in merged -%}
       {%- do alluvium._validate_full_refresh(node, mistakes) -%}
+      {%- do alluvium._validate_staged_together(node, mistakes) -%}
       {%- do alluvium._warn_partition(node) -%}
     {%- endfor -%}
   {%- endif -%}

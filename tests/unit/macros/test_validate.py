@@ -218,6 +218,48 @@ def test_full_refresh_alone_where_nothing_is_staged(
     macros.validate()
 
 
+def staged_by_two(node: Any, **changes: Any) -> tuple[Any, ...]:
+    """`items`, which merges what `batch` and `late` read; with `own` it reads bronze as well."""
+    above = {"nodes": ["model.root.batch", "model.root.late"], "macros": []}
+    items = node({}) | {"depends_on": above} | changes
+    return items, batch(node), batch(node, name="late", unique_id="model.root.late")
+
+
+OWN = {
+    "raw_code": "select * from {{ ref('batch') }}, {{ alluvium.new_events(ref('b'), 'items') }}",
+    "depends_on": {"nodes": ["model.root.batch"], "macros": ["macro.alluvium.new_events"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "selected", "is_retry", "said"),
+    [
+        ({}, "items batch", False, "2 models read the events that are new to it, and have to end"),
+        ({}, "items batch", False, "but late is not selected; select them together: --select"),
+        ({}, "items", False, "batch and late are not selected"),
+        ({}, "items batch late", False, None),
+        ({}, "batch", False, None),
+        # The other of them ran in the command before, and bronze may have got a batch since.
+        ({}, "items batch", True, "late is not selected"),
+        ({}, "items", True, None),
+        (OWN, "items", False, "batch is not selected; select them together: --select batch items"),
+        (OWN, "items", True, "batch is not selected"),
+        (OWN, "items batch", False, None),
+    ],
+)
+def test_what_one_merge_reads_is_run_in_one_command(
+    macros: Any, node: Any, stop: Any, changes: Any, selected: str, is_retry: bool, said: str
+) -> None:
+    macros.context["selected_resources"] = [f"model.root.{one}" for one in selected.split()]
+    use(macros, *staged_by_two(node, **changes))
+    macros.context["adapter"].is_retry = lambda: is_retry
+    if said is None:
+        macros.validate()
+        return
+    with pytest.raises(stop, match=said):
+        macros.validate()
+
+
 def test_partition_outside_the_key_is_warned_of(macros: Any, node: Any) -> None:
     use(macros, node({"delete_when": "d"}, partition_by=["id", "day"]))
     macros.validate()
