@@ -122,6 +122,10 @@ chaos-compaction: machine $(VENV)/.dev jars ## ROUNDS (3) of compactions killed 
 chaos-feeds: machine $(VENV)/.dev jars ## ROUNDS (3) of builds of two feeds, killed and disturbed, kept by seed
 	PYTHONPATH=tests $(BIN)/python benchmarks/chaos_feeds.py --rounds $(ROUNDS) $(ARGS)
 
+.PHONY: chaos-cluster
+chaos-cluster: machine $(VENV)/.dev jars moto ## ROUNDS (3) of builds on a cluster whose machines fail, kept by seed; needs PostgreSQL
+	PYTHONPATH=tests $(BIN)/python benchmarks/chaos_cluster.py --rounds $(ROUNDS) $(ARGS)
+
 .PHONY: bench-compaction-memory
 bench-compaction-memory: machine $(VENV)/.run jars ## peak memory of a compaction, by size of the bucket
 	$(BIN)/python benchmarks/compaction_memory.py

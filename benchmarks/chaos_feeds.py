@@ -38,7 +38,7 @@ from random import Random
 from typing import Any
 
 from chaos import rounds
-from chaos.feeds import TOPIC, Feeds, project
+from chaos.feeds import TOPIC, Feeds
 from merging.home import REPOSITORY, family, make_home
 from support.kafka_broker import PARTITIONS, broker
 
@@ -111,12 +111,9 @@ class Player:
 
     def play(self, seed: int) -> Outcome:
         random, began = Random(seed), time.monotonic()
-        self._feeds.random = random
         self._set(MODES[seed // len(KINDS) % len(MODES)])
         outcome = Outcome(seed, KINDS[seed % len(KINDS)], self._mode, round(random.random(), 2))
-        batch = self._feeds.draw()
-        self._feeds.land(batch)
-        self._feeds.send(self._feeds.draw())
+        batch = self._feeds.begin(random)
         getattr(self, f"_{outcome.kind}")(outcome, batch)
         for outcome.builds in range(1, BUILDS + 1):
             build = self._start()
@@ -138,8 +135,7 @@ class Player:
         assert self._start("deps").wait(WITHIN) == 0, self._said.read_text()
         for mode in ("cold", "warm", *MODES[::2]):
             self._set(mode)
-            self._feeds.land(self._feeds.draw())
-            self._feeds.send(self._feeds.draw())
+            self._feeds.begin(Random(0))
             began = time.monotonic()
             build = self._start()
             said = self._end(build)
@@ -179,12 +175,12 @@ class Player:
         self._signal(outcome, lambda build: os.kill(build.pid, signal.SIGINT))
 
     def _poison(self, outcome: Outcome, _: Any) -> None:
-        shown = self._feeds.shown()
-        mend = self._feeds.poison()
+        shown = self._feeds.orders.shown()
+        mend = self._feeds.orders.poison()
         build = self._start()
         self._end(build, until=lambda: True)  # of a round
         outcome.status = build.returncode
-        outcome.shown_early = len(shown.items() ^ self._feeds.shown().items())
+        outcome.shown_early = len(shown.items() ^ self._feeds.orders.shown().items())
         mend()
 
     def _two_commands(self, outcome: Outcome, _: Any) -> None:
@@ -217,10 +213,10 @@ class Player:
         self._write()
 
     def _aborted(self, outcome: Outcome, _: Any) -> None:
-        self._feeds.send(self._feeds.draw(), commits=False)
+        self._feeds.send(self._feeds.orders.draw(), commits=False)
 
     def _again(self, outcome: Outcome, batch: Any) -> None:
-        self._feeds.land(batch)
+        self._feeds.orders.land(batch)
         self._feeds.send(self._feeds.customers[-40:])
 
     def _deleted(self, outcome: Outcome, _: Any) -> None:
@@ -230,13 +226,13 @@ class Player:
         if build.returncode == 0:
             for partition in range(PARTITIONS):
                 self._feeds.broker.delete_before(TOPIC, partition, 1)
-        self._feeds.send(self._feeds.draw())
+        self._feeds.send(self._feeds.orders.draw())
 
     # How -----------------------------------------------------------------------------------------
 
     def _write(self) -> None:
         engine = {"keep_warm": "5 minutes"} if self._mode == "warm" else {}
-        project(self._feeds.root, REPOSITORY, self._feeds.home, engine)
+        self._feeds.write(REPOSITORY, engine)
 
     def _signal(self, outcome: Outcome, send: Callable[[subprocess.Popen[bytes]], Any]) -> None:
         build = self._start()
@@ -328,7 +324,7 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
     with broker(root / "broker", make_home(root / "broker-home", jars)) as running:
         folder = root / "project"
         folder.mkdir()
-        player = Player(Feeds(folder, home, running, Random(0)))
+        player = Player(Feeds(folder, home, running))
         try:
             player.first_builds()
             yield player.play

@@ -1,4 +1,4 @@
-"""Rounds of `make chaos-merge`, `make chaos-compaction` and `make chaos-feeds`, each with a kill.
+"""Rounds of `make chaos-merge`, `chaos-compaction`, `chaos-feeds` and `chaos-cluster`, with kills.
 
 Such a round has a JVM for the worker that is killed, one for whoever writes and reads meanwhile,
 and for a merge the next worker's: it must begin without what the killed one knew.
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from functional.runner import REPO, add_jars
+from support import postgres
 
 pytestmark = pytest.mark.spark
 
@@ -64,3 +65,16 @@ def test_feeds(tmp_path: Path) -> None:
     rounds = rounds_of("chaos_feeds.py", [0, 5], tmp_path)
     assert [one["kind"] for one in rounds] == ["kill_command", "poison"]
     assert all(one["mode"] == "warm" and one["builds"] == 1 for one in rounds)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_a_cluster(tmp_path: Path) -> None:
+    """A worker dies in a merge, and S3 fails behind its commit."""
+    try:
+        postgres.programs()
+    except postgres.MissingError as missing:
+        pytest.skip(str(missing))
+    rounds = rounds_of("chaos_cluster.py", [6, 14], tmp_path)
+    assert [(one["kind"], one["step"]) for one in rounds] == [("worker", "merge"), ("s3", "hooks")]
+    assert all(one["met"] for one in rounds)

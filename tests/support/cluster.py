@@ -43,22 +43,22 @@ class Cluster:
     Attributes:
         folder: of logs, and of what workers write.
         master: its URL.
-        metastore: JDBC URL of the database.
+        metastore: its database.
         password: of the database; the server takes any.
         store: the S3 server, with the bucket BUCKET.
         python: of executors.
         user: of workers; None for the one of this process.
-        daemons: of Spark, in the order of their start.
     """
 
     folder: Path
     master: str
-    metastore: str
+    metastore: postgres.Server
     password: str
     store: s3.S3
     python: Path
     user: str | None
-    daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _workers: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -70,7 +70,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_WAREHOUSE": f"s3a://{BUCKET}/warehouse",
             "PYSPARK_PYTHON": str(self.python),
-            "METASTORE": self.metastore.partition("://")[2],
+            "METASTORE": self.metastore.url.partition("://")[2],
             "METASTORE_USER": postgres.USER,
             "METASTORE_IS_NEW": "true",
             "DBT_ENV_SECRET_METASTORE_PASSWORD": self.password,
@@ -100,12 +100,17 @@ class Cluster:
         folder.mkdir(exist_ok=True)
         if self.user is not None:
             shutil.chown(folder, self.user)
-        self._spark(
+        self._workers[number] = self._spark(
             "worker.Worker",
             f"worker-{number}",
             *("--cores", str(CORES), "--memory", "3g", "--work-dir", str(folder), self.master),
             SPARK_LOCAL_DIRS=str(folder / "local"),
         )
+
+    def kill_worker(self, number: int) -> None:
+        """Its executors end with it."""
+        self._workers[number].kill()
+        self._workers[number].wait()
 
     def start_master(self) -> None:
         host, _, port = self.master.removeprefix("spark://").partition(":")
@@ -150,13 +155,13 @@ class Cluster:
                 start_new_session=True,
                 **_as(self.user),
             )
-        self.daemons.append(made)
+        self._daemons.append(made)
         return made
 
     def end(self) -> None:
-        for one in self.daemons:
+        for one in self._daemons:
             one.terminate()  # a worker ends its executors
-        for one in self.daemons:
+        for one in self._daemons:
             try:
                 one.wait(20)
             except subprocess.TimeoutExpired:

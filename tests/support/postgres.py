@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 USER = "metastore"
 
@@ -32,63 +33,82 @@ def programs() -> Path:
     return folders[-1].parent
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """Run a server with an empty database `postgres`; gives its JDBC URL, without the user.
+class Server:
+    """A server with an empty database `postgres`, not yet running.
+
+    Attributes:
+        url: JDBC URL of the database, without the user.
 
     Raises:
         MissingError: PostgreSQL is not there, or this is root and there is no user to run it as.
     """
-    binaries = programs()
-    account = None
-    if os.getuid() == 0:  # which PostgreSQL refuses to run as
-        try:
-            account = pwd.getpwnam("postgres")
-        except KeyError:
-            raise MissingError(
-                "PostgreSQL does not run as root, and has no user `postgres`"
-            ) from None
-    # Not pytest's folder: nobody but its owner may enter that.
-    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
-    if account:
-        os.chown(folder, account.pw_uid, account.pw_gid)
 
-    def start(*command: str) -> subprocess.Popen[bytes]:
-        with (folder / "log").open("ab") as log:
-            return subprocess.Popen(
-                [str(binaries / command[0]), *command[1:]],
-                stdout=log,
-                stderr=log,
-                cwd=folder,
-                user=account.pw_uid if account else None,
-                group=account.pw_gid if account else None,
-                extra_groups=[] if account else None,
-            )
-
-    def said() -> str:
-        return (folder / "log").read_text()[-2000:]
-
-    try:
-        made = start("initdb", "-D", f"{folder}/data", "-U", USER, "-A", "trust", "-E", "UTF8")
-        assert made.wait(120) == 0, said()
+    def __init__(self) -> None:
+        self._binaries = programs()
+        self._user: dict[str, Any] = {}
+        account = None
+        if os.getuid() == 0:  # which PostgreSQL refuses to run as
+            try:
+                account = pwd.getpwnam("postgres")
+            except KeyError:
+                raise MissingError(
+                    "PostgreSQL does not run as root, and has no user `postgres`"
+                ) from None
+            self._user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        # Not pytest's folder: nobody but its owner may enter that.
+        self.folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+        if account:
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+        made = self._start(
+            "initdb", "-D", f"{self.folder}/data", "-U", USER, "-A", "trust", "-E", "UTF8"
+        )
+        assert made.wait(120) == 0, self._said()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        options = ["-h", "127.0.0.1", "-p", port, "-k", str(folder), "-c", "fsync=off"]
-        running = start("postgres", "-D", f"{folder}/data", *options)
+            self._port = str(free.getsockname()[1])
+        self.url = f"jdbc:postgresql://127.0.0.1:{self._port}/postgres"
+
+    def start(self) -> None:
+        options = ["-h", "127.0.0.1", "-p", self._port, "-k", str(self.folder), "-c", "fsync=off"]
+        self._running = self._start("postgres", "-D", f"{self.folder}/data", *options)
+        end = time.monotonic() + 60
+        asking = ("pg_isready", "-h", "127.0.0.1", "-p", self._port, "-U", USER)
+        while self._start(*asking).wait(30) != 0:
+            assert self._running.poll() is None, self._said()
+            assert time.monotonic() < end, self._said()
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        """Also what is connected."""
+        self._running.send_signal(signal.SIGINT)  # PostgreSQL's "fast"
+        self._running.wait(60)
+
+    def _start(self, program: str, *words: str) -> subprocess.Popen[bytes]:
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [str(self._binaries / program), *words],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                **self._user,
+            )
+
+    def _said(self) -> str:
+        return (self.folder / "log").read_text()[-2000:]
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """Run a server, as `Server` says it."""
+    made = Server()
+    try:
+        made.start()
         try:
-            end = time.monotonic() + 60
-            asking = ("pg_isready", "-h", "127.0.0.1", "-p", port, "-U", USER)
-            while start(*asking).wait(30) != 0:
-                assert running.poll() is None, said()
-                assert time.monotonic() < end, said()
-                time.sleep(0.2)
-            yield f"jdbc:postgresql://127.0.0.1:{port}/postgres"
+            yield made
         finally:
-            running.send_signal(signal.SIGINT)  # "fast": ends what is still connected
-            running.wait(60)
+            made.stop()
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(made.folder)
 
 
 def ask(url: str, statements: str) -> None:

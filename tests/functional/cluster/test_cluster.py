@@ -292,7 +292,7 @@ def test_a_lost_metastore(servers: Cluster, project: S3Project) -> None:
     rows = project.rows("orders_wap")
     project.operate("fsck", models=["orders_wap", "orders"])
     engine.stop()
-    postgres.ask(servers.metastore, "drop schema public cascade; create schema public")
+    postgres.ask(servers.metastore.url, "drop schema public cascade; create schema public")
     rows = project.land(30, rows, order(200, 1))
     project.dbt("build", "-s", "events", "orders_wap+")
     assert project.said("was lost to the metastore, and is back")

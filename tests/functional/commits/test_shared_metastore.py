@@ -97,10 +97,10 @@ def finish(*processes: subprocess.Popen[str]) -> None:
 def conf(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The Spark properties of a shared metastore, as docs/concurrency.md names them."""
     try:
-        with postgres.server() as url:
+        with postgres.server() as server:
             yield {
                 "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
-                "spark.hadoop.javax.jdo.option.ConnectionURL": url,
+                "spark.hadoop.javax.jdo.option.ConnectionURL": server.url,
                 "spark.hadoop.javax.jdo.option.ConnectionDriverName": "org.postgresql.Driver",
                 "spark.hadoop.javax.jdo.option.ConnectionUserName": postgres.USER,
                 "spark.hadoop.javax.jdo.option.ConnectionPassword": "any",
