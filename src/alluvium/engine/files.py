@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from alluvium.engine import jvm
 
 
 class Files:
     """Read, replace and delete small files and folders by path or URI."""
 
     def __init__(self, session: SparkSession):
+        self._session = session
         self._jvm: Any = session._jvm
         self._gateway: Any = session.sparkContext._gateway
         self._conf: Any = session._jsparkSession.sessionState().newHadoopConf()
+
+    @cached_property
+    def _small(self) -> Any:
+        """`SmallFiles` of our own jar: one call of the JVM for what takes a store one request."""
+        return jvm.new_own(self._session, "alluvium.SmallFiles", self._conf)
 
     def _open(self, path: str) -> tuple[Any, Any]:
         where = self._jvm.org.apache.hadoop.fs.Path(path)
@@ -58,10 +67,7 @@ class Files:
 
     def names(self, folder: str) -> list[str]:
         """Names in the folder; none where it is absent."""
-        fs, where = self._open(folder)
-        if not fs.exists(where):
-            return []
-        return [status.getPath().getName() for status in fs.listStatus(where)]
+        return str(self._small.names(folder)).split("\0")[:-1]
 
     def qualified(self, path: str) -> str:
         """The path with its file system, as paths are written."""
@@ -75,47 +81,25 @@ class Files:
 
     def stamp(self, path: str) -> tuple[int, int] | None:
         """A file's size in bytes and its time in ms since 1970; None where it is absent."""
-        fs, where = self._open(path)
-        if not fs.exists(where):
+        found = self._small.stamp(path)
+        if found is None:
             return None
-        status = fs.getFileStatus(where)
-        return int(status.getLen()), int(status.getModificationTime())
+        size, _, time = str(found).partition(" ")
+        return int(size), int(time)
 
     def read(self, path: str) -> str | None:
         """The text of a file; None where it is absent."""
-        fs, where = self._open(path)
-        if not fs.exists(where):
-            return None
-        stream = fs.open(where)
-        try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-        finally:
-            stream.close()
+        found = self._small.read(path)
+        return None if found is None else str(found)
 
     def first_line(self, path: str) -> str | None:
         """The first line of a file; None where it is absent or empty."""
-        fs, where = self._open(path)
-        if not fs.exists(where):
-            return None
-        java = self._jvm.java.io
-        reader = java.BufferedReader(java.InputStreamReader(fs.open(where), "UTF-8"))
-        try:
-            line = reader.readLine()
-        finally:
-            reader.close()
+        line = self._small.firstLine(path)
         return None if line is None else str(line)
 
     def replace(self, path: str, text: str) -> None:
         """Write a file so that a reader sees the old text or the new one, never a part."""
-        fs, where = self._open(path)
-        fs.mkdirs(where.getParent())
-        draft = self._jvm.org.apache.hadoop.fs.Path(path + ".new")
-        stream = fs.create(draft, True)
-        try:
-            stream.write(bytearray(text.encode()))
-        finally:
-            stream.close()
-        self._rename(fs, draft, where)
+        self._small.replace(path, text)
 
     def rename(self, path: str, new: str) -> None:
         """Give a file another name, in whatever folder.
@@ -124,24 +108,20 @@ class Files:
             FileExistsError: A file has that name.
         """
         fs, where = self._open(path)
-        to = self._jvm.org.apache.hadoop.fs.Path(new)
+        to = fs.makeQualified(self._jvm.org.apache.hadoop.fs.Path(new))
         fs.mkdirs(to.getParent())
+        rename = self._jvm.org.apache.hadoop.fs.Options.Rename
+        flags = self._gateway.new_array(rename, 1)
+        flags[0] = rename.NONE
+        context = self._jvm.org.apache.hadoop.fs.FileContext
         try:
-            self._rename(fs, where, to, "NONE")
+            context.getFileContext(to.toUri(), self._conf).rename(
+                fs.makeQualified(where), to, flags
+            )
         except Py4JJavaError as error:
             if "FileAlreadyExistsException" in str(error.java_exception):
                 raise FileExistsError(new) from error
             raise
-
-    def _rename(self, fs: Any, where: Any, to: Any, how: str = "OVERWRITE") -> None:
-        rename = self._jvm.org.apache.hadoop.fs.Options.Rename
-        flags = self._gateway.new_array(rename, 1)
-        flags[0] = getattr(rename, how)
-        qualified = fs.makeQualified(to)
-        context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
-            qualified.toUri(), self._conf
-        )
-        context.rename(fs.makeQualified(where), qualified, flags)
 
     def delete_empty(self, folder: str) -> None:
         """Delete a folder that nothing is in; one may be absent."""
