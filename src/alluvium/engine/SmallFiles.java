@@ -106,7 +106,7 @@ public final class SmallFiles {
             FSDataOutputStreamBuilder made = fs.createFile(where);
             made.overwrite(true);
             made.opt("fs.s3a.create.performance", true);
-            write(made.build(), text);
+            write((OutputStream) made.build(), text);
             return;
         }
         fs.mkdirs(where.getParent());
