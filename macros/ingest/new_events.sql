@@ -2,12 +2,16 @@
 
     events: relation of the bronze table, or of a view on it. merged: the merged model by a name that `_find_model`
     knows; its relation would be a cycle. bronze: the bronze table where `events` is a view or ephemeral. The newest batch is read
-    from the table's statistics and not by running the view. Adds `_batch_through` and `_batch_after`, the bounds of
+    from the table's statistics and not by running the view. at_most: events that a run takes, in whole batches and at least one;
+    the rest comes with the next run. Adds `_batch_through` and `_batch_after`, the bounds of
     what was read: select both along, so the merge can record the one and check the other. In a unit test all given rows
     are new. -#}
-{% macro new_events(events, merged, bronze=none) %}
+{% macro new_events(events, merged, bronze=none, at_most=none) %}
   {%- if model.resource_type == 'unit_test' -%}
     {{ return('(select *, max(`_batch_id`) over () as `_batch_through`, -1L as `_batch_after` from ' ~ events ~ ')') }}
+  {%- endif -%}
+  {%- if at_most is not none and (at_most is not integer or at_most < 1) -%}
+    {%- do exceptions.raise_compiler_error('alluvium.new_events: at_most: ' ~ tojson(at_most) ~ ' is not accepted; accepted: a whole number from 1, the events that a run takes') -%}
   {%- endif -%}
   {%- set ns = namespace(after=-1, through=-1, skipped='') -%}
   {%- set caller = alluvium._calling_model() -%}
@@ -53,6 +57,9 @@
             ~ (bronze or events) ~ ' is ' ~ newest ~ '. That table was made again, and its events would be passed over. Run '
             ~ alluvium._name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
       {%- endif -%}
+      {%- if at_most is not none and newest is not none and newest | int > ns.after -%}
+        {%- set newest = alluvium._bounded_batch(bronze or events, ns.after, newest, at_most) -%}
+      {%- endif -%}
       {%- if target.type == 'alluvium' and model.resource_type == 'model' -%}
         {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest) -%}
       {%- endif -%}
@@ -80,3 +87,19 @@
 )
 {%- endif %}
 {%- endmacro %}
+
+
+{#- The last of bronze's batches, of those after one and up to another, with which there are no more events than `at_most`;
+    the first of them if it alone has more. -#}
+{% macro _bounded_batch(bronze, after, through, at_most) %}
+  {%- set batches %}
+select coalesce(max(if(`events` <= {{ at_most }}, `_batch_id`, null)), min(`_batch_id`))
+from (
+    select `_batch_id`, sum(count(*)) over (order by `_batch_id`) as `events`
+    from {{ bronze }}
+    where `_batch_id` > {{ after }}L and `_batch_id` <= {{ through }}L
+    group by `_batch_id`
+)
+  {%- endset -%}
+  {{ return(run_query(batches).rows[0][0]) }}
+{% endmacro %}

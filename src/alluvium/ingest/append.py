@@ -172,7 +172,7 @@ def _from_topics(
             waiting = held_back(feed, partial(source.waiting, session, place.location), place, now)
         if may_read and waiting is None:
             try:
-                _stream(session, source, run, topics.made)
+                _stream(session, source, run, topics)
             except (StreamError, PySparkException):
                 look()  # a broker that is away now is the cause
                 raise
@@ -225,7 +225,7 @@ def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:
 
 
 def _stream(
-    session: SparkSession, source: KafkaSource, run: MicroBatches, made: Mapping[str, int]
+    session: SparkSession, source: KafkaSource, run: MicroBatches, topics: Topics
 ) -> None:
     """Run Kafka's micro-batches until all that was there at the start is in."""
     errors: list[Exception] = []
@@ -235,7 +235,8 @@ def _stream(
         own = batch.sparkSession
         try:
             known = own.table(run.target.name) if run.place.skips_known else None
-            version = run.write(own, source.trigger(batch, known, made), epoch)
+            trigger = source.trigger(batch, known, topics.made, topics.most_events(epoch))
+            version = run.write(own, trigger, epoch)
             if version is None and epoch > planned:
                 raise _behind(run)
         except Exception as error:

@@ -37,12 +37,14 @@ class Trigger:
         files: Files read; 0 for sources without files.
         bytes: Their size in bytes, as stored.
         raw_bytes: Estimate of their size in bytes once decompressed.
+        most: No more events than these, for sources without files.
     """
 
     events: DataFrame
     files: int
     bytes: int
     raw_bytes: int
+    most: int = 0
 
 
 def event_columns(

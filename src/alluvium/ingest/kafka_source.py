@@ -21,6 +21,8 @@ from alluvium.plan.topics import label
 # Spark's own defaults: it tells of lost records, and asks a broker that is away for three minutes.
 _DEFAULTS = {
     "startingOffsets": "earliest",
+    # A commit of a backlog is bounded; a wide bound, for each commit has its price.
+    "maxOffsetsPerTrigger": "2000000",
     "fetchOffset.numRetries": "2",
     ISOLATION: "read_committed",
 }
@@ -43,11 +45,12 @@ class KafkaSource:
         return session.readStream.format("kafka").options(**options).load()
 
     def trigger(
-        self, batch: DataFrame, known: DataFrame | None, made: Mapping[str, int]
+        self, batch: DataFrame, known: DataFrame | None, made: Mapping[str, int], most: int
     ) -> Trigger:
         """Events of a micro-batch that ``known`` (a bronze table) does not have.
 
         made: how often a topic was made, if more than once.
+        most: no more events than these are in it.
         """
         events = self._events(batch, made)
         if known is not None:
@@ -62,7 +65,7 @@ class KafkaSource:
             # The offsets of a micro-batch are few of the table's, and prune its files.
             ends = events.agg(F.min(PLACE[1]), F.max(PLACE[1])).collect()[0]
             events = lacking(events, known.where(F.col(PLACE[1]).between(*ends)))
-        return Trigger(events, 0, 0, 0)
+        return Trigger(events, 0, 0, 0, most)
 
     def batch(self, session: SparkSession) -> DataFrame:
         return self._read(session)

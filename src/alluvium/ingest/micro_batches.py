@@ -23,6 +23,10 @@ from alluvium.plan.versions import arrivals
 
 # One output file per this many bytes of a trigger's events before compression.
 BYTES_PER_FILE = 512 * 1024 * 1024
+# The same where only events are counted: a task for so many, and no file with more than a few of
+# these, however uneven the topic's partitions are.
+EVENTS_PER_TASK = 250_000
+EVENTS_PER_FILE = 4 * EVENTS_PER_TASK
 
 
 class MicroBatches:
@@ -76,6 +80,8 @@ class MicroBatches:
             self._replace(session, rows, options)
         else:
             writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
+            if trigger.most:
+                writer = writer.option("maxRecordsPerFile", EVENTS_PER_FILE)
             writer.options(**options).saveAsTable(self.target.name)
         commit = own_commit.version(session)
         if commit is None:
@@ -95,7 +101,9 @@ class MicroBatches:
         return rows if bucket is None else bucket_column.with_column(rows, bucket)
 
     def _few_files(self, rows: DataFrame, trigger: Trigger) -> DataFrame:
-        parts = max(1, -(-trigger.raw_bytes // BYTES_PER_FILE))
+        parts = max(
+            1, -(-trigger.raw_bytes // BYTES_PER_FILE), -(-trigger.most // EVENTS_PER_TASK)
+        )
         if parts > 1 and self.target.partition_by:
             return rows.repartition(parts, *self._partition_columns())
         return rows.coalesce(parts)

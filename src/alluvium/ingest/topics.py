@@ -125,6 +125,15 @@ class Topics:
                     self._write(epoch, settled)
         return known.get(committed), known.get(planned) if planned > committed else None
 
+    def most_events(self, epoch: int) -> int:
+        """How many offsets a planned epoch takes: its events, and marks of transactions."""
+        begins, ends = self._read(epoch - 1) or {}, self._read(epoch) or {}
+        return sum(
+            max(0, end - begins.get(topic, {}).get(number, 0))
+            for topic, partitions in ends.items()
+            for number, end in partitions.items()
+        )
+
     def standing(
         self, session: SparkSession, table: str, look: Look | None
     ) -> tuple[dict[str, int] | None, dict[str, int]]:

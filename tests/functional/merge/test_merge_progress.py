@@ -176,6 +176,28 @@ def test_what_one_merge_reads_ends_with_one_batch(project: Any) -> None:
     project.remove("models/late.sql")
 
 
+def test_a_backlog_is_merged_in_whole_batches(project: Any) -> None:
+    """No more than `at_most` events a run, but for a batch that alone has more. On the branch."""
+    branch = f"{project.schema}_branch"
+    project.dbt("run")
+    for number, ids in ((20, (30, 31)), (21, (32,)), (22, (33, 34, 35, 36)), (23, (37,))):
+        events = ((id, "c", 100 + id, DAY.format(1), "e") for id in ids)
+        project.append_events(number, *events)
+    bounded = BATCH.replace("'items')", "'items', at_most=3)")
+    assert bounded != BATCH
+    project.write({"models/batch.sql": bounded})
+    for through in (21, 22, 23, 23):
+        project.dbt("run")
+        assert recorded(project, f"{branch}.items") == [through]
+    assert set(range(30, 38)) <= set(live(project, branch))
+    for wrong in ("0", "true", "'3'", "1.5"):
+        project.write({"models/batch.sql": bounded.replace("at_most=3", f"at_most={wrong}")})
+        result = project.try_dbt("compile", "--select", "batch")
+        assert not result.success
+        assert project.said("accepted: a whole number from 1")
+    project.write({"models/batch.sql": BATCH})
+
+
 @pytest.mark.slow
 def test_bronze_started_anew_is_no_silent_gap(feed: Callable[..., Any]) -> None:
     made = feed("anew", {"order_by": "lsn"})

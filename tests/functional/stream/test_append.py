@@ -435,7 +435,7 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
         (b"\xff", b"\xfe", "a-b", 1, 0, None, 0, [("h", b"2")]),
     ]
     batch = bronze.session.createDataFrame(rows, ddl)
-    trigger = source.trigger(batch, None, {})
+    trigger = source.trigger(batch, None, {}, 4)
     assert trigger is not None
     found = sorted(map(tuple, trigger.events.drop("_source_timestamp").collect()), key=str)
     assert ("k", "v", [("h", bytearray(b"1"))], "a-b-0", 5) in found
@@ -449,7 +449,7 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
 
     def lacking() -> set[tuple[str, int]]:
         source = open_source(stream.parse_spec("k.t", block).resolve(bronze.root, None))
-        events = source.trigger(batch, known, {}).events.collect()
+        events = source.trigger(batch, known, {}, 4).events.collect()
         return {(row["_source_partition"], row["_source_offset"]) for row in events}
 
     assert lacking() == {("a-b-0", 3), ("a-b-0", 5), ("a-b-1", 0)}
