@@ -158,6 +158,10 @@ bench-landing: machine $(VENV)/.bench jars ## a streaming table over 100,000 lan
 bench-bulk: machine $(VENV)/.bench jars ## CPU seconds of a backlog in a landing folder, beside a plain append; ARGS="--case JSON"
 	$(BIN)/python benchmarks/bulk.py $(ARGS)
 
+.PHONY: bench-kafka
+bench-kafka: machine $(VENV)/.bench jars ## CPU seconds of a backlog of Kafka, beside a plain append, and the memory of 5 million events; ARGS="--case append"
+	PYTHONPATH=tests $(BIN)/python benchmarks/kafka.py $(ARGS)
+
 .PHONY: bench-snapshots
 bench-snapshots: machine $(VENV)/.bench jars ## tables about snapshots over 10,000 versions, and segments over 100,000 files
 	PYTHONPATH=tests $(BIN)/python benchmarks/snapshots.py $(ARGS)

@@ -130,21 +130,24 @@ def measure(session: SparkSession, case: Case, folder: Path, rounds: int) -> dic
     return taken
 
 
-def results(case: Case, taken: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def results(
+    case: str, rows: int, bar: float, taken: dict[str, list[Any]]
+) -> Iterator[dict[str, Any]]:
+    """Of pairs of CPU seconds and seconds, round by round."""
     plain = [cpu for cpu, _ in taken[PLAIN]]
     for who, every in taken.items():
         cpu = statistics.median(cpu for cpu, _ in every)
         shares = [base / one for base, (one, _) in zip(plain, every, strict=True)]
-        print(f"{case.name}: {who}: {cpu:.1f} CPU s, {statistics.median(shares):.2f} of plain")
+        print(f"{case}: {who}: {cpu:.1f} CPU s, {statistics.median(shares):.2f} of plain")
         yield {
-            "case": case.name,
+            "case": case,
             "contender": who,
             "seconds": round(statistics.median(seconds for _, seconds in every), 2),
             "cpu_seconds": round(cpu, 2),
             "cpu_seconds_all": [round(one, 2) for one, _ in every],
-            "rows_per_cpu_second": round(case.rows / cpu),
+            "rows_per_cpu_second": round(rows / cpu),
             "share": round(statistics.median(shares), 2),
-            "bar": case.bar,
+            "bar": bar,
             **provenance(),
         }
 
@@ -163,7 +166,7 @@ def main() -> None:
         for number, case in enumerate(cases(options.lines, options.rows)):
             if options.case in case.name:
                 taken = measure(session, case, folder / str(number), options.rounds)
-                keep(RESULTS, list(results(case, taken)))
+                keep(RESULTS, list(results(case.name, case.rows, case.bar, taken)))
         engine.stop()
 
 

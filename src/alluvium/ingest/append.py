@@ -224,9 +224,7 @@ def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:
         raise _failed(run, error) from error
 
 
-def _stream(
-    session: SparkSession, source: KafkaSource, run: MicroBatches, topics: Topics
-) -> None:
+def _stream(session: SparkSession, source: KafkaSource, run: MicroBatches, topics: Topics) -> None:
     """Run Kafka's micro-batches until all that was there at the start is in."""
     errors: list[Exception] = []
     planned = checkpoints.last_epoch(Files(session), run.place)

@@ -101,9 +101,7 @@ class MicroBatches:
         return rows if bucket is None else bucket_column.with_column(rows, bucket)
 
     def _few_files(self, rows: DataFrame, trigger: Trigger) -> DataFrame:
-        parts = max(
-            1, -(-trigger.raw_bytes // BYTES_PER_FILE), -(-trigger.most // EVENTS_PER_TASK)
-        )
+        parts = max(1, -(-trigger.raw_bytes // BYTES_PER_FILE), -(-trigger.most // EVENTS_PER_TASK))
         if parts > 1 and self.target.partition_by:
             return rows.repartition(parts, *self._partition_columns())
         return rows.coalesce(parts)
