@@ -170,8 +170,10 @@ class Cluster:
 
 
 @contextmanager
-def running() -> Iterator[Cluster]:
+def running(shares_disk: bool = False) -> Iterator[Cluster]:
     """Run the servers, with an empty bucket and an empty database.
+
+    shares_disk: whether workers may write where the driver does; then they run as its user.
 
     Raises:
         postgres.MissingError: PostgreSQL cannot run here; the message says why.
@@ -189,6 +191,7 @@ def running() -> Iterator[Cluster]:
             free.bind(("127.0.0.1", 0))
             master = f"spark://127.0.0.1:{free.getsockname()[1]}"
         password = secrets.token_hex(12)
+        user = None if shares_disk else user
         made = Cluster(folder, master, metastore, password, store, python, user)
         stack.callback(made.end)
         made.start_master()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from functional.delta_rs import by_query
-from functional.on_s3 import S3Project, order
+from functional.placed import PlacedProject, order
 from functional.runner import DBT, REPO, add_jars
 from pyarrow import fs
 from pyspark import __version__ as spark_version
@@ -39,10 +39,10 @@ def servers() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def project(servers: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Project]:
+def project(servers: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlacedProject]:
     root = tmp_path_factory.mktemp("shop")
-    made = S3Project(root, add_jars(root / "home"), "shop")
-    made.make(servers.store, f"{cluster.BUCKET}/warehouse")
+    made = PlacedProject(root, add_jars(root / "home"), "shop")
+    made.on_s3(servers.store, f"s3a://{cluster.BUCKET}/warehouse")
     outputs = yaml.safe_load((REPO / "profiles/profiles.yml").read_text())["alluvium"]["outputs"]
     outputs["fix"] = {**outputs["cluster"], "schema": "shop__fix"}
     made.write({"profiles.yml": yaml.safe_dump({"p": {"target": "cluster", "outputs": outputs}})})
@@ -87,7 +87,7 @@ def objects(servers: Cluster) -> dict[str, bytes]:
 
 @pytest.mark.proves("files", "merge", "compaction", "publish", "branch", "lost executor", on="s3")
 def test_a_small_project(
-    servers: Cluster, project: S3Project, monkeypatch: pytest.MonkeyPatch
+    servers: Cluster, project: PlacedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = project.land(1, {}, *(order(id, 1) for id in range(40)))
     project.dbt("build")
@@ -110,14 +110,14 @@ def test_a_small_project(
     project.merge_a_branch(3, rows)
 
 
-def test_what_a_build_with_nothing_new_asks(project: S3Project) -> None:
+def test_what_a_build_with_nothing_new_asks(servers: Cluster, project: PlacedProject) -> None:
     """After the one before. It asked 86 as this was written."""
-    before = len(project.server.requests(""))
+    before = len(servers.store.requests(""))
     project.dbt("build")
-    assert 0 < len(project.server.requests("")) - before < 100
+    assert 0 < len(servers.store.requests("")) - before < 100
 
 
-def test_nothing_lies_elsewhere(servers: Cluster, project: S3Project) -> None:
+def test_nothing_lies_elsewhere(servers: Cluster, project: PlacedProject) -> None:
     """After the others: no table on a disk, and no key in what people and machines read."""
     for folder in (project.root, *servers.folder.glob("worker-*")):
         assert not [one for one in folder.rglob("*.parquet") if "dbt_packages" not in one.parts]
@@ -163,13 +163,13 @@ def model(dbt, session):
 DAYS = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-05")
 
 
-def ids(project: S3Project, name: str, schema: str = "shop") -> list[int]:
+def ids(project: PlacedProject, name: str, schema: str = "shop") -> list[int]:
     return sorted(by_query(project.table(name, schema), "select id from t")["id"].to_pylist())
 
 
 @pytest.mark.slow
 @pytest.mark.proves("microbatch", "Python", "dbt clone", on="s3")
-def test_other_models(project: S3Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_models(project: PlacedProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the others, as all that follow."""
     project.write(MORE)
     project.dbt("run", "-s", "hits", "daily", "lengths", *DAYS)
@@ -187,7 +187,7 @@ def test_other_models(project: S3Project, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.slow
 @pytest.mark.proves("tags", "diff", "checkout", "restore", "pruning", on="s3")
-def test_versions(project: S3Project) -> None:
+def test_versions(project: PlacedProject) -> None:
     before = project.rows("orders_wap")
     version = project.table("orders_wap").version()
     project.operate("tag", model="orders_wap", name="good")
@@ -217,7 +217,7 @@ def test_versions(project: S3Project) -> None:
 
 @pytest.mark.slow
 @pytest.mark.proves("status", on="s3")
-def test_status(project: S3Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status(project: PlacedProject, capsys: pytest.CaptureFixture[str]) -> None:
     place = ["--project-dir", str(project.root)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DBT_PROFILES_DIR", str(project.root))
@@ -232,7 +232,7 @@ def test_status(project: S3Project, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.proves("two processes", on="s3")
 def test_two_processes(
-    servers: Cluster, project: S3Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    servers: Cluster, project: PlacedProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One feed, run by both at once: each event once."""
     new = (order(id, 1) for id in range(100, 140))
@@ -254,7 +254,7 @@ def test_two_processes(
 
 @pytest.mark.slow
 @pytest.mark.proves("Kafka", on="s3")
-def test_a_topic(project: S3Project, tmp_path: Path) -> None:
+def test_a_topic(project: PlacedProject, tmp_path: Path) -> None:
     with broker(tmp_path / "broker", add_jars(tmp_path / "home")) as running:
         stream = {
             "format": "kafka",
@@ -288,7 +288,7 @@ def test_a_topic(project: S3Project, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.proves("recovery", on="s3")
-def test_a_lost_metastore(servers: Cluster, project: S3Project) -> None:
+def test_a_lost_metastore(servers: Cluster, project: PlacedProject) -> None:
     rows = project.rows("orders_wap")
     project.operate("fsck", models=["orders_wap", "orders"])
     engine.stop()
@@ -299,7 +299,7 @@ def test_a_lost_metastore(servers: Cluster, project: S3Project) -> None:
     assert project.rows("orders") == project.rows("orders_wap") == rows
     # A file is gone: it is named, and recover takes the table back to what is whole.
     [gone, *_] = project.table("orders_wap").file_uris()
-    project.server.files().delete_file(gone.partition("://")[2])
+    project.delete_file(gone)
     given = "{models: [orders_wap]}"
     assert not project.try_dbt("run-operation", "alluvium.fsck", "--args", given).success
     assert project.said(gone.rpartition("/")[2]), project.lines

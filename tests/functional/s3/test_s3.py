@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from functional.on_s3 import S3Project, order
+from functional.placed import PlacedProject, order
 from functional.runner import add_jars
 from support import s3
 
@@ -22,7 +22,7 @@ FOLDER = f"warehouse-{uuid.uuid4().hex[:8]}"
 
 
 @pytest.fixture(scope="module")
-def project(s3_server: s3.S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Project]:
+def project(s3_server: s3.S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlacedProject]:
     root = tmp_path_factory.mktemp("shop")
     home = add_jars(root / "home")
     conf = {f"spark.hadoop.{key}": value for key, value in s3_server.settings.items()}
@@ -35,14 +35,14 @@ def project(s3_server: s3.S3, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "alone": {**target, "schema": "shop", "single_writer": True},
         "absent": {**target, "schema": "shop", "spark_conf": absent},
     }
-    made = S3Project(root, home, "shop")
-    made.make(s3_server, f"lake/{FOLDER}")
+    made = PlacedProject(root, home, "shop")
+    made.on_s3(s3_server, f"s3a://lake/{FOLDER}")
     made.write({"profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}})})
     yield made
     engine.stop()
 
 
-def test_a_table_lives_on_s3(project: S3Project) -> None:
+def test_a_table_lives_on_s3(project: PlacedProject, s3_server: s3.S3) -> None:
     rows = project.land(1, {}, *(order(id, 1) for id in range(40)))
     project.dbt("build")
     assert project.rows("orders") == project.rows("orders_wap") == rows
@@ -72,7 +72,7 @@ def test_a_table_lives_on_s3(project: S3Project) -> None:
     # Each commit was one conditional PUT, and nothing of a table lies on this machine's disk.
     commits = [
         one
-        for one in project.server.requests(".json")
+        for one in s3_server.requests(".json")
         if "/_delta_log/0" in one["path"] and one["method"] == "PUT" and one["status"] == 200
     ]
     assert len(commits) > 20
@@ -82,26 +82,26 @@ def test_a_table_lives_on_s3(project: S3Project) -> None:
     assert logs <= {project.home / "scratch" / "warm"}
 
 
-def test_a_single_writer_is_told_so(project: S3Project) -> None:
-    before = len(project.server.requests("events/_delta_log/0"))
+def test_a_single_writer_is_told_so(project: PlacedProject, s3_server: s3.S3) -> None:
+    before = len(s3_server.requests("events/_delta_log/0"))
     rows = project.land(6, project.rows("orders_wap"), order(80, 1))
     project.dbt("build", "-s", "events", "orders_wap", "--target", "alone")
     assert project.rows("orders_wap") == rows
     assert project.said("`single_writer: true` in the profile: commits to s3a:// are not kept")
-    commits = project.server.requests("events/_delta_log/0")[before:]
+    commits = s3_server.requests("events/_delta_log/0")[before:]
     puts = [one for one in commits if one["method"] == "PUT" and one["path"].endswith(".json")]
     assert puts
     assert not any(one["conditional"] for one in puts)
 
 
-def test_an_absent_bucket_stops_the_start(project: S3Project) -> None:
+def test_an_absent_bucket_stops_the_start(project: PlacedProject) -> None:
     assert not project.try_dbt("build", "--target", "absent").success
     [said, *_] = project.said("Bucket absent (s3a://absent/warehouse) cannot be read at http://")
     assert "The specified bucket does not exist. Settings: spark.hadoop.fs.s3a.access.key" in said
     assert s3.SECRET not in "\n".join(project.lines)
 
 
-def test_no_key_is_told(project: S3Project) -> None:
+def test_no_key_is_told(project: PlacedProject) -> None:
     texts = [
         *project.home.glob("logs/*"),
         *project.root.glob("logs/*"),

@@ -1,9 +1,10 @@
-"""A small project whose landing folder and warehouse are on S3."""
+"""A small project whose landing folder and warehouse lie where a test says."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -11,9 +12,9 @@ from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from functional.merge.conftest import PACKAGE
 from functional.runner import REPO, Project
+from pyarrow import fs
 from support import s3
 
-LANDING = "lake/landing/orders"
 ORDERS = """
 select o.*, _batch_after, _batch_through
 from {{ alluvium.new_events(ref('events'), 'orders_wap') }}
@@ -23,18 +24,7 @@ META = {
     "alluvium_merge": {"order_by": "v", "delete_when": "op = 'D'"},
     "alluvium_layout": {"sort_by": ["id"], "fan_in": 2},
 }
-SOURCE = {"alluvium_stream": {"format": "json", "path": f"s3a://{LANDING}"}}
 FILES = {
-    "models/sources.yml": yaml.safe_dump(
-        {
-            "sources": [
-                {
-                    "name": "landing",
-                    "tables": [{"name": "orders", "config": {"meta": SOURCE}}],
-                }
-            ]
-        }
-    ),
     "models/events.sql": "{{ config(materialized='streaming_table') }}"
     " select * from {{ source('landing', 'orders') }}",
     "models/orders_wap.sql": f"""
@@ -56,31 +46,50 @@ FILES = {
 }
 
 
-class S3Project(Project):
-    """A project whose landing folder and warehouse are on S3.
+class PlacedProject(Project):
+    """A project whose landing folder and warehouse lie where a test says.
 
     Attributes:
-        server: where they are.
-        warehouse: its folder there.
+        warehouse: its URI, or its path.
+        landing: the same of the landing folder.
     """
 
-    server: s3.S3
     warehouse: str
+    landing: str
+    _files: fs.FileSystem
+    _storage: dict[str, str] | None
 
-    def make(self, server: s3.S3, warehouse: str) -> None:
-        """Write all but the profile, which is called `p`."""
-        self.server, self.warehouse = server, warehouse
+    def on_s3(self, server: s3.S3, warehouse: str) -> None:
+        """Write all but the profile, which is called `p`. Landed files lie beside the warehouse."""
+        self._files, self._storage = server.files(), server.delta_rs
+        self._write(warehouse)
+
+    def on_disk(self, warehouse: Path) -> None:
+        """The same on a disk."""
+        self._files, self._storage = fs.LocalFileSystem(), None
+        self._write(str(warehouse))
+        Path(self.landing).mkdir(parents=True)
+
+    def _write(self, warehouse: str) -> None:
+        self.warehouse = warehouse
+        self.landing = f"{warehouse.rpartition('/')[0]}/landing/orders"
+        stream = {"alluvium_stream": {"format": "json", "path": self.landing}}
+        table = {"name": "orders", "config": {"meta": stream}}
+        sources = yaml.safe_dump({"sources": [{"name": "landing", "tables": [table]}]})
         package = self.root / "dbt_packages/alluvium"
         package.mkdir(parents=True)
         (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
         (package / "macros").symlink_to(REPO / "macros")
         config = {"name": "shop", "version": "0.1.0", "config-version": 2, "profile": "p"}
         config["flags"] = {"send_anonymous_usage_stats": False}
-        self.write({"dbt_project.yml": yaml.safe_dump(config), **FILES})
+        self.write(
+            {"dbt_project.yml": yaml.safe_dump(config), "models/sources.yml": sources, **FILES}
+        )
 
     def land(self, number: int, rows: dict[int, int], *orders: dict[str, Any]) -> dict[int, int]:
         """Land a file of orders; gives the live rows behind them, of `rows` before."""
-        with self.server.files().open_output_stream(f"{LANDING}/{number}.json") as file:
+        folder = _path(self.landing)
+        with self._files.open_output_stream(f"{folder}/{number}.json") as file:
             file.write("".join(f"{json.dumps(order)}\n" for order in orders).encode())
         found = dict(rows)
         for one in orders:
@@ -109,8 +118,11 @@ class S3Project(Project):
 
     def table(self, name: str, schema: str = "shop") -> DeltaTable:
         # By the scheme that clones and published tables name files with.
-        place = f"s3a://{self.warehouse}/{schema}.db/{name}"
-        return DeltaTable(place, storage_options=self.server.delta_rs)
+        place = f"{self.warehouse}/{schema}.db/{name}"
+        return DeltaTable(place, storage_options=self._storage)
+
+    def delete_file(self, uri: str) -> None:
+        self._files.delete_file(_path(uri))
 
     def rows(self, name: str, schema: str = "shop") -> dict[int, int]:
         """What delta-rs reads: the value of each key."""
@@ -121,6 +133,10 @@ class S3Project(Project):
 
     def operate(self, operation: str, **arguments: object) -> None:
         self.dbt("run-operation", f"alluvium.{operation}", "--args", json.dumps(arguments))
+
+
+def _path(uri: str) -> str:
+    return uri.removeprefix("s3a://")
 
 
 def order(id: int, v: int, op: str = "U") -> dict[str, Any]:
