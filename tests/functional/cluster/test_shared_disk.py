@@ -57,9 +57,8 @@ def test_local_paths_stop_a_run(project: PlacedProject) -> None:
     assert not Path(project.warehouse).exists()
 
 
-@pytest.mark.proves(
-    *("files", "merge", "compaction", "publish", "branch", "tags", "restore", "recovery"), on="disk"
-)
+@pytest.mark.proves("files", "merge", "compaction", "publish", "branch", on="disk")
+@pytest.mark.proves("tags", "restore", "recovery", on="disk")
 def test_a_small_project(project: PlacedProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_SHARED_DISK", "True")
     rows = project.land(1, {}, *(order(id, 1) for id in range(40)))
