@@ -76,24 +76,24 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
         }
         FileSystem files = path.getFileSystem(conf);
         probe(files, path.getParent(), conf.get(REFUSING));
-        put(files, path, actions);
-    }
-
-    /**
-     * Make an object that is not there yet.
-     *
-     * @throws FileAlreadyExistsException another writer's is there
-     * @throws IOException nothing was written; or, as its text says, that is unknown
-     */
-    private static void put(FileSystem files, Path path, Iterator actions) throws IOException {
-        String token = UUID.randomUUID().toString();
         List lines = new ArrayList(); // all of them first: they may be sent again
         while (actions.hasNext()) {
             String line = (String) actions.next();
             lines.add((line + "\n").getBytes(StandardCharsets.UTF_8));
         }
+        put(files, path, lines);
+    }
+
+    /**
+     * Make an object that is not there yet, of parts in bytes.
+     *
+     * @throws FileAlreadyExistsException another writer's is there
+     * @throws IOException nothing was written; or, as its text says, that is unknown
+     */
+    static void put(FileSystem files, Path path, List parts) throws IOException {
+        String token = UUID.randomUUID().toString();
         for (int attempt = 1; ; attempt++) {
-            Exception failed = send(files, path, lines, token);
+            Exception failed = send(files, path, parts, token);
             if (failed == null) {
                 return;
             }
@@ -123,7 +123,7 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
     }
 
     /** One request; gives the error after which nobody knows whether it was carried out. */
-    private static Exception send(FileSystem files, Path path, List lines, String token)
+    private static Exception send(FileSystem files, Path path, List parts, String token)
             throws IOException {
         FSDataOutputStreamBuilder builder = files.createFile(path);
         builder.must("fs.option.create.conditional.overwrite", true);
@@ -131,8 +131,8 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
         FSDataOutputStream stream = (FSDataOutputStream) builder.build();
         boolean whole = false;
         try {
-            for (int n = 0; n < lines.size(); n++) {
-                stream.write((byte[]) lines.get(n));
+            for (int n = 0; n < parts.size(); n++) {
+                stream.write((byte[]) parts.get(n));
             }
             whole = true;
         } finally {
@@ -201,7 +201,7 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
         if (notes == null || !Files.exists(notes, new java.nio.file.LinkOption[0])
                 || !Files.readAllLines(notes).contains(store)) {
             Path object = new Path(folder, ".probe-" + UUID.randomUUID());
-            put(files, object, Collections.singletonList("first").iterator());
+            put(files, object, Collections.singletonList(new byte[] {1}));
             boolean refused;
             try {
                 refused = isRefused(files, object);
@@ -232,7 +232,7 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
     private static boolean isRefused(FileSystem files, Path object) throws IOException {
         Throwable why;
         try {
-            put(files, object, Collections.singletonList("second").iterator());
+            put(files, object, Collections.singletonList(new byte[] {2}));
             return false;
         } catch (FileAlreadyExistsException refused) {
             why = refused.getSuppressed()[0];

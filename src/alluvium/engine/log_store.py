@@ -10,6 +10,8 @@ from alluvium.engine import properties
 
 CLASS = "alluvium.ExclusiveLogStore"
 S3_CLASS = "alluvium.ConditionalLogStore"
+# What Spark writes logs of streams by, and Delta its checksum files.
+_FILES, _WHOLE_FILES = "spark.sql.streaming.checkpointFileManagerClass", "alluvium.WholeFiles"
 
 
 def conf(
@@ -24,7 +26,10 @@ def conf(
     """
     found = _of_scheme("file", CLASS, theirs)
     if properties.names_s3(theirs) and not single_writer:
-        found |= _of_scheme("s3a", S3_CLASS, theirs)
+        of_s3 = _of_scheme("s3a", S3_CLASS, theirs)
+        found |= of_s3
+        if of_s3 and _FILES not in theirs:
+            found[_FILES] = _WHOLE_FILES
         if home is not None:
             found["spark.hadoop.alluvium.s3.refusing"] = str(home / "s3-refusing")
     return found

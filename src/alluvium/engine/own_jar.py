@@ -29,7 +29,9 @@ _SOURCES = tuple(
     )
 )
 # Only where S3's jars are, whose classes it calls: elsewhere nothing of S3 is compiled or loaded.
-_S3_SOURCES = (Path(__file__).with_name("ConditionalLogStore.java"),)
+_S3_SOURCES = tuple(
+    Path(__file__).with_name(f"{name}.java") for name in ("ConditionalLogStore", "WholeFiles")
+)
 _COMPILER = Path(__file__).with_name("CompileToJar.java")
 
 

@@ -9,6 +9,7 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
 
 /**
  * A process that asks a log store, without Spark. A line of its standard input is an order, and
@@ -20,6 +21,7 @@ import org.apache.hadoop.fs.Path;
  * <li>write FOLDER NUMBER LINES LENGTH: a commit of so many lines
  * <li>half FOLDER NUMBER: a commit whose actions end in an error
  * <li>list FOLDER NUMBER: what is there from a number on
+ * <li>new PATH TEXT, replace PATH TEXT, cancel PATH TEXT: a file as Spark's streams write theirs
  * </ul>
  *
  * <p>Its arguments are the store's class and settings of Hadoop, each with its value. Written for
@@ -43,8 +45,10 @@ public class S3Racer {
                 race(store, conf, words[1], words[2], Integer.parseInt(words[3]));
             } else if (words[0].equals("list")) {
                 list(store, conf, words[1], Integer.parseInt(words[2]));
-            } else {
+            } else if (words[0].equals("write") || words[0].equals("half")) {
                 write(store, conf, words);
+            } else {
+                file(conf, words);
             }
             System.out.println("done");
         }
@@ -85,6 +89,25 @@ public class S3Racer {
         }
         Path path = commit(words[1], Integer.parseInt(words[2]));
         System.out.println(tried(store, conf, path, lines.iterator()));
+    }
+
+    private static void file(Configuration conf, String[] words) {
+        Path path = new Path(words[1]);
+        try {
+            CheckpointFileManager files = new alluvium.WholeFiles(path.getParent(), conf);
+            CheckpointFileManager.CancellableFSDataOutputStream stream =
+                files.createAtomic(path, words[0].equals("replace"));
+            stream.write(words[2].getBytes());
+            if (words[0].equals("cancel")) {
+                stream.cancel();
+            }
+            stream.close();
+            System.out.println("made");
+        } catch (org.apache.hadoop.fs.FileAlreadyExistsException taken) {
+            System.out.println("lost");
+        } catch (Exception error) {
+            System.out.println("failed " + error.toString().replace('\n', ' '));
+        }
     }
 
     private static String tried(LogStore store, Configuration conf, Path path, Iterator lines) {

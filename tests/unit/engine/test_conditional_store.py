@@ -209,6 +209,35 @@ def test_a_log_is_listed_from_a_commit_on(s3_server: s3.S3, racers: list[Racer])
     assert "start-after=long/_delta_log/00000000000000000009.jsom" in asked["query"]
 
 
+def test_a_file_of_a_stream_is_one_request(s3_server: s3.S3, racers: list[Racer]) -> None:
+    path = "s3a://lake/checkpoint/offsets/0"
+
+    def text() -> str:
+        with s3_server.files().open_input_stream(path.removeprefix("s3a://")) as stream:
+            return str(stream.read().decode())
+
+    assert racers[0].do("cancel", path, "half") == ["made"]
+    assert s3_server.requests("checkpoint/offsets/0") == []
+    # An answer that is lost on its way leaves the writer's own file.
+    s3_server.spoil("cut-after", "500-after", every=1, match="checkpoint")
+    assert racers[0].do("new", path, "one") == ["made"]
+    s3_server.heal()
+    assert racers[1].do("new", path, "two") == ["lost"]
+    assert text() == "one"
+    before = len(s3_server.requests("checkpoint"))
+    assert racers[1].do("replace", path, "three") == ["made"]
+    assert racers[0].do("new", path[:-1] + "1", "next") == ["made"]
+    asked = s3_server.requests("checkpoint")[before:]
+    assert [(one["method"], one["conditional"]) for one in asked] == [("PUT", False), ("PUT", True)]
+    assert text() == "three"
+
+
+def test_other_file_systems_keep_sparks_own(racers: list[Racer], tmp_path: Path) -> None:
+    for order, said in (("new", "made"), ("new", "lost"), ("replace", "made")):
+        assert racers[0].do(order, tmp_path / "0", order) == [said]
+    assert (tmp_path / "0").read_text() == "replace"
+
+
 def test_a_bucket_is_asked_once(s3_server: s3.S3, racers: list[Racer]) -> None:
     folder = "s3a://pond/t/_delta_log"
     s3_server.ignore_conditions(True)
