@@ -10,10 +10,13 @@
   {%- if model.resource_type == 'unit_test' -%}
     {{ return('(select *, max(`_batch_id`) over () as `_batch_through`, -1L as `_batch_after` from ' ~ events ~ ')') }}
   {%- endif -%}
+  {%- if at_most is not none and target.type != 'alluvium' -%}
+    {%- do exceptions.raise_compiler_error('alluvium.new_events: at_most needs an alluvium target, for a ' ~ target.type ~ ' target keeps no progress of a batch that brings nothing') -%}
+  {%- endif -%}
   {%- if at_most is not none and (at_most is not integer or at_most < 1) -%}
     {%- do exceptions.raise_compiler_error('alluvium.new_events: at_most: ' ~ tojson(at_most) ~ ' is not accepted; accepted: a whole number from 1, the events that a run takes') -%}
   {%- endif -%}
-  {%- set ns = namespace(after=-1, through=-1, skipped='') -%}
+  {%- set ns = namespace(after=-1, through=-1, skipped='', bound=none, is_cut=false) -%}
   {%- set caller = alluvium._calling_model() -%}
   {%- set node = alluvium._find_model(merged, 'alluvium.new_events', caller) if execute else none -%}
   {%- if execute and node.config.materialized == 'incremental' and 'alluvium_merge' not in (node.config.get('meta') or {}) -%}
@@ -58,10 +61,12 @@
             ~ alluvium._name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
       {%- endif -%}
       {%- if at_most is not none and newest is not none and newest | int > ns.after -%}
-        {%- set newest = alluvium._bounded_batch(bronze or events, ns.after, newest, at_most) -%}
+        {%- set ns.bound = alluvium._bounded_batch(bronze or events, ns.after, newest, at_most) -%}
+        {%- set ns.is_cut = ns.bound < newest | int -%}
+        {%- set newest = ns.bound -%}
       {%- endif -%}
       {%- if target.type == 'alluvium' and model.resource_type == 'model' -%}
-        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest) -%}
+        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest, ns.is_cut) -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}

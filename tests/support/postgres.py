@@ -59,14 +59,18 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="postgres-"))
         if account:
             os.chown(self.folder, account.pw_uid, account.pw_gid)
-        made = self._start(
-            "initdb", "-D", f"{self.folder}/data", "-U", USER, "-A", "trust", "-E", "UTF8"
-        )
-        assert made.wait(120) == 0, self._said()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = str(free.getsockname()[1])
         self.url = f"jdbc:postgresql://127.0.0.1:{self._port}/postgres"
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def initialise(self) -> None:
+        """Make its files, once."""
+        made = self._start(
+            "initdb", "-D", f"{self.folder}/data", "-U", USER, "-A", "trust", "-E", "UTF8"
+        )
+        assert made.wait(120) == 0, self._said()
 
     def start(self) -> None:
         options = ["-h", "127.0.0.1", "-p", self._port, "-k", str(self.folder), "-c", "fsync=off"]
@@ -79,9 +83,10 @@ class Server:
             time.sleep(0.2)
 
     def stop(self) -> None:
-        """Also what is connected."""
-        self._running.send_signal(signal.SIGINT)  # PostgreSQL's "fast"
-        self._running.wait(60)
+        """Also what is connected; one that does not run may be stopped too."""
+        if self._running is not None:
+            self._running.send_signal(signal.SIGINT)  # PostgreSQL's "fast"
+            self._running.wait(60)
 
     def _start(self, program: str, *words: str) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("ab") as log:
@@ -102,12 +107,11 @@ def server() -> Iterator[Server]:
     """Run a server, as `Server` says it."""
     made = Server()
     try:
+        made.initialise()
         made.start()
-        try:
-            yield made
-        finally:
-            made.stop()
+        yield made
     finally:
+        made.stop()
         shutil.rmtree(made.folder)
 
 

@@ -261,19 +261,25 @@ def commits_of(
 
 
 def commit_transactions(
-    session: SparkSession, table: str, versions: Mapping[str, int], until: float | None = None
+    session: SparkSession,
+    table: str,
+    versions: Mapping[str, int],
+    until: float | None = None,
+    before: int | None = None,
 ) -> None:
     """Commit `txn` actions alone, without data.
 
     until: what they are said to be last updated at, in seconds since 1970; now if not given. The
         table property delta.setTransactionRetentionDuration goes by it.
+    before: what each is now (-1 for none), or nothing is committed.
     """
     now = int((time.time() if until is None else until) * 1000)
     none = jvm.of(session).scala.Option.empty()
     transaction = delta_log(session, table).startTransaction(none, none)
-    manual = jvm.internal(session, MANUAL_UPDATE)
+    if before is not None and any(transaction.txnVersion(app) != before for app in versions):
+        return
     made = (committing.set_transaction(session, *one, now) for one in versions.items())
-    transaction.commit(jvm.scala_seq(session, made), manual)
+    transaction.commit(jvm.scala_seq(session, made), jvm.internal(session, MANUAL_UPDATE))
 
 
 def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:

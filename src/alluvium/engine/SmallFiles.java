@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import org.apache.commons.io.IOUtils;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
@@ -17,7 +18,7 @@ import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Small files by as few requests as there may be: a store is not asked first whether a file is there.
+ * Small files by one call of the JVM, and without a look of our own whether a file is there.
  *
  * <p>Written for Janino, as ExclusiveLogStore is: no lambdas, no use of type arguments.
  */
@@ -62,11 +63,8 @@ public final class SmallFiles {
         try {
             return fs.open(where);
         } catch (FileNotFoundException absent) {
-            // A disk says so of folders too, and of files that nobody may read.
-            if ("file".equals(fs.getScheme()) && fs.exists(where)) {
-                throw absent;
-            }
-            return null;
+            // A disk says so of folders too, and of files that nobody may read; or it came just now.
+            return "file".equals(fs.getUri().getScheme()) && fs.exists(where) ? fs.open(where) : null;
         }
     }
 
@@ -101,27 +99,39 @@ public final class SmallFiles {
     public void replace(String path, String text) throws IOException {
         Path where = new Path(path);
         FileSystem fs = where.getFileSystem(conf);
-        if ("s3a".equals(fs.getScheme())) {
+        if ("s3a".equals(fs.getUri().getScheme())) {
             // An object is there whole, or as it was: one request.
-            FSDataOutputStreamBuilder made = fs.createFile(where);
-            made.overwrite(true);
-            made.opt("fs.s3a.create.performance", true);
-            write((OutputStream) made.build(), text);
+            put(fs, where, text.getBytes(StandardCharsets.UTF_8));
             return;
         }
         fs.mkdirs(where.getParent());
         Path draft = new Path(path + ".new");
-        write(fs.create(draft, true), text);
-        Path whole = fs.makeQualified(where);
-        FileContext.getFileContext(whole.toUri(), conf)
-            .rename(fs.makeQualified(draft), whole, new Options.Rename[] {Options.Rename.OVERWRITE});
-    }
-
-    private static void write(OutputStream stream, String text) throws IOException {
+        OutputStream stream = fs.create(draft, true);
         try {
             stream.write(text.getBytes(StandardCharsets.UTF_8));
         } finally {
             stream.close();
         }
+        Path whole = fs.makeQualified(where);
+        FileContext.getFileContext(whole.toUri(), conf)
+            .rename(fs.makeQualified(draft), whole, new Options.Rename[] {Options.Rename.OVERWRITE});
+    }
+
+    /** One PUT of a store, in place of whatever is there. */
+    static void put(FileSystem fs, Path path, byte[] content) throws IOException {
+        FSDataOutputStreamBuilder made = fs.createFile(path);
+        made.overwrite(true);
+        made.opt("fs.s3a.create.performance", true);
+        FSDataOutputStream stream = (FSDataOutputStream) made.build();
+        boolean whole = false;
+        try {
+            stream.write(content);
+            whole = true;
+        } finally {
+            if (!whole) {
+                stream.abort(); // to close it would make half a file
+            }
+        }
+        stream.close();
     }
 }

@@ -6,8 +6,6 @@ import java.io.IOException;
 import java.util.Collections;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSDataOutputStream;
-import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -40,7 +38,7 @@ public final class WholeFiles implements CheckpointFileManager {
     }
 
     public CheckpointFileManager.CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
-        if (!"s3a".equals(files.getScheme())) {
+        if (!"s3a".equals(files.getUri().getScheme())) {
             return other.createAtomic(path, overwrite);
         }
         return new Whole(new ByteArrayOutputStream(), files, path, overwrite);
@@ -81,20 +79,7 @@ public final class WholeFiles implements CheckpointFileManager {
                 }
                 return;
             }
-            FSDataOutputStreamBuilder made = files.createFile(path);
-            made.overwrite(true);
-            made.opt("fs.s3a.create.performance", true);
-            FSDataOutputStream stream = (FSDataOutputStream) made.build();
-            boolean whole = false;
-            try {
-                stream.write(bytes.toByteArray());
-                whole = true;
-            } finally {
-                if (!whole) {
-                    stream.abort();
-                }
-            }
-            stream.close();
+            SmallFiles.put(files, path, bytes.toByteArray());
         }
     }
 

@@ -23,7 +23,7 @@ class Files:
 
     @cached_property
     def _small(self) -> Any:
-        """`SmallFiles` of our own jar: one call of the JVM for what takes a store one request."""
+        """`SmallFiles` of our own jar: one call of the JVM for each."""
         return jvm.new_own(self._session, "alluvium.SmallFiles", self._conf)
 
     def _open(self, path: str) -> tuple[Any, Any]:

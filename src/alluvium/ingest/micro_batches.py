@@ -75,13 +75,13 @@ class MicroBatches:
             "txnVersion": str(epoch),
             "userMetadata": note,
         }
+        if trigger.most:
+            options["maxRecordsPerFile"] = str(EVENTS_PER_FILE)
         begun = own_commit.begin(session)
         if replaces:
             self._replace(session, rows, options)
         else:
             writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
-            if trigger.most:
-                writer = writer.option("maxRecordsPerFile", EVENTS_PER_FILE)
             writer.options(**options).saveAsTable(self.target.name)
         commit = own_commit.version(session)
         if commit is None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
+from delta.exceptions import ConcurrentTransactionException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
@@ -28,6 +30,16 @@ def read(session: SparkSession, table: str, model: str) -> int | None:
     """
     table_id, versions = log.state(session, table)
     return versions.get(app_id(model, table_id))
+
+
+def pass_over(session: SparkSession, table: str, model: str, after: int, through: int) -> None:
+    """Note batches of which there is nothing to merge, as if they were merged.
+
+    Nothing is noted where another process moved the progress from `after`.
+    """
+    app = app_id(model, log.table_id(session, table))
+    with suppress(ConcurrentTransactionException):
+        log.commit_transactions(session, table, {app: through}, before=after)
 
 
 def by_model(table_id: str, versions: Mapping[str, int]) -> dict[str, int]:

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from functional.delta_rs import by_query
 from functional.stream.bronze import VIEW, Bronze
+from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
 from alluvium.delta import arrivals
 from alluvium.engine.files import Files
 from alluvium.ingest.checkpoint import Checkpoint
+from alluvium.ingest.events import Trigger
 from alluvium.ingest.micro_batches import MicroBatches
 from alluvium.ingest.sources import open_source
 from alluvium.ingest.topics import Topics
@@ -596,3 +598,17 @@ def test_files_that_were_read_are_cleaned_up(
     figures = bronze.run()
     assert (bronze.landing / "2.txt").read_bytes() == b"later\n"
     assert any("cleanSource: 2.txt (written again" in said for said in figures.warnings)
+
+
+@pytest.mark.parametrize(
+    ("most", "tasks"), [(0, 1), (250_000, 1), (250_001, 2), (1_000_000, 4), (10**9, 4)]
+)
+def test_events_of_kafka_are_written_by_as_many_tasks_as_they_ask_for(
+    spark: SparkSession, most: int, tasks: int
+) -> None:
+    """No more than the topic has partitions."""
+    rows = spark.range(0, 8, 1, 4)
+    run = object.__new__(MicroBatches)
+    run.target = stream.Target("t", "c")
+    found = run._few_files(rows, Trigger(rows, 0, 0, 0, most))
+    assert found.rdd.getNumPartitions() == tasks

@@ -257,7 +257,7 @@ def test_new_events_of_an_ephemeral_model_need_its_bronze(
 
     macros.context["run_query"] = ask
     macros.context["adapter"] = SimpleNamespace(
-        newest_batch=lambda _: None, one_batch=lambda *given: given[-1]
+        newest_batch=lambda _: None, one_batch=lambda *given: given[4]
     )
     macros.context["alluvium"] |= {"_existing_relation": lambda _: None, "_skipped": lambda _: ""}
     events = SimpleNamespace(is_cte=True, identifier="__dbt__cte__lines")

@@ -72,6 +72,15 @@ def test_a_topic_leaves_and_comes_back_where_it_was(
     assert settle(monkeypatch, place, 1, "a-dlq")["offsets/1"] == {"a-dlq": {"0": 21}}
 
 
+def test_how_many_events_an_epoch_may_have(tmp_path: Path) -> None:
+    """The first begins where Spark began; a partition that comes later begins at 0."""
+    place = Checkpoint(str(tmp_path), "c", 0, "t")
+    ends = [{"a": {"0": 70, "1": 9}}, {"a": {"0": 75, "1": 9, "2": 4}, "b": {"0": 2}}]
+    spark(place, {"a": {"0": 60, "1": 9}}, *ends)
+    found = Topics(FILES, place, stream("a", "b"))
+    assert [found.most_events(epoch) for epoch in (0, 1)] == [10, 5 + 4 + 2]
+
+
 @pytest.mark.parametrize(("committed", "offset"), [(1, 7), (0, 5)])
 def test_what_was_planned_and_not_committed_was_not_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, committed: int, offset: int

@@ -31,9 +31,12 @@ from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
+from dbt.adapters.alluvium.verbs.streaming import Staged
 
 
 class Merging(Checking):
+    _staged: dict[str, Staged]  # of Streaming
+
     @available.parse(lambda *a, **k: True)
     def has_begun(self, table: str) -> bool:
         """Whether a merged table had its first merge; true of what is not a Delta table."""
@@ -78,6 +81,8 @@ class Merging(Checking):
                 plan, outcome = self._merged(target, source, node, predicates, is_new)
             finally:
                 self._handle.release(source.render())
+        if outcome is None:
+            self._pass_over(table, node["unique_id"])
         done = MergeFigures(plan.figures, seconds=0, is_pending=outcome is not None)
         if plan.figures.rejected:
             done = replace(done, rejected_table=plan.texts.rejected_table)
@@ -161,6 +166,12 @@ class Merging(Checking):
 
         outcome = execute.run(merged_table, statement)
         return plans[-1], outcome
+
+    def _pass_over(self, table: str, model_id: str) -> None:
+        """Go on behind a bounded batch that brought nothing: the next would be the same."""
+        bounds = self._staged.get(model_id)
+        if bounds is not None and bounds.is_cut and bounds.newest is not None:
+            progress.pass_over(self.session, table, model_id, bounds.after, bounds.newest)
 
     def _verify(self, plan: Plan, node: Mapping[str, Any]) -> None:
         assert plan.texts.verify is not None

@@ -22,17 +22,21 @@ from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
-class _Staged(NamedTuple):
-    """The batch of a merged model in this command: it begins behind `after`, None for no batch."""
+class Staged(NamedTuple):
+    """The batch of a merged model in this command: it begins behind `after`, None for no batch.
+
+    is_cut: whether bronze has more, which a bound leaves to the next run.
+    """
 
     bronze: str
     after: int
     newest: int | None
+    is_cut: bool
 
 
 class Streaming(SessionAdapter):
     # By the unique id of a merged model; threads set one entry each.
-    _staged: dict[str, _Staged]
+    _staged: dict[str, Staged]
 
     def begin_batches(self) -> None:
         """Forget the command before."""
@@ -126,7 +130,13 @@ class Streaming(SessionAdapter):
 
     @available.parse_none
     def one_batch(
-        self, merged: str, name: str, bronze: str, after: int, newest: int | None
+        self,
+        merged: str,
+        name: str,
+        bronze: str,
+        after: int,
+        newest: int | None,
+        is_cut: bool = False,
     ) -> int | None:
         """The newest batch of bronze that models of this command read for a merged one.
 
@@ -138,11 +148,13 @@ class Streaming(SessionAdapter):
             bronze: the table whose numbers count, as SQL has it.
             after: the progress, -1 for none.
             newest: as the caller sees it, None for none.
+            is_cut: whether that is less than bronze has.
 
         Raises:
             DbtRuntimeError: another model of this command reads another table for it.
         """
-        first = self._staged.setdefault(merged, _Staged(bronze, after, newest))
+        here = Staged(bronze, after, newest, is_cut)
+        first = self._staged.setdefault(merged, here)
         if first.bronze != bronze:
             raise DbtRuntimeError(
                 f"alluvium.new_events: {name} gets events of {first.bronze} and of {bronze}. Its"
@@ -151,7 +163,7 @@ class Streaming(SessionAdapter):
                 " merged model for each"
             )
         if first.after != after:  # it was merged since
-            self._staged[merged] = first = _Staged(bronze, after, newest)
+            self._staged[merged] = first = here
         return first.newest
 
     @available.parse_none
