@@ -30,6 +30,8 @@ from alluvium.engine import session as engine
 RESULTS = REPOSITORY / "benchmarks" / "results" / "bulk.json"
 PLAIN, OURS = "plain append", "streaming_table"
 FILES = 6
+# CPU seconds and seconds of each contender, round by round.
+Taken = dict[str, list[tuple[float, float]]]
 
 
 @dataclass(frozen=True)
@@ -105,34 +107,61 @@ def cases(lines: int, rows: int) -> Iterator[Case]:
     yield Case(f"{name}, sorted", rows, 0.8, spec, land_rows, sorted_rows, columns, by)
 
 
-def measure(session: SparkSession, case: Case, folder: Path, rounds: int) -> dict[str, list[Any]]:
-    """Seconds and CPU seconds of each contender, round by round."""
-    jvm = int(session._jvm.java.lang.ProcessHandle.current().pid())
-    taken: dict[str, list[Any]] = {PLAIN: [], OURS: []}
-    (folder / "landing").mkdir(parents=True)
+def paired(
+    case: str,
+    rounds: int,
+    prepare: Callable[[int], Any],
+    contenders: dict[str, Callable[[Any], None]],
+    jvm: int,
+) -> Taken:
+    """Run the contenders round by round, in alternating order.
+
+    Args:
+        rounds: that count; one before them makes the tables, and another compiles.
+        prepare: from a round's number what its contenders get.
+        jvm: whose CPU seconds, and its children's, are counted.
+    """
+    taken: Taken = {who: [] for who in contenders}
     for number in range(rounds + 2):
+        given = prepare(number)
+        for who in [*contenders] if number % 2 else reversed(contenders):
+            started, before = time.perf_counter(), cpu_seconds(jvm)
+            contenders[who](given)
+            spent = cpu_seconds(jvm) - before, time.perf_counter() - started
+            if number > 1:
+                taken[who].append(spent)
+            print(case, who, *(round(one, 2) for one in spent), flush=True)
+    return taken
+
+
+def process(session: SparkSession) -> int:
+    """The id of the session's JVM."""
+    jvm: Any = session._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def measure(session: SparkSession, case: Case, folder: Path, rounds: int) -> Taken:
+    def land(number: int) -> Path:
         landed = folder / "landing" / f"round-{number}"
         case.land(landed, case.rows)
-        for who in (PLAIN, OURS) if number % 2 else (OURS, PLAIN):
-            started, before = time.perf_counter(), cpu_seconds(jvm)
-            if who == PLAIN:
-                case.plain(session, landed).write.format("delta").mode("append").saveAsTable(
-                    "plain"
-                )
-            else:
-                appended(session, case, folder)
-            spent = cpu_seconds(jvm) - before, time.perf_counter() - started
-            if number > 1:  # one round makes the tables, and another compiles
-                taken[who].append(spent)
-            print(case.name, who, *(round(one, 2) for one in spent), flush=True)
+        return landed
+
+    def plain(landed: Path) -> None:
+        rows = case.plain(session, landed)
+        rows.write.format("delta").mode("append").saveAsTable("plain")
+
+    def ours(_: Path) -> None:
+        appended(session, case, folder)
+
+    (folder / "landing").mkdir(parents=True)
+    contenders = {PLAIN: plain, OURS: ours}
+    taken = paired(case.name, rounds, land, contenders, process(session))
     for table in ("plain", "ours"):
         session.sql(f"drop table {table}")
     return taken
 
 
-def results(
-    case: str, rows: int, bar: float, taken: dict[str, list[Any]]
-) -> Iterator[dict[str, Any]]:
+def results(case: str, rows: int, bar: float, taken: Taken) -> Iterator[dict[str, Any]]:
     """Of pairs of CPU seconds and seconds, round by round."""
     plain = [cpu for cpu, _ in taken[PLAIN]]
     for who, every in taken.items():

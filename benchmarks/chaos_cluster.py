@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -30,6 +30,7 @@ from typing import Any
 
 import yaml
 from chaos import rounds
+from chaos.builds import DBT, WITHIN, WRONG, BuildOutcome, kill_jvms
 from chaos.orders import SCHEMA, Orders, write_project
 from deltalake import DeltaTable
 from merging.home import REPOSITORY, family, make_home
@@ -45,22 +46,16 @@ STEPS = {
     "hooks": "orders_wap/_delta_log/",
     "publish": "START sql published model",
 }
-DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
-WITHIN = 900.0
 PAUSE = 20.0
-# What was killed may need one more build.
-BUILDS = 3
 
 
 @dataclass
-class Outcome:
+class Outcome(BuildOutcome):
     """A round: what happened, and what was wrong at its end.
 
     Attributes:
         how: which of the ways of its kind.
         met: whether the step ran when its disturbance came.
-        status: exit status of the build that was disturbed.
-        builds: until all was right again, the disturbed one left out.
         again: stages that a build began again after a lost executor.
     """
 
@@ -69,21 +64,7 @@ class Outcome:
     step: str
     how: str = ""
     met: bool = False
-    status: int = 0
-    builds: int = 0
     again: int = 0
-    lost: int = 0
-    doubled: int = 0
-    wrong: int = 0
-    bronze_lost: int = 0
-    bronze_doubled: int = 0
-    seconds: float = 0.0
-    said: str = ""
-
-    @property
-    def clean(self) -> bool:
-        found = self.lost or self.doubled or self.wrong or self.bronze_lost or self.bronze_doubled
-        return not found
 
 
 class Player:
@@ -104,8 +85,8 @@ class Player:
         deps = self._start("deps")
         assert deps.wait(WITHIN) == 0, self._text()
         self._orders.land(self._orders.draw())
-        build = self._start()
-        assert build.wait(WITHIN) == 0, self._text()
+        status, said = self._build()
+        assert status == 0, said
 
     def play(self, seed: int) -> Outcome:
         random, began = Random(seed), time.monotonic()
@@ -121,16 +102,7 @@ class Player:
         build.wait(WITHIN)
         outcome.status = build.returncode
         outcome.again = self._text().count("lost executor")
-        for outcome.builds in range(1, BUILDS + 1):
-            build = self._start()
-            if build.wait(WITHIN) == 0:
-                break
-        outcome.said = "" if build.returncode == 0 else self._text()[-2000:]
-        for name, count in self._orders.wrong().items():
-            setattr(outcome, name, count)
-        if build.returncode:
-            outcome.wrong += 1
-        outcome.seconds = round(time.monotonic() - began, 1)
+        outcome.settle(self._build, self._orders.wrong, began)
         return outcome
 
     # What breaks; each gives what mends it -------------------------------------------------------
@@ -157,11 +129,10 @@ class Player:
         self, outcome: Outcome, build: subprocess.Popen[bytes], random: Random
     ) -> Callable[[], None]:
         outcome.how = random.choice(("dbt", "JVM"))
-        processes = [build.pid] if outcome.how == "dbt" else family(build.pid)
-        for process in processes:
-            with suppress(OSError):
-                if outcome.how == "dbt" or Path(f"/proc/{process}/comm").read_text() == "java\n":
-                    os.kill(process, signal.SIGKILL)
+        if outcome.how == "JVM":
+            kill_jvms(family(build.pid))
+        else:
+            build.kill()
         return lambda: None
 
     def _metastore(self, outcome: Outcome, *_: Any) -> Callable[[], None]:
@@ -207,6 +178,10 @@ class Player:
                 start_new_session=True,
             )
 
+    def _build(self) -> tuple[int, str]:
+        build = self._start()
+        return build.wait(WITHIN), self._text()
+
     def _wait_for(self, step: str, build: subprocess.Popen[bytes]) -> bool:
         """Until a step of a build begins; False where the build ended before."""
         log, asked = self._servers.store.log, STEPS[step]
@@ -243,6 +218,5 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
 
 
 if __name__ == "__main__":
-    totals = ("lost", "doubled", "wrong", "bronze_lost", "bronze_doubled")
     about = "A Spark cluster whose machines fail."
-    sys.exit(rounds.main(about, RESULTS, ("met",), totals, None, players))
+    sys.exit(rounds.main(about, RESULTS, ("met",), WRONG, None, players))

@@ -38,6 +38,7 @@ from random import Random
 from typing import Any
 
 from chaos import rounds
+from chaos.builds import DBT, WITHIN, WRONG, BuildOutcome, kill_jvms
 from chaos.feeds import TOPIC, Feeds
 from merging.home import REPOSITORY, family, make_home
 from support.kafka_broker import PARTITIONS, broker
@@ -50,10 +51,6 @@ KINDS = (
     *("two_commands", "lost_place", "old_place", "moved", "aborted", "again", "deleted"),
 )
 MODES = ("warm", "cold", "run")
-DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
-WITHIN = 900.0
-# A signal may meet a build that has done its work; what was killed may need one more build.
-BUILDS = 3
 ALLUVIUM = [
     sys.executable,
     "-c",
@@ -62,14 +59,12 @@ ALLUVIUM = [
 
 
 @dataclass
-class Outcome:
+class Outcome(BuildOutcome):
     """A round: what happened, and what was wrong at its end.
 
     Attributes:
         mode: one of MODES.
         moment: of the disturbance, as a share of the seconds that a build takes.
-        status: exit status of the build that was disturbed.
-        builds: until all was right again, the disturbed one left out.
         shown_early: rows that readers saw before they had passed the tests.
     """
 
@@ -77,27 +72,11 @@ class Outcome:
     kind: str
     mode: str
     moment: float = 0.0
-    status: int = 0
-    builds: int = 0
-    lost: int = 0
-    doubled: int = 0
-    wrong: int = 0
-    bronze_lost: int = 0
-    bronze_doubled: int = 0
     shown_early: int = 0
-    seconds: float = 0.0
-    said: str = ""
 
     @property
     def clean(self) -> bool:
-        return not (
-            self.lost
-            or self.doubled
-            or self.wrong
-            or self.bronze_lost
-            or self.bronze_doubled
-            or self.shown_early
-        )
+        return super().clean and not self.shown_early
 
 
 class Player:
@@ -115,18 +94,8 @@ class Player:
         outcome = Outcome(seed, KINDS[seed % len(KINDS)], self._mode, round(random.random(), 2))
         batch = self._feeds.begin(random)
         getattr(self, f"_{outcome.kind}")(outcome, batch)
-        for outcome.builds in range(1, BUILDS + 1):
-            build = self._start()
-            said = self._end(build)
-            if build.returncode == 0:
-                break
-        outcome.said = "" if build.returncode == 0 else said[-2000:]
-        for name, count in self._feeds.wrong().items():
-            setattr(outcome, name, count)
-        if build.returncode:
-            outcome.wrong += 1
+        outcome.settle(self._build, self._feeds.wrong, began)
         self._copy_places()
-        outcome.seconds = round(time.monotonic() - began, 1)
         return outcome
 
     def first_builds(self) -> None:
@@ -137,9 +106,8 @@ class Player:
             self._set(mode)
             self._feeds.begin(Random(0))
             began = time.monotonic()
-            build = self._start()
-            said = self._end(build)
-            assert build.returncode == 0, said
+            status, said = self._build()
+            assert status == 0, said
             self._usual[mode] = time.monotonic() - began
         self._copy_places()
 
@@ -197,9 +165,7 @@ class Player:
 
     def _old_place(self, outcome: Outcome, _: Any) -> None:
         assert self._places is not None
-        build = self._start()
-        self._end(build)
-        outcome.status = build.returncode
+        outcome.status, _ = self._build()
         for stream in self._streams(outcome):
             old = self._places / stream.name
             if old.exists():
@@ -220,10 +186,8 @@ class Player:
         self._feeds.send(self._feeds.customers[-40:])
 
     def _deleted(self, outcome: Outcome, _: Any) -> None:
-        build = self._start()
-        self._end(build)
-        outcome.status = build.returncode
-        if build.returncode == 0:
+        outcome.status, _ = self._build()
+        if outcome.status == 0:
             for partition in range(PARTITIONS):
                 self._feeds.broker.delete_before(TOPIC, partition, 1)
         self._feeds.send(self._feeds.orders.draw())
@@ -241,6 +205,11 @@ class Player:
             send(build)
         self._end(build)
         outcome.status = build.returncode
+
+    def _build(self) -> tuple[int, str]:
+        build = self._start()
+        said = self._end(build)
+        return build.returncode, said
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         """What builds in this mode, or a command of dbt."""
@@ -301,10 +270,7 @@ class Player:
 
     def _kill_jvm(self, command: int) -> None:
         state = warm.read(self._feeds.home) if self._mode == "warm" else None
-        for process in [state.pid] if state else family(command):
-            with suppress(OSError):
-                if Path(f"/proc/{process}/comm").read_text() == "java\n":
-                    os.kill(process, signal.SIGKILL)
+        kill_jvms([state.pid] if state else family(command))
 
     def _streams(self, outcome: Outcome) -> list[Path]:
         """One of the checkpoints or both, by the round's moment."""
@@ -333,5 +299,5 @@ def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
 
 
 if __name__ == "__main__":
-    totals = ("lost", "doubled", "wrong", "bronze_lost", "bronze_doubled", "shown_early")
+    totals = (*WRONG, "shown_early")
     sys.exit(rounds.main("Feeds that are disturbed.", RESULTS, (), totals, None, players))

@@ -25,11 +25,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from bulk import OURS, PLAIN, results
-from chaos.orders import SCHEMA, feed, write_project
-from deltalake import DeltaTable, QueryBuilder
-from merging.home import REPOSITORY, cpu_seconds, family, keep, make_home, provenance
+from bulk import OURS, PLAIN, paired, process, results
+from chaos.orders import SCHEMA, feed, live_rows, query, write_project
+from deltalake import DeltaTable
+from merging.home import REPOSITORY, family, keep, make_home, provenance
 from pyspark import __version__ as spark_version
 from pyspark.sql import SparkSession
 from support.kafka_broker import Broker, broker
@@ -69,23 +68,20 @@ def append(session: SparkSession, running: Broker, folder: Path, rows: int, roun
     """CPU seconds and seconds of each contender, round by round."""
     running.make("orders", PARTITIONS)
     spec = {"format": "kafka", "topic": "orders", "options": options(running)}
-    jvm = int(session._jvm.java.lang.ProcessHandle.current().pid())
-    taken: dict[str, list[Any]] = {PLAIN: [], OURS: []}
-    for number in range(rounds + 2):
-        send(session, running, "orders", number * rows, rows)
-        for who in (PLAIN, OURS) if number % 2 else (OURS, PLAIN):
-            started, before = time.perf_counter(), cpu_seconds(jvm)
-            if who == PLAIN:
-                plain(session, running, folder)
-            else:
-                bronze = stream.parse_spec("bench.orders", spec).resolve(folder, None)
-                target = stream.Target("ours", str(folder / "checkpoint"))
-                done = stream.append(session, bronze, "select * from `feed`", "feed", target)
-                assert (done.rows, done.output_files) == (rows, PARTITIONS), done
-            spent = cpu_seconds(jvm) - before, time.perf_counter() - started
-            if number > 1:  # one round makes the tables, and another compiles
-                taken[who].append(spent)
-            print(who, *(round(one, 2) for one in spent), flush=True)
+
+    def ours(_: None) -> None:
+        bronze = stream.parse_spec("bench.orders", spec).resolve(folder, None)
+        target = stream.Target("ours", str(folder / "checkpoint"))
+        done = stream.append(session, bronze, "select * from `feed`", "feed", target)
+        assert (done.rows, done.output_files) == (rows, PARTITIONS), done
+
+    taken = paired(
+        "append",
+        rounds,
+        lambda number: send(session, running, "orders", number * rows, rows),
+        {PLAIN: lambda _: plain(session, running, folder), OURS: ours},
+        process(session),
+    )
     assert session.table("plain").count() == session.table("ours").count() == rows * (rounds + 2)
     return taken
 
@@ -125,20 +121,20 @@ def drained(session: SparkSession, running: Broker, folder: Path, jars: Path, ro
     environment = {**os.environ, "DBT_PROFILES_DIR": str(root)}
     deps = [sys.executable, *DRAIN[:2], "deps"]
     subprocess.run(deps, cwd=root, env=environment, check=True, capture_output=True)
-    started, peak, builds = time.perf_counter(), 0.0, 0
-    while True:
+    started, peak, builds, newest = time.perf_counter(), 0.0, 0, -1
+    while newest < rows - 1:
         build = subprocess.Popen([sys.executable, *DRAIN], cwd=root, env=environment)
         with highest(build.pid) as seen:
             if build.wait():
                 raise SystemExit("the build failed")
         peak, builds = max(peak, seen[0]), builds + 1
-        merged = _read(home, "orders_wap", "select count(*) as n, max(v) as v from t")
-        if merged["v"] == rows - 1:
-            break
-    assert _read(home, "orders_events", "select count(*) as n from t")["n"] == rows
+        before, newest = newest, _read(home, "orders_wap", "max(v) as v")["v"]
+        if newest == before:
+            raise SystemExit(f"a build brought nothing behind event {newest:,}")
+    assert _read(home, "orders_events", "count(*) as n")["n"] == rows
     # Each key's newest event is its last one; each twentieth number is a delete.
     live = sum(last % 20 != 0 for last in range(rows - min(rows, 2_000_000), rows))
-    assert _read(home, "orders", "select count(*) as n from t")["n"] == live
+    assert _read(home, "orders", "count(*) as n")["n"] == live
     print(f"{rows:,} events in {builds} builds: peak {peak:.2f} GiB", flush=True)
     return {
         "case": f"drained, {rows:,} events",
@@ -151,14 +147,11 @@ def drained(session: SparkSession, running: Broker, folder: Path, jars: Path, ro
     }
 
 
-def _read(home: Path, table: str, query: str) -> dict[str, Any]:
+def _read(home: Path, table: str, columns: str) -> dict[str, Any]:
     opened = DeltaTable(home / "warehouse" / f"{SCHEMA}.db" / table)
-    names = {one.name for one in opened.schema().fields}
-    if table == "orders" and "_deleted" in names:
-        query += " where not coalesce(_deleted, false)"
-    read = QueryBuilder().register("t", opened).execute(query).read_all()
-    [row] = pa.table(read).to_pylist()
-    return dict(row)
+    live = live_rows(opened) if table == "orders" else ""
+    [row] = query(opened, f"select {columns} from t {live}")
+    return row
 
 
 @contextmanager

@@ -180,7 +180,7 @@ def wrong(
         found["doubled"] += len(rows) - len(got)
         found["lost"] += len(wanted.keys() - got.keys())
         found["wrong"] += sum(wanted.get(key) != row for key, row in got.items())
-    bronze = _query(table(f"{name}_events"), "select _value from t")
+    bronze = query(table(f"{name}_events"), "select _value from t")
     there, wanted_texts = Counter(one["_value"] for one in bronze), Counter(texts)
     found["bronze_doubled"] += sum((there - wanted_texts).values())
     found["bronze_lost"] += sum((wanted_texts - there).values())
@@ -188,15 +188,20 @@ def wrong(
 
 
 def _rows(table: DeltaTable) -> list[tuple[int, int, int]]:
-    names = {one.name for one in table.schema().fields}
-    live = "where not coalesce(_deleted, false)" if "_deleted" in names else ""
-    rows = _query(table, f"select id, v, amount from t {live}")
+    rows = query(table, f"select id, v, amount from t {live_rows(table)}")
     return [(one["id"], one["v"], one["amount"]) for one in rows]
 
 
-def _query(table: DeltaTable, query: str) -> list[dict[str, Any]]:
+def live_rows(table: DeltaTable) -> str:
+    """The condition of a query that leaves out tombstones, if the table may have some."""
+    names = {one.name for one in table.schema().fields}
+    return "where not coalesce(_deleted, false)" if "_deleted" in names else ""
+
+
+def query(table: DeltaTable, text: str) -> list[dict[str, Any]]:
+    """The rows of a query over the table, which it names `t`, by delta-rs."""
     # By a query: it reads deletion vectors, which Arrow's reader refuses.
-    read = QueryBuilder().register("t", table).execute(query).read_all()
+    read = QueryBuilder().register("t", table).execute(text).read_all()
     found: list[dict[str, Any]] = pa.table(read).to_pylist()
     return found
 

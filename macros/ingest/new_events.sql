@@ -16,7 +16,7 @@
   {%- if at_most is not none and (at_most is not integer or at_most < 1) -%}
     {%- do exceptions.raise_compiler_error('alluvium.new_events: at_most: ' ~ tojson(at_most) ~ ' is not accepted; accepted: a whole number from 1, the events that a run takes') -%}
   {%- endif -%}
-  {%- set ns = namespace(after=-1, through=-1, skipped='', bound=none, is_cut=false) -%}
+  {%- set ns = namespace(after=-1, through=-1, skipped='') -%}
   {%- set caller = alluvium._calling_model() -%}
   {%- set node = alluvium._find_model(merged, 'alluvium.new_events', caller) if execute else none -%}
   {%- if execute and node.config.materialized == 'incremental' and 'alluvium_merge' not in (node.config.get('meta') or {}) -%}
@@ -60,13 +60,12 @@
             ~ (bronze or events) ~ ' is ' ~ newest ~ '. That table was made again, and its events would be passed over. Run '
             ~ alluvium._name_of(node) ~ ' and the model that stages its batch with --full-refresh.') -%}
       {%- endif -%}
+      {%- set there = newest -%}
       {%- if at_most is not none and newest is not none and newest | int > ns.after -%}
-        {%- set ns.bound = alluvium._bounded_batch(bronze or events, ns.after, newest, at_most) -%}
-        {%- set ns.is_cut = ns.bound < newest | int -%}
-        {%- set newest = ns.bound -%}
+        {%- set newest = alluvium._bounded_batch(bronze or events, ns.after, there, at_most) -%}
       {%- endif -%}
       {%- if target.type == 'alluvium' and model.resource_type == 'model' -%}
-        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest, ns.is_cut) -%}
+        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest, newest != there) -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from functional.runner import REPO, add_jars
-from support import postgres
+from support import postgres, s3
 
 pytestmark = pytest.mark.spark
 
@@ -73,7 +73,8 @@ def test_a_cluster(tmp_path: Path) -> None:
     """A worker dies in a merge, and S3 fails behind its commit."""
     try:
         postgres.programs()
-    except postgres.MissingError as missing:
+        s3.check()
+    except (postgres.MissingError, s3.MissingError) as missing:
         pytest.skip(str(missing))
     rounds = rounds_of("chaos_cluster.py", [6, 14], tmp_path)
     assert [(one["kind"], one["step"]) for one in rounds] == [("worker", "merge"), ("s3", "hooks")]

@@ -56,9 +56,9 @@ class Server:
                 ) from None
             self._user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
         # Not pytest's folder: nobody but its owner may enter that.
-        self.folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="postgres-"))
         if account:
-            os.chown(self.folder, account.pw_uid, account.pw_gid)
+            os.chown(self._folder, account.pw_uid, account.pw_gid)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = str(free.getsockname()[1])
@@ -68,13 +68,13 @@ class Server:
     def initialise(self) -> None:
         """Make its files, once."""
         made = self._start(
-            "initdb", "-D", f"{self.folder}/data", "-U", USER, "-A", "trust", "-E", "UTF8"
+            "initdb", "-D", f"{self._folder}/data", "-U", USER, "-A", "trust", "-E", "UTF8"
         )
         assert made.wait(120) == 0, self._said()
 
     def start(self) -> None:
-        options = ["-h", "127.0.0.1", "-p", self._port, "-k", str(self.folder), "-c", "fsync=off"]
-        self._running = self._start("postgres", "-D", f"{self.folder}/data", *options)
+        options = ["-h", "127.0.0.1", "-p", self._port, "-k", str(self._folder), "-c", "fsync=off"]
+        self._running = self._start("postgres", "-D", f"{self._folder}/data", *options)
         end = time.monotonic() + 60
         asking = ("pg_isready", "-h", "127.0.0.1", "-p", self._port, "-U", USER)
         while self._start(*asking).wait(30) != 0:
@@ -88,18 +88,22 @@ class Server:
             self._running.send_signal(signal.SIGINT)  # PostgreSQL's "fast"
             self._running.wait(60)
 
+    def remove(self) -> None:
+        """Its files, once it is stopped."""
+        shutil.rmtree(self._folder)
+
     def _start(self, program: str, *words: str) -> subprocess.Popen[bytes]:
-        with (self.folder / "log").open("ab") as log:
+        with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [str(self._binaries / program), *words],
                 stdout=log,
                 stderr=log,
-                cwd=self.folder,
+                cwd=self._folder,
                 **self._user,
             )
 
     def _said(self) -> str:
-        return (self.folder / "log").read_text()[-2000:]
+        return (self._folder / "log").read_text()[-2000:]
 
 
 @contextmanager
@@ -112,7 +116,7 @@ def server() -> Iterator[Server]:
         yield made
     finally:
         made.stop()
-        shutil.rmtree(made.folder)
+        made.remove()
 
 
 def ask(url: str, statements: str) -> None:

@@ -97,15 +97,16 @@ class S3:
             answer.read()
 
 
-@contextmanager
-def server(folder: Path, *buckets: str) -> Iterator[S3]:
-    """Run a server with empty buckets.
-
-    Raises:
-        MissingError: the environment with moto is not there.
-    """
+def check() -> None:
+    """Raise MissingError where the environment with moto is not there."""
     if not _PYTHON.exists():
         raise MissingError("moto is not installed; make moto does that")
+
+
+@contextmanager
+def server(folder: Path, *buckets: str) -> Iterator[S3]:
+    """Run a server with empty buckets; raises as `check` does."""
+    check()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

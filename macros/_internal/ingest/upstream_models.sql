@@ -1,7 +1,13 @@
 {#- The models upstream that call `alluvium.new_events` for this one and keep the rows. -#}
 {% macro _batch_models(node) %}
+  {{ return(alluvium._kept_apart(node, alluvium._event_readers(node))) }}
+{% endmacro %}
+
+
+{#- Of those readers, the ones whose rows are kept in a table or view of their own. -#}
+{% macro _kept_apart(node, readers) %}
   {%- set found = [] -%}
-  {%- for parent in alluvium._event_readers(node) if parent.unique_id != node.unique_id and parent.config.materialized != 'ephemeral' -%}
+  {%- for parent in readers if parent.unique_id != node.unique_id and parent.config.materialized != 'ephemeral' -%}
     {%- do found.append(parent) -%}
   {%- endfor -%}
   {{ return(found) }}

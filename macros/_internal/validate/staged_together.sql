@@ -4,7 +4,7 @@
 {% macro _validate_staged_together(node, mistakes) %}
   {%- if node.unique_id not in selected_resources or alluvium._is_rebuilt(node) or flags.WHICH not in ('run', 'build', 'retry') -%}{{ return(none) }}{%- endif -%}
   {%- set readers = alluvium._event_readers(node) -%}
-  {%- set staged = alluvium._batch_models(node) if readers | length > 1 else [] -%}
+  {%- set staged = alluvium._kept_apart(node, readers) if readers | length > 1 else [] -%}
   {%- set left = staged | rejectattr('unique_id', 'in', selected_resources) | list -%}
   {%- if left and not (alluvium._is_retry() and left | length == readers | length) -%}
     {%- set selectors = [] -%}

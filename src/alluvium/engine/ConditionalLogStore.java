@@ -128,18 +128,7 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
         FSDataOutputStreamBuilder builder = files.createFile(path);
         builder.must("fs.option.create.conditional.overwrite", true);
         builder.opt("fs.s3a.create.header." + TOKEN, token);
-        FSDataOutputStream stream = (FSDataOutputStream) builder.build();
-        boolean whole = false;
-        try {
-            for (int n = 0; n < parts.size(); n++) {
-                stream.write((byte[]) parts.get(n));
-            }
-            whole = true;
-        } finally {
-            if (!whole) {
-                stream.abort(); // to close it would make half a commit
-            }
-        }
+        FSDataOutputStream stream = SmallFiles.fill((FSDataOutputStream) builder.build(), parts);
         try {
             stream.close();
             return null;

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.List;
 import org.apache.commons.io.IOUtils;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -122,16 +124,22 @@ public final class SmallFiles {
         FSDataOutputStreamBuilder made = fs.createFile(path);
         made.overwrite(true);
         made.opt("fs.s3a.create.performance", true);
-        FSDataOutputStream stream = (FSDataOutputStream) made.build();
+        fill((FSDataOutputStream) made.build(), Collections.singletonList(content)).close();
+    }
+
+    /** Write parts in bytes; closing the stream sends them. */
+    static FSDataOutputStream fill(FSDataOutputStream stream, List parts) throws IOException {
         boolean whole = false;
         try {
-            stream.write(content);
+            for (int n = 0; n < parts.size(); n++) {
+                stream.write((byte[]) parts.get(n));
+            }
             whole = true;
         } finally {
             if (!whole) {
                 stream.abort(); // to close it would make half a file
             }
         }
-        stream.close();
+        return stream;
     }
 }

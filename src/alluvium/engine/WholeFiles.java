@@ -1,7 +1,6 @@
 package alluvium;
 
 import java.io.ByteArrayOutputStream;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.Collections;
 import org.apache.hadoop.conf.Configuration;
@@ -71,15 +70,15 @@ public final class WholeFiles implements CheckpointFileManager {
             }
             ended = true;
             flush();
-            if (!overwrite) {
-                try {
-                    ConditionalLogStore.put(files, path, Collections.singletonList(bytes.toByteArray()));
-                } catch (java.nio.file.FileAlreadyExistsException taken) {
-                    throw new FileAlreadyExistsException(path.toString());
-                }
+            if (overwrite) {
+                SmallFiles.put(files, path, bytes.toByteArray());
                 return;
             }
-            SmallFiles.put(files, path, bytes.toByteArray());
+            try {
+                ConditionalLogStore.put(files, path, Collections.singletonList(bytes.toByteArray()));
+            } catch (java.nio.file.FileAlreadyExistsException taken) {
+                throw new FileAlreadyExistsException(path.toString());
+            }
         }
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from functional.cluster.conftest import running_on, started
 from functional.delta_rs import by_query
 from functional.placed import PlacedProject, order
 from functional.runner import DBT, REPO, add_jars
@@ -30,12 +31,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.network]
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Cluster]:
-    try:
-        with cluster.running() as found:
-            engine.stop()  # of other tests, which have another context
-            yield found
-    except (postgres.MissingError, s3.MissingError) as missing:
-        pytest.skip(str(missing))
+    with started() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +43,8 @@ def project(servers: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
     outputs = yaml.safe_load((REPO / "profiles/profiles.yml").read_text())["alluvium"]["outputs"]
     outputs["fix"] = {**outputs["cluster"], "schema": "shop__fix"}
     made.write({"profiles.yml": yaml.safe_dump({"p": {"target": "cluster", "outputs": outputs}})})
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in servers.environment.items():
-            patch.setenv(name, value)
-        patch.setenv("ALLUVIUM_HOME", str(made.home))
-        patch.setenv("ALLUVIUM_SCHEMA", "shop")
+    with running_on(servers, made):
         yield made
-        engine.stop()
 
 
 def failed_tasks() -> int:

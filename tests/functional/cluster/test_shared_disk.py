@@ -8,24 +8,18 @@ from typing import Any
 
 import pytest
 import yaml
+from functional.cluster.conftest import running_on, started
 from functional.placed import PlacedProject, order
 from functional.runner import REPO, add_jars
-from support import cluster, postgres, s3
 from support.cluster import Cluster
-
-from alluvium.engine import session as engine
 
 pytestmark = [pytest.mark.spark, pytest.mark.network, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Cluster]:
-    try:
-        with cluster.running(shares_disk=True) as found:
-            engine.stop()  # of other tests, which have another context
-            yield found
-    except (postgres.MissingError, s3.MissingError) as missing:
-        pytest.skip(str(missing))
+    with started(shares_disk=True) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +31,9 @@ def project(servers: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
     target = yaml.safe_load(profiles)["alluvium"]["outputs"]["cluster"]
     outputs: dict[str, Any] = {"t": target, "fix": {**target, "schema": "shop__fix"}}
     made.write({"profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}})})
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in servers.environment.items():
-            patch.setenv(name, value)
+    with running_on(servers, made), pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_WAREHOUSE", made.warehouse)
-        patch.setenv("ALLUVIUM_HOME", str(made.home))
-        patch.setenv("ALLUVIUM_SCHEMA", "shop")
         yield made
-        engine.stop()
 
 
 def test_local_paths_stop_a_run(project: PlacedProject) -> None:

@@ -193,7 +193,7 @@ def test_a_backlog_is_merged_in_whole_batches(project: Any) -> None:
     # Batches of which the model takes nothing are passed over: the next run would bring the same.
     project.append_events(24, *((id, "c", 200 + id, DAY.format(1), "e") for id in (40, 41, 42)))
     project.append_events(25, (43, "c", 243, DAY.format(1), "e"))
-    project.write({"models/batch.sql": f"{bounded} where id <> 40 and id not in (41, 42)"})
+    project.write({"models/batch.sql": f"{bounded} where id not in (40, 41, 42)"})
     for through in (24, 25, 25):
         project.dbt("run")
         assert recorded(project, f"{branch}.items") == [through]

@@ -81,8 +81,8 @@ class Merging(Checking):
                 plan, outcome = self._merged(target, source, node, predicates, is_new)
             finally:
                 self._handle.release(source.render())
-        if outcome is None:
-            self._pass_over(table, node["unique_id"])
+            if outcome is None:
+                self._pass_over(session, table, node["unique_id"])
         done = MergeFigures(plan.figures, seconds=0, is_pending=outcome is not None)
         if plan.figures.rejected:
             done = replace(done, rejected_table=plan.texts.rejected_table)
@@ -167,11 +167,11 @@ class Merging(Checking):
         outcome = execute.run(merged_table, statement)
         return plans[-1], outcome
 
-    def _pass_over(self, table: str, model_id: str) -> None:
+    def _pass_over(self, session: SparkSession, table: str, model_id: str) -> None:
         """Go on behind a bounded batch that brought nothing: the next would be the same."""
         bounds = self._staged.get(model_id)
         if bounds is not None and bounds.is_cut and bounds.newest is not None:
-            progress.pass_over(self.session, table, model_id, bounds.after, bounds.newest)
+            progress.pass_over(session, table, model_id, bounds.after, bounds.newest)
 
     def _verify(self, plan: Plan, node: Mapping[str, Any]) -> None:
         assert plan.texts.verify is not None
