@@ -8,7 +8,12 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -16,14 +21,11 @@ import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.GlobFilter;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.PathFilter;
+import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.execution.datasources.FileIndex;
-import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
-import org.apache.spark.sql.execution.datasources.PartitionDirectory;
-import scala.collection.Iterator;
-import scala.collection.immutable.Nil$;
-import scala.collection.immutable.Seq;
 
 /**
  * Looks at many files without a Spark job, which takes longer than to look at a few hundred of them.
@@ -48,13 +50,71 @@ public class ManyFiles implements Callable {
         this.size = size;
     }
 
-    /** The files in a folder and those below that Spark does not hide: path, bytes, milliseconds of the last change. */
-    public static String listed(Configuration conf, String folder) throws IOException {
-        Path root = new Path(folder);
-        FileSystem fs = root.getFileSystem(conf);
-        List folders = new ArrayList();
-        folders.add(fs.makeQualified(root));
+    /**
+     * The files at a path and below that Spark does not hide: path, bytes, milliseconds of the last change.
+     *
+     * @param isGlob whether the path has wildcards: all that it means
+     * @param names a wildcard for the names of files; empty for all
+     * @return null where nothing is there
+     */
+    public static String listed(Configuration conf, String path, boolean isGlob, String names) throws IOException {
+        Path given = new Path(path);
+        FileSystem fs = given.getFileSystem(conf);
+        Set roots = new TreeSet(); // each once
+        if (isGlob) {
+            FileStatus[] meant = fs.globStatus(given);
+            for (int i = 0; meant != null && i < meant.length; i++) {
+                roots.add(meant[i].getPath());
+            }
+        } else {
+            roots.add(fs.makeQualified(given));
+        }
+        PathFilter filter = new GlobFilter(names.length() == 0 ? "*" : names);
+        Map files = new LinkedHashMap();
+        for (Iterator all = roots.iterator(); all.hasNext();) {
+            Path root = (Path) all.next();
+            if ("s3a".equals(fs.getUri().getScheme())) {
+                listBelow(fs, root, files);
+            } else {
+                walk(fs, root, files);
+            }
+        }
         StringBuilder found = new StringBuilder();
+        for (Iterator all = files.values().iterator(); all.hasNext();) {
+            FileStatus file = (FileStatus) all.next();
+            if (filter.accept(file.getPath())) {
+                found.append(file.getPath()).append('\0').append(file.getLen()).append('\0');
+                found.append(file.getModificationTime()).append('\0');
+            }
+        }
+        boolean isThere = files.size() > 0 || (isGlob ? roots.size() > 0 : fs.exists(given));
+        return isThere ? found.toString() : null;
+    }
+
+    /** A store lists what is below a name, by the thousand, whatever folders that seem to be there. */
+    private static void listBelow(FileSystem fs, Path root, Map files) throws IOException {
+        int start = root.toString().length();
+        try {
+            for (RemoteIterator all = fs.listFiles(root, true); all.hasNext();) {
+                FileStatus file = (FileStatus) all.next();
+                String below = file.getPath().toString().substring(start);
+                String[] names = (below.length() == 0 ? root.getName() : below).split("/");
+                boolean hidden = false;
+                for (int i = 0; i < names.length; i++) {
+                    hidden |= isHidden(names[i]);
+                }
+                if (!hidden) {
+                    files.put(file.getPath(), file);
+                }
+            }
+        } catch (FileNotFoundException absent) {
+            return;
+        }
+    }
+
+    private static void walk(FileSystem fs, Path root, Map files) throws IOException {
+        List folders = new ArrayList();
+        folders.add(root);
         while (!folders.isEmpty()) {
             FileStatus[] there = in(fs, (Path) folders.remove(folders.size() - 1));
             for (int i = 0; i < there.length; i++) {
@@ -65,29 +125,10 @@ public class ManyFiles implements Callable {
                 if (there[i].isDirectory()) {
                     folders.add(path);
                 } else {
-                    add(found, path, there[i].getLen(), there[i].getModificationTime());
+                    files.put(path, there[i]);
                 }
             }
         }
-        return found.toString();
-    }
-
-    /** The same of the files with content that Spark listed for a reader: a scan would open each once more. */
-    public static String indexed(FileIndex index) {
-        StringBuilder found = new StringBuilder();
-        Seq none = (Seq) Nil$.MODULE$;
-        for (Iterator folders = index.listFiles(none, none).iterator(); folders.hasNext();) {
-            Iterator files = ((PartitionDirectory) folders.next()).files().iterator();
-            while (files.hasNext()) {
-                FileStatusWithMetadata file = (FileStatusWithMetadata) files.next();
-                add(found, file.getPath(), file.getLen(), file.getModificationTime());
-            }
-        }
-        return found.toString();
-    }
-
-    private static void add(StringBuilder found, Path path, long bytes, long modified) {
-        found.append(path).append('\0').append(bytes).append('\0').append(modified).append('\0');
     }
 
     private static FileStatus[] in(FileSystem fs, Path folder) throws IOException {

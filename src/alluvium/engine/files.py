@@ -35,14 +35,6 @@ class Files:
         """By which Java reads the names of local files."""
         return str(self._jvm.java.lang.System.getProperty("sun.jnu.encoding"))
 
-    def matches(self, path: str) -> bool:
-        """Whether the path is there, or for a glob anything that it means."""
-        fs, where = self._open(path)
-        if fs.exists(where):
-            return True
-        found = fs.globStatus(where)
-        return found is not None and len(found) > 0
-
     def is_there(self, path: str) -> bool:
         """Whether exactly this path exists."""
         fs, where = self._open(path)

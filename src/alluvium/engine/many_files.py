@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
 
@@ -25,29 +25,33 @@ def listed(session: SparkSession, folder: str) -> pa.Table:
         `path`, with its file system and nothing escaped; `bytes`; `modified`, in milliseconds
         since 1970.
     """
-    parts = _ask(session, "listed", folder)
+    found = found_at(session, folder) or []
+    path, size, modified = zip(*found, strict=True) if found else ((), (), ())
     return pa.table(
         {
-            "path": pa.array(parts[0::3], pa.string()),
-            "bytes": pa.array(map(int, parts[1::3]), pa.int64()),
-            "modified": pa.array(map(int, parts[2::3]), pa.int64()),
+            "path": pa.array(path, pa.string()),
+            "bytes": pa.array(size, pa.int64()),
+            "modified": pa.array(modified, pa.int64()),
         }
     )
 
 
-def indexed(frame: DataFrame) -> Iterator[tuple[str, int, int]]:
-    """The files with content under a frame, by the listing that Spark made for it.
+def found_at(
+    session: SparkSession, path: str, *, is_glob: bool = False, names: str = ""
+) -> list[tuple[str, int, int]] | None:
+    """The same rows of what a path means; None where nothing is there.
 
     Args:
-        frame: over files, as its reader gives it.
-
-    Returns:
-        Of each what `listed` has: path, bytes, and milliseconds since 1970.
+        path: a path or URI.
+        is_glob: whether it has wildcards.
+        names: a wildcard for the names of files; empty for all.
     """
-    index = frame._jdf.queryExecution().analyzed().collectLeaves().head().relation().location()
-    parts = iter(_parts(jvm.call_own(frame.sparkSession, _JAVA, "indexed", index)))
-    for path, size, modified in zip(parts, parts, parts, strict=True):
-        yield path, int(size), int(modified)
+    found = jvm.call_own(session, _JAVA, "listed", _conf(session), path, is_glob, names)
+    if found is None:
+        return None
+    parts = iter(_parts(found))
+    rows = zip(parts, parts, parts, strict=True)
+    return [(one, int(size), int(modified)) for one, size, modified in rows]
 
 
 def parquet_rows(session: SparkSession, files: Sequence[tuple[str, int]]) -> dict[str, int | None]:
@@ -71,8 +75,11 @@ def no_json(session: SparkSession, paths: Sequence[str]) -> list[str]:
 
 
 def _ask(session: SparkSession, method: str, *parts: str) -> list[str]:
-    conf: Any = session._jsparkSession.sessionState().newHadoopConf()
-    return _parts(jvm.call_own(session, _JAVA, method, conf, _END.join(parts)))
+    return _parts(jvm.call_own(session, _JAVA, method, _conf(session), _END.join(parts)))
+
+
+def _conf(session: SparkSession) -> Any:
+    return session._jsparkSession.sessionState().newHadoopConf()
 
 
 def _parts(found: str) -> list[str]:

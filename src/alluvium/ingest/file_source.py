@@ -43,6 +43,7 @@ _UNCHECKED = {
     "fs.file.impl.disable.cache": "true",
 }
 _SHOWN = 200
+_WILDCARD = re.compile(r"[\\{}\[\]*?]")
 # A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
 _ROW_IN_PARTITION = (1 << 33) - 1
 
@@ -70,20 +71,19 @@ class FileSource:
         # The headers of files that were read, each with one of its files.
         self.headers: dict[str, str] = {}
 
-    def exists(self, session: SparkSession) -> bool:
-        """Whether there is anything to open: an absent folder is an ordinary case."""
-        return Files(session).matches(self.path)
-
-    def landed(self, session: SparkSession) -> list[Landed]:
-        """The files with content that lie there; the source must exist."""
+    def landed(self, session: SparkSession) -> list[Landed] | None:
+        """The files with content that lie there; None where there is nothing to open."""
         self._check_names(session)
         start = self._start(Files(session))
-        found = []
-        for path, size, time in self._list(session):
+        found = self._list(session)
+        if found is None:
+            return None
+        landed = []
+        for path, size, time in found:
             plain = Place.of(path).path
             name = plain[len(start) :] if plain.startswith(start) else name_of(plain)
-            found.append(Landed(name, path, size, time))
-        return found
+            landed.append(Landed(name, path, size, time))
+        return landed
 
     def trigger(self, session: SparkSession, some: list[Landed]) -> Trigger:
         """The events of these files."""
@@ -92,9 +92,7 @@ class FileSource:
         return Trigger(events, len(some), sum(file.size for file in some), raw)
 
     def batch(self, session: SparkSession) -> DataFrame:
-        if not self.exists(session):
-            return no_events(session, self.feed)
-        return self._events(session, sorted(path for path, _, _ in self._list(session)))
+        return self._events(session, sorted(path for path, _, _ in self._list(session) or ()))
 
     def folder(self, files: Files) -> str:
         """The folder that names of files start below: of a glob what is before the wildcard."""
@@ -104,13 +102,12 @@ class FileSource:
                 folder = folder_of(folder[: folder.index(wildcard)])
         return folder
 
-    def _list(self, session: SparkSession) -> Iterator[tuple[str, int, int]]:
-        """Path, bytes and time of each file with content, as Spark lists them for a reader."""
-        scan = session.newSession()
-        list_in_few_tasks(scan)
-        reader = scan.read.format("binaryFile").option("recursiveFileLookup", "true")
-        options = {k: v for k, v in self.feed.options.items() if k in LISTING_OPTIONS}
-        return many_files.indexed(reader.options(**options).load(self._glob(session)))
+    def _list(self, session: SparkSession) -> list[tuple[str, int, int]] | None:
+        """Path, bytes and time of each file with content, as Spark would list them for a reader."""
+        is_glob = bool(_WILDCARD.search(self.path)) and not Files(session).is_literal(self.path)
+        names = self.feed.options.get("pathGlobFilter", "")
+        found = many_files.found_at(session, self.path, is_glob=is_glob, names=names)
+        return found and [file for file in found if file[1]]
 
     def _check_names(self, session: SparkSession) -> None:
         """Raise for what a listing would leave out in silence, or list again and again.
@@ -150,12 +147,6 @@ class FileSource:
     def _refuse(self, folder: bytes, why: str) -> NoReturn:
         where = os.fsdecode(folder).encode("utf-8", "replace").decode()
         raise SpecError(self.feed.spec.source, [f"path: {where} {why}"])
-
-    def _glob(self, session: SparkSession) -> str:
-        """The path as Spark reads it: a folder whose name has a wildcard's characters is itself."""
-        if Files(session).is_literal(self.path):
-            return re.sub(r"([\\{}\[\]*?])", r"\\\1", self.path)
-        return self.path
 
     def _start(self, files: Files) -> str:
         """What the paths of files begin with before their names."""

@@ -65,8 +65,9 @@ class Intake:
         self._has_places = set(PLACE) <= set(session.table(table).columns)
         self._version = place.version
         self._check_archive()
-        self._exists = source.exists(session)
-        self._landed = source.landed(session) if self._exists else []
+        landed = source.landed(session)
+        self._exists = landed is not None
+        self._landed = landed or []
         # Names of files that a link on this machine leads to.
         self._linked: set[str] = set()
         # Of the files that the table holds events of, where the ledger is new.

@@ -21,6 +21,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
  * <li>write FOLDER NUMBER LINES LENGTH: a commit of so many lines
  * <li>half FOLDER NUMBER: a commit whose actions end in an error
  * <li>list FOLDER NUMBER: what is there from a number on
+ * <li>below PATH: the files at a path and below, as `ManyFiles` lists them
  * <li>new PATH TEXT, replace PATH TEXT, cancel PATH TEXT: a file as Spark's streams write theirs
  * </ul>
  *
@@ -47,6 +48,9 @@ public class S3Racer {
                 list(store, conf, words[1], Integer.parseInt(words[2]));
             } else if (words[0].equals("write") || words[0].equals("half")) {
                 write(store, conf, words);
+            } else if (words[0].equals("below")) {
+                String found = alluvium.ManyFiles.listed(conf, words[1], false, "");
+                System.out.println(found == null ? "absent" : found.replaceAll("\0[0-9]+\0[0-9]+\0", "\n").trim());
             } else {
                 file(conf, words);
             }

@@ -232,6 +232,21 @@ def test_a_file_of_a_stream_is_one_request(s3_server: s3.S3, racers: list[Racer]
     assert text() == "three"
 
 
+def test_files_below_a_name_are_one_request(s3_server: s3.S3, racers: list[Racer]) -> None:
+    landing = "lake/landing/feed"
+    seen = ["1.json", "1.json.more/6", "a=1/_b=2/5.json", "b/2.json"]
+    for name in (*seen, "_tmp/3.json", ".4.json"):
+        s3_server.files().create_dir(f"{landing}/{name}".rpartition("/")[0])
+        with s3_server.files().open_output_stream(f"{landing}/{name}") as file:
+            file.write(b"{}")
+    before = len(s3_server.requests("landing"))
+    found = racers[0].do("below", f"s3a://{landing}")
+    assert len(s3_server.requests("landing")) == before + 1
+    assert sorted(found) == [f"s3a://{landing}/{name}" for name in seen]
+    assert racers[0].do("below", f"s3a://{landing}/1.json") == [f"s3a://{landing}/1.json"]
+    assert racers[0].do("below", f"s3a://{landing}/1") == ["absent"]
+
+
 def test_other_file_systems_keep_sparks_own(racers: list[Racer], tmp_path: Path) -> None:
     for order, said in (("new", "made"), ("new", "lost"), ("replace", "made")):
         assert racers[0].do(order, tmp_path / "0", order) == [said]
