@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium.delta import log
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.plan.reuse import keeps_rows
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.arrivals import TIME, Arrival, Freshness
@@ -54,14 +55,15 @@ def freshness(
 
 
 def _arrivals(session: SparkSession, table: str) -> Iterator[Arrival]:
-    column = log.physical_name(session, table, TIME)
-    return arrivals.arrivals(_commits(session, table), column)
+    snapshot = log.snapshot_of(session, table)
+    column = log.physical_name(snapshot, TIME)
+    return arrivals.arrivals(_commits(session, snapshot), column)
 
 
 def _commits(
-    session: SparkSession, table: str
+    session: SparkSession, snapshot: DeltaSnapshot
 ) -> Iterator[tuple[dict[str, Any], list[str | None]]]:
-    for lines in log.newest_first(session, table):
+    for lines in log.commits_of(session, snapshot):
         if lines is None:
             return
         info = commit_info(lines[0])

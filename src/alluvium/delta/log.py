@@ -159,10 +159,13 @@ def table_version(session: SparkSession, table: str) -> TableVersion:
 
 def metadata(session: SparkSession, table: str) -> Metadata:
     """What the newest version of a table says of it."""
-    snapshot = snapshot_of(session, table)
+    return metadata_of(snapshot_of(session, table))
+
+
+def metadata_of(snapshot: DeltaSnapshot) -> Metadata:
     found = snapshot.metadata()
-    partitions = list(found.partitionSchema().fieldNames())
-    return Metadata(str(found.id()), schema_of(snapshot), partitions)
+    names = found.partitionSchema().fieldNames()
+    return Metadata(str(found.id()), schema_of(snapshot), list(names))
 
 
 def schema_of(snapshot: DeltaSnapshot) -> StructType:
@@ -170,9 +173,9 @@ def schema_of(snapshot: DeltaSnapshot) -> StructType:
     return StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
 
 
-def physical_name(session: SparkSession, table: str, column: str) -> str:
+def physical_name(snapshot: DeltaSnapshot, column: str) -> str:
     """The name under which the files and the log have a column: its first one, or an id."""
-    return metadata(session, table).noted(PHYSICAL).get(column, column)
+    return metadata_of(snapshot).noted(PHYSICAL).get(column, column)
 
 
 def bounded_columns(session: SparkSession, table: str) -> list[str]:

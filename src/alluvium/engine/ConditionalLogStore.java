@@ -1,8 +1,13 @@
 package alluvium;
 
+import io.delta.storage.CloseableIterator;
+import io.delta.storage.LineCloseableIterator;
 import io.delta.storage.S3SingleDriverLogStore;
+import java.io.BufferedReader;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -15,7 +20,9 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
@@ -63,6 +70,9 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
     private static final int ANOTHERS = 2;
 
     private static final Set known = new HashSet();
+    /** Commits as they were last listed, by path: the newest of so many. */
+    private static final int LISTED = 1000;
+    private static final Map listed = Collections.synchronizedMap(new LinkedHashMap());
 
     public ConditionalLogStore(Configuration conf) {
         super(conf);
@@ -237,6 +247,34 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
             "It is unknown whether " + object + " keeps writers apart: " + why + ". Run again");
     }
 
+    /** A commit that was listed is opened without a look how long it is; S3 says if it is another. */
+    public CloseableIterator<String> read(Path path, Configuration conf) throws IOException {
+        FileStatus there = (FileStatus) listed.get(path.toString());
+        if (there != null) {
+            try {
+                InputStream stream = (InputStream) path.getFileSystem(conf).openFile(path).withFileStatus(there).build().get();
+                BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8));
+                reader.mark(1);
+                reader.read(); // the request is made here
+                reader.reset();
+                return new LineCloseableIterator(reader);
+            } catch (Exception changed) {
+                listed.remove(path.toString());
+            }
+        }
+        return super.read(path, conf);
+    }
+
+    private static void note(FileStatus file) {
+        listed.put(file.getPath().toString(), file);
+        synchronized (listed) {
+            for (Iterator oldest = listed.keySet().iterator(); listed.size() > LISTED;) {
+                oldest.next();
+                oldest.remove();
+            }
+        }
+    }
+
     /** From the name on: S3 begins its list there, and does not give what is before it. */
     public Iterator<FileStatus> listFrom(Path path, Configuration conf) throws IOException {
         FileSystem files = path.getFileSystem(conf);
@@ -261,7 +299,7 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
                 ((ToCopyableBuilder) request.getV2()).toBuilder();
             from.startAfter(key + before(name));
             request = S3ListRequest.v2((ListObjectsV2Request) ((SdkBuilder) from).build());
-            RemoteIterator listed = listing.createFileStatusListingIterator(
+            RemoteIterator all = listing.createFileStatusListingIterator(
                 folder,
                 request,
                 new PathFilter() {
@@ -271,8 +309,12 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
                 },
                 new Listing.AcceptAllButSelfAndS3nDirs(folder),
                 span);
-            while (listed.hasNext()) {
-                found.add(listed.next());
+            while (all.hasNext()) {
+                FileStatus file = (FileStatus) all.next();
+                found.add(file);
+                if (file.getPath().getName().endsWith(".json")) {
+                    note(file);
+                }
             }
         } finally {
             span.deactivate();

@@ -7,7 +7,9 @@ import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.commons.io.IOUtils;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -27,6 +29,8 @@ import org.apache.hadoop.fs.Path;
 public final class SmallFiles {
 
     private final Configuration conf;
+    /** Of S3, by path: files as they were listed, until they are read or written. */
+    private final Map listed = new HashMap();
 
     public SmallFiles(Configuration conf) {
         this.conf = conf;
@@ -34,10 +38,20 @@ public final class SmallFiles {
 
     /** The text of a file; null where it is absent. */
     public String read(String path) throws IOException {
-        FSDataInputStream stream = opened(path);
-        if (stream == null) {
-            return null;
+        FileStatus known = (FileStatus) listed.remove(path);
+        if (known != null) {
+            try {
+                Path where = known.getPath();
+                return text((FSDataInputStream) where.getFileSystem(conf).openFile(where).withFileStatus(known).build().get());
+            } catch (Exception changed) {
+                // Another writer's is there since: the next look is at that one.
+            }
         }
+        FSDataInputStream stream = opened(path);
+        return stream == null ? null : text(stream);
+    }
+
+    private static String text(FSDataInputStream stream) throws IOException {
         try {
             return IOUtils.toString(stream, StandardCharsets.UTF_8);
         } finally {
@@ -70,7 +84,11 @@ public final class SmallFiles {
         }
     }
 
-    /** The names in a folder, each with a NUL behind it; none where it is absent. */
+    /**
+     * The names in a folder, each with a NUL behind it; none where it is absent.
+     *
+     * <p>On S3 a file of them may then be read without a look how long it is.
+     */
     public String names(String folder) throws IOException {
         Path where = new Path(folder);
         FileSystem fs = where.getFileSystem(conf);
@@ -78,6 +96,9 @@ public final class SmallFiles {
         try {
             FileStatus[] found = fs.listStatus(where);
             for (int i = 0; i < found.length; i++) {
+                if ("s3a".equals(fs.getUri().getScheme())) {
+                    listed.put(found[i].getPath().toString(), found[i]);
+                }
                 names.append(found[i].getPath().getName()).append('\0');
             }
         } catch (FileNotFoundException absent) {
@@ -99,6 +120,7 @@ public final class SmallFiles {
 
     /** Write a file so that a reader sees the old text or the new one, never a part. */
     public void replace(String path, String text) throws IOException {
+        listed.remove(path);
         Path where = new Path(path);
         FileSystem fs = where.getFileSystem(conf);
         if ("s3a".equals(fs.getUri().getScheme())) {

@@ -6,7 +6,7 @@ import os
 import posixpath
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
 
@@ -62,7 +62,6 @@ class Intake:
         self._source = source
         self._place = place
         self._table = table
-        self._has_places = set(PLACE) <= set(session.table(table).columns)
         self._version = place.version
         self._check_archive()
         landed = source.landed(session)
@@ -79,6 +78,10 @@ class Intake:
         # Files that were read and could not be cleaned up, and why.
         self._stay: list[str] = []
         self._look_at_table()
+
+    @cached_property
+    def _has_places(self) -> bool:
+        return set(PLACE) <= set(self._session.table(self._table).columns)
 
     @property
     def version(self) -> int | None:
@@ -164,7 +167,7 @@ class Intake:
     def _open(self) -> Ledger:
         place = self._place
         ledger = ledgers.load(self._files, place.location)
-        if not ledgers.exists(self._files, place.location):
+        if ledger.is_new:
             ledger.epoch = self._committed() + 1
             if place.skips_known or ledger.epoch:
                 self._version = log.version(self._session, self._table)

@@ -39,6 +39,7 @@ class Ledger:
         planned: The files of that commit, if it was planned and may have been made.
         base: The place where the names begin; None in a ledger of an earlier version.
         root: The place of the checkpoint when that was noted.
+        is_new: Whether nothing of it was written yet.
         unnamed: The columns in headers that the schema did not name; None before a file was read.
     """
 
@@ -50,6 +51,7 @@ class Ledger:
     base: str | None = None
     root: str | None = None
     unnamed: list[str] | None = None
+    is_new: bool = True
 
     def begin_at(self, files: Files, base: str, root: str) -> None:
         """Note where the names begin, and where the checkpoint lies."""
@@ -97,6 +99,7 @@ class Ledger:
         """Write everything into one file, and delete those that it replaces."""
         rest = {"base": self.base, "root": self.root, "unnamed": self.unnamed}
         files.replace(self._path(_ALL), _text(self.read, sorted(self.held), **rest))
+        self.is_new = False
         for name in files.names(self.folder):
             entry = _ENTRY.fullmatch(name)
             if entry and int(entry[1]) < self.epoch:
@@ -155,6 +158,7 @@ def load(files: Files, checkpoint: str, *, tidy: bool = True) -> Ledger:
     entries = _entries(files, ledger.folder)
     ledger.epoch = whole = max((epoch for epoch, kind in entries if kind == _ALL), default=0)
     if (ledger.epoch, _ALL) in entries:
+        ledger.is_new = False
         noted = ledger._noted(files, _ALL)
         ledger._know(noted["read"], noted["held"])
         ledger.base, ledger.root = noted.get("base"), noted.get("root")

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from alluvium.delta import bucket_column, own_commit
 from alluvium.delta.order import sorted_in_tasks
 from alluvium.engine.files import Files
+from alluvium.engine.frames import number
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import Trigger, register_view
@@ -65,7 +66,7 @@ class MicroBatches:
         batch_id = self.place.batch_id(epoch)
         replaces = self.place.replaces
         register_view(session, trigger.events, self.view)
-        rows = session.sql(self.sql).withColumn(BATCH_ID, F.lit(batch_id).cast("bigint"))
+        rows = session.sql(self.sql).withColumn(BATCH_ID, number(batch_id))
         rows = self._few_files(self._with_bucket(rows), trigger)
         # To the sort of a compaction each file is a run then; nothing relies on it.
         rows = sorted_in_tasks(rows, self.target.partition_by, self.target.sort_by)

@@ -27,7 +27,6 @@ def starting_place(
 ) -> Checkpoint:
     """Where to go on: the table's checkpoint, or a new one where it is absent or not its own."""
     root = target.checkpoint
-    table_id = id_of(session, target)
     place = checkpoints.load(files, root)
     table_id = id_of(session, target)
     ours = None

@@ -21,6 +21,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
  * <li>write FOLDER NUMBER LINES LENGTH: a commit of so many lines
  * <li>half FOLDER NUMBER: a commit whose actions end in an error
  * <li>list FOLDER NUMBER: what is there from a number on
+ * <li>read FOLDER NUMBER: the lines of a commit
  * <li>below PATH: the files at a path and below, as `ManyFiles` lists them
  * <li>new PATH TEXT, replace PATH TEXT, cancel PATH TEXT: a file as Spark's streams write theirs
  * </ul>
@@ -46,6 +47,11 @@ public class S3Racer {
                 race(store, conf, words[1], words[2], Integer.parseInt(words[3]));
             } else if (words[0].equals("list")) {
                 list(store, conf, words[1], Integer.parseInt(words[2]));
+            } else if (words[0].equals("read")) {
+                Iterator lines = store.read(commit(words[1], Integer.parseInt(words[2])), conf);
+                while (lines.hasNext()) {
+                    System.out.println(lines.next());
+                }
             } else if (words[0].equals("write") || words[0].equals("half")) {
                 write(store, conf, words);
             } else if (words[0].equals("below")) {

@@ -209,6 +209,27 @@ def test_a_log_is_listed_from_a_commit_on(s3_server: s3.S3, racers: list[Racer])
     assert "start-after=long/_delta_log/00000000000000000009.jsom" in asked["query"]
 
 
+def test_a_commit_that_was_listed_is_one_request(s3_server: s3.S3, racers: list[Racer]) -> None:
+    folder = "s3a://lake/listed/_delta_log"
+    racers[0].do("write", folder, 0, 2, 9)
+    name = "listed/_delta_log/00000000000000000000.json"
+
+    def asked(*order: object) -> tuple[list[str], list[str]]:
+        before = len(s3_server.requests(name))
+        said = racers[0].do(*order)
+        return said, [one["method"] for one in s3_server.requests(name)[before:]]
+
+    assert asked("read", folder, 0) == (["x" * 9] * 2, ["HEAD", "GET"])
+    racers[0].do("list", folder, 0)
+    assert asked("read", folder, 0) == (["x" * 9] * 2, ["GET"])
+    # The table was made again: the commit is another one, and longer.
+    with s3_server.files().open_output_stream(f"lake/{name}") as file:
+        file.write(b"another\n" * 9)
+    said, methods = asked("read", folder, 0)
+    assert said[-9:] == ["another"] * 9  # behind what the client logs
+    assert methods[-2:] == ["HEAD", "GET"]
+
+
 def test_a_file_of_a_stream_is_one_request(s3_server: s3.S3, racers: list[Racer]) -> None:
     path = "s3a://lake/checkpoint/offsets/0"
 
