@@ -71,10 +71,8 @@ def written(session: SparkSession, snapshot: DeltaSnapshot) -> Iterator[Written]
         yield Written(note, has_files and not note)
 
 
-def is_undone(session: SparkSession, newest: DeltaSnapshot, version: int) -> bool:
-    """Whether a table was restored to a version before this one, and never back again.
-
-    Where the log does not say it, it counts as undone.
+def is_undone(session: SparkSession, newest: DeltaSnapshot, version: int) -> bool | None:
+    """`heads.is_undone` of a table, by its log: of what the log has no more nobody can tell.
 
     newest: the snapshot of the newest version.
     """

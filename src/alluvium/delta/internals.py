@@ -37,7 +37,9 @@ DELTA_LOG = _of(
     "invalidateCache(SparkSession, Path)",
 )
 DOMAIN_METADATA = _of(
-    "DomainMetadataUtils$", "handleDomainMetadataForCloneTable(Snapshot, Snapshot)"
+    "DomainMetadataUtils$",
+    "handleDomainMetadataForCloneTable(Snapshot, Snapshot)",
+    "handleDomainMetadataForRestoreTable(Snapshot, Snapshot)",
 )
 FILE_NAMES = _of("util.FileNames", "unsafeDeltaFile(Path, long)")
 FILE_OPERATIONS = _of(

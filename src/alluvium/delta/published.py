@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import committing, dependents, log, pinned
+from alluvium.delta import committing, dependents, domains, log, pinned
 from alluvium.delta.committing import edited, fields
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.handles import DeltaAction, DeltaOperation, DeltaTransaction
@@ -87,15 +87,19 @@ class Publisher(PublishedFiles):
         """Whether the target has rows that no publish brought."""
         return self.head is None and int(self._snapshot.numOfFiles()) > 0
 
-    def undid(self, version: int) -> bool:
-        """Whether the source was restored to a version before this one since."""
+    def undid(self, version: int) -> bool | None:
+        """Whether the source was restored to a version before this one since; None for unknown."""
         return is_undone(self.session, self._newest, version)
+
+    def may_show(self, version: int) -> bool:
+        """Whether it is known that no restore of the source undid this version."""
+        return self.undid(version) is False
 
     def undid_meanwhile(self) -> bool:
         """Whether `undid` is so of this version by now; it tells of what is there now."""
         with self.active():
             self._newest = log.newest_of(self.session, self._newest.deltaLog())
-        return self.undid(self.version)
+        return not self.may_show(self.version)
 
     def mistakes(self) -> list[str]:
         """What stops the source from being published; nothing was written."""
@@ -128,7 +132,7 @@ class Publisher(PublishedFiles):
         published table meanwhile. It is then as they left it.
         """
         with self.active():
-            found, metadata = self._steps, self._metadata()
+            found, metadata, clustering = self._steps, self._metadata(), self._clustering()
             self._mend(note)
             removed = self._published(found.goes)
             added = self._added(found.comes, removed)
@@ -141,7 +145,7 @@ class Publisher(PublishedFiles):
             relabelled = [*found.relabelled, *sorted(same)]
             self._hold = hold
             new = metadata is not None or self.head is None or hold not in (None, self.is_held)
-            changes = bool(removed or added or new)
+            changes = bool(removed or added or clustering or new)
             # What changes no row comes first. After a kill the table shows what it showed, in files
             # that the source still has. The next publish finds the rest.
             due: list[Callable[[bool], None]] = []
@@ -150,7 +154,7 @@ class Publisher(PublishedFiles):
             if found.moved_in:
                 due.append(lambda last: self._move(found, note, last))
             if changes:
-                due.append(lambda _: self._change(removed, added, metadata, note))
+                due.append(lambda _: self._change(removed, [*clustering, *added], metadata, note))
             for place, step in enumerate(due, 1):
                 step(place == len(due))
         return Moved(
@@ -285,6 +289,11 @@ class Publisher(PublishedFiles):
             actions.append(edited(self.session, file, tags=tags, stats=stats, dataChange=False))
         operation = self._internal(COMPUTE_STATS)(self._seq([]))
         self._commit(transaction, actions, operation, note, is_last)
+
+    def _clustering(self) -> list[DeltaAction]:
+        """What a DBA's CLUSTER BY on the published table becomes, where its columns go."""
+        schema = metadata_action(self._source)["schemaString"]
+        return list(domains.without_lost_columns(self.session, self._snapshot, schema))
 
     def _metadata(self) -> DeltaAction | None:
         """What this version of the source asks for; None where it is as it should be."""

@@ -12,13 +12,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium import marks
-from alluvium.delta import committing, log, pinned
+from alluvium.delta import committing, domains, log, pinned
 from alluvium.delta.committing import edited
 from alluvium.delta.handles import DeltaAction, DeltaSnapshot
 from alluvium.delta.internals import RESTORE
 from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
-from alluvium.plan.versions.properties import MAPPING, restored
+from alluvium.plan.versions.properties import MAPPING, identities_on, restored
 
 
 class SettingBack(jvm.SessionCopy):
@@ -65,7 +65,13 @@ class SettingBack(jvm.SessionCopy):
     @cached_property
     def changes(self) -> bool:
         """Whether rows, columns or progress are not as they were."""
-        return bool(self.goes or self.comes or self._progress() or self._metadata() is not None)
+        return bool(
+            self.goes
+            or self.comes
+            or self._progress()
+            or self._metadata() is not None
+            or self._domains
+        )
 
     def commit(self, message: str, marked: Mapping[str, int] | None = None) -> int:
         """Make the commit; its version.
@@ -86,6 +92,7 @@ class SettingBack(jvm.SessionCopy):
                 transaction.updateMetadata(metadata, True)
             actions = [
                 *(committing.set_transaction(self.session, *one) for one in progress.items()),
+                *self._domains,
                 *(file.removeWithTimestamp(now, True) for file in goes),
                 *(edited(self.session, file, dataChange=True) for file in comes),
             ]
@@ -93,14 +100,20 @@ class SettingBack(jvm.SessionCopy):
             restore = self._internal(RESTORE)(version, self._none)
             return committing.commit_next(self, transaction, actions, restore)
 
+    @cached_property
+    def _domains(self) -> list[DeltaAction]:
+        return list(domains.restored(self.session, self._then, self._now))
+
     def _metadata(self) -> DeltaAction | None:
         """That of the earlier version; None where it is the same.
 
-        How the table is kept, its retention for one, stays as it is now.
+        How the table is kept, its retention for one, stays as it is now. So do the numbers that
+        identities gave last.
         """
         now, then = (metadata_action(one) for one in (self._now, self._then))
         properties = restored(then["configuration"], now["configuration"])
-        wanted = {**then, "configuration": properties}
+        schema = identities_on(then["schemaString"], now["schemaString"])
+        wanted = {**then, "configuration": properties, "schemaString": schema}
         if wanted == now:
             return None
         return committing.action(self.session, "metaData", wanted)

@@ -184,6 +184,7 @@ def _take_back(
     """
     before, back = publisher.head, None
     if before is not None and publisher.is_of_source(before):
+        # Readers saw it: it stays unless it is known to be undone.
         back = None if publisher.undid(before.version) else before.version
     last = at(back)
     if last.head != log.TableVersion(publisher.table_id, publisher.version):
@@ -231,7 +232,7 @@ def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
         return f"a checkout holds version {before.version:,}"
     if before is not None and before.version > publisher.version and publisher.is_of_source(before):
         return f"version {before.version:,} is already"
-    return f"{_RESTORED} since" if publisher.undid(publisher.version) else ""
+    return "" if publisher.may_show(publisher.version) else f"{_RESTORED} since"
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
 from alluvium.delta.refusal import Facts, reason
 from alluvium.delta.snapshots import TableSnapshot
 from alluvium.merge import execute
 from alluvium.names import quoted
+from alluvium.plan.versions.properties import IDENTITY
 
 _CHECK = "delta.constraints."
 
@@ -43,5 +43,5 @@ def check_identity(name: str, table: TableSnapshot, rows: DataFrame) -> None:
 
     name: of the table, for the message.
     """
-    if any(log.IDENTITY in field.metadata for field in table.schema) and not rows.isEmpty():
+    if any(IDENTITY in field.metadata for field in table.schema) and not rows.isEmpty():
         raise execute.needs_merge_into(name, str(reason(Facts(identity=True))))

@@ -66,6 +66,8 @@ class Restored:
         files_removed, files_added: how many went and came.
         skips: the events that it leaves out for good, or no longer does.
         moved: the published tables that showed what is undone, and whether a checkout holds them.
+        unknown: those of which the log does not tell whether they show what is undone, and the
+            version that each shows; they stay.
     """
 
     then: int
@@ -75,6 +77,7 @@ class Restored:
     files_added: int
     skips: list[Events]
     moved: list[tuple[Shown, bool]]
+    unknown: list[tuple[Shown, int]]
 
 
 def restore(
@@ -128,7 +131,7 @@ def restore(
             note["files"] = [file for _, file in files]
         made = _commit(session, table_log, way, then, note, marked)
     due = then if made is None and way.changes else None
-    moved = _follow(session, subject, table_log, shown, made, due, dry_run)
+    moved, unknown = _follow(session, subject, table_log, shown, made, due, dry_run)
     return Restored(
         then,
         made,
@@ -137,6 +140,7 @@ def restore(
         len(way.comes),
         [one for one in events if skipped.app_id(subject.model, one) in marked],
         moved,
+        unknown,
     )
 
 
@@ -215,7 +219,7 @@ def _follow(
     made: int | None,
     due: int | None,
     dry_run: bool,
-) -> list[tuple[Shown, bool]]:
+) -> tuple[list[tuple[Shown, bool]], list[tuple[Shown, int]]]:
     """Let readers see what the table is now, where they see what is undone.
 
     Args:
@@ -223,18 +227,28 @@ def _follow(
         made: the version that the restore made; None where it made none.
         due: the version that the table is yet to go back to; None where it is there.
 
-    Returns the published tables that move, and whether a checkout held them.
+    Returns `moved` and `unknown` of `Restored`.
     """
     # Behind the commit others may have published what came after it.
     newest = table_log.snapshot if made is None else table_log.newest()
-    found = _showing(session, newest, shown, due)
-    if not dry_run:
-        at = table_log.version if made is None else made
-        for one, head, _ in found:
-            publish.checkout(
-                session, subject.table, one.table, at, hold=None, hides=one.hides, instead_of=head
-            )
-    return [(one, is_held) for one, _, is_held in found]
+    at = table_log.version if made is None else made
+    moved, unknown = [], []
+    for one, head, is_held, undone_there in _showing(session, newest, shown, due):
+        if undone_there is None:
+            unknown.append((one, head.version))
+        elif undone_there:
+            moved.append((one, is_held))
+            if not dry_run:
+                publish.checkout(
+                    session,
+                    subject.table,
+                    one.table,
+                    at,
+                    hold=None,
+                    hides=one.hides,
+                    instead_of=head,
+                )
+    return moved, unknown
 
 
 def _forward(
@@ -331,21 +345,17 @@ def _came_along(subject: Subject, batch: int, came: int) -> str:
 
 def _showing(
     session: SparkSession, newest: Any, shown: Sequence[Shown], then: int | None
-) -> list[tuple[Shown, TableVersion, bool]]:
-    """The published tables that show what is undone, what that is, and whether a checkout holds it.
+) -> Iterator[tuple[Shown, TableVersion, bool, bool | None]]:
+    """What published tables show, whether a checkout holds it, and whether it is undone.
 
     newest: snapshot of the table; then: the version that it is yet to go back to.
     """
-    found = []
     for one in shown:
         if session.catalog.tableExists(one.table):
             head, is_held = shown_and_held(session, one.table)
-            if head is not None and (
-                (then is not None and head.version > then)
-                or is_undone(session, newest, head.version)
-            ):
-                found.append((one, head, is_held))
-    return found
+            if head is not None:
+                goes = then is not None and head.version > then
+                yield one, head, is_held, goes or is_undone(session, newest, head.version)
 
 
 def _done(table_log: TableLog, first: int, last: int) -> list[Done]:

@@ -23,11 +23,12 @@ from alluvium.plan.versions.heads import is_undone
         (5, 8, {6: 3, 8: 5}, False),
         (6, 8, {6: 3, 8: 5}, True),
         # A restore to nobody knows where.
-        (5, 6, {6: None}, True),
+        (5, 6, {6: None}, None),
+        (5, 9, {9: 8, 7: None}, None),
         (6, 7, {6: None}, False),
     ],
 )
 def test_what_a_restore_undid(
-    version: int, newest: int, restores: dict[int, int | None], undone: bool
+    version: int, newest: int, restores: dict[int, int | None], undone: bool | None
 ) -> None:
     assert is_undone(version, newest, restores) is undone

@@ -80,3 +80,26 @@ def test_comments_are_of_the_published_table() -> None:
     # What is the same stays as it is written.
     own = schema(id="for readers")
     assert properties.schema(schema(id="other"), own) is own
+
+
+def test_identities_go_on_behind_their_numbers_of_now() -> None:
+    def schema(last: int | None, step: int = 1, more: str = "a") -> str:
+        says = {"delta.identity.start": 1, "delta.identity.step": step}
+        if last is not None:
+            says["delta.identity.highWaterMark"] = last
+        fields = [
+            {"name": "sk", "type": "long", "nullable": True, "metadata": says},
+            {"name": more, "type": "long", "nullable": True, "metadata": {}},
+        ]
+        return json.dumps({"type": "struct", "fields": fields})
+
+    def last(found: str) -> int:
+        return int(json.loads(found)["fields"][0]["metadata"]["delta.identity.highWaterMark"])
+
+    for then, now, step, wanted in ((2, 4, 1, 4), (6, 4, 1, 6), (-2, -4, -1, -4), (None, 4, 1, 4)):
+        assert last(properties.identities_on(schema(then, step), schema(now, step))) == wanted
+    # What is the same stays as it is written, by then or by now.
+    assert properties.identities_on(schema(2), schema(4)) == schema(4)
+    assert properties.identities_on(schema(4), schema(2, more="b")) == schema(4)
+    plain = json.dumps({"type": "struct", "fields": []})
+    assert properties.identities_on(plain, schema(4)) == plain

@@ -20,8 +20,11 @@ def head_of(transactions: Mapping[str, int]) -> tuple[str, int] | None:
     return None
 
 
-def is_undone(version: int, newest: int, restores: Mapping[int, int | None]) -> bool:
+def is_undone(version: int, newest: int, restores: Mapping[int, int | None]) -> bool | None:
     """Whether a table was restored to a version before this one, and never back again.
+
+    None where nobody can tell: whoever is to show the version takes that for yes, and whoever is to
+    take it from readers for no.
 
     Args:
         restores: by the version that a restore made, the one that it went back to; None where
@@ -31,6 +34,6 @@ def is_undone(version: int, newest: int, restores: Mapping[int, int | None]) -> 
     while at > version:
         before = restores.get(at, at - 1)
         if before is None:
-            return True
+            return None
         at = before
     return at < version

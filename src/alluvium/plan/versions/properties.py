@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 # Properties that say how the files are to be read: they come with the files.
 CARRIED = frozenset(
@@ -64,6 +65,8 @@ REFUSED = {
 }
 MAPPING = "delta.columnMapping.mode"
 LARGEST_ID = "delta.columnMapping.maxColumnId"
+# Of an identity, in the metadata of its column: how far its numbers lie apart, and its last one.
+IDENTITY, _LAST = "delta.identity.step", "delta.identity.highWaterMark"
 _VECTORS = "delta.enableDeletionVectors"
 
 
@@ -133,6 +136,25 @@ def restored(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def identities_on(then: str, now: str) -> str:
+    """The schema of then, JSON as Delta has it, whose identities go on behind their numbers of now.
+
+    So none is given twice: rows that are undone may stand in other tables.
+    """
+    last = {field["name"]: field["metadata"].get(_LAST) for field in json.loads(now)["fields"]}
+    found = json.loads(then)
+    for field in found["fields"]:
+        says, newest = field["metadata"], last.get(field["name"])
+        if IDENTITY in says and newest is not None:
+            furthest = max if says[IDENTITY] > 0 else min
+            says[_LAST] = furthest(newest, says.get(_LAST, newest))
+    if found == json.loads(now):
+        return now
+    if found == json.loads(then):
+        return then
+    return _as_delta(found)
+
+
 def schema(source: str, own: str) -> str:
     """The source's schema, JSON as Delta has it, with the comments of the published table."""
     before = json.loads(own)
@@ -144,4 +166,8 @@ def schema(source: str, own: str) -> str:
             field["metadata"]["comment"] = said[field["name"]]
     if found == before:
         return own
-    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+    return _as_delta(found)
+
+
+def _as_delta(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, separators=(",", ":"), ensure_ascii=False)

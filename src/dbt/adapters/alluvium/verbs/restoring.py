@@ -158,6 +158,11 @@ def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
     for shown, is_held in done.moved:
         held = "; a checkout holds it there" if is_held else ""
         lines.append(f"  {shown.name}: {'would show' if dry_run else 'shows'} that too{held}")
+    for shown, version in done.unknown:
+        lines.append(
+            f"  {shown.name}: stays at version {version:,} of {name}, for the log no longer tells"
+            " whether that was undone; accepted: `alluvium.checkout` to another one"
+        )
     return lines
 
 
