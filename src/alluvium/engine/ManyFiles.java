@@ -60,17 +60,21 @@ public class ManyFiles implements Callable {
     public static String listed(Configuration conf, String path, boolean isGlob, String names) throws IOException {
         Path given = new Path(path);
         FileSystem fs = given.getFileSystem(conf);
-        Set roots = new TreeSet(); // each once
-        if (isGlob) {
-            FileStatus[] meant = fs.globStatus(given);
-            for (int i = 0; meant != null && i < meant.length; i++) {
-                roots.add(meant[i].getPath());
+        Set roots = new TreeSet();
+        Map files = new LinkedHashMap(); // each once
+        FileStatus[] meant = isGlob ? fs.globStatus(given) : null;
+        for (int i = 0; meant != null && i < meant.length; i++) {
+            Path one = meant[i].getPath();
+            if (meant[i].isDirectory()) {
+                roots.add(one);
+            } else if (!isHidden(one.getName())) {
+                files.put(one, meant[i]);
             }
-        } else {
+        }
+        if (!isGlob) {
             roots.add(fs.makeQualified(given));
         }
         PathFilter filter = new GlobFilter(names.length() == 0 ? "*" : names);
-        Map files = new LinkedHashMap();
         for (Iterator all = roots.iterator(); all.hasNext();) {
             Path root = (Path) all.next();
             if ("s3a".equals(fs.getUri().getScheme())) {
@@ -87,7 +91,7 @@ public class ManyFiles implements Callable {
                 found.append(file.getModificationTime()).append('\0');
             }
         }
-        boolean isThere = files.size() > 0 || (isGlob ? roots.size() > 0 : fs.exists(given));
+        boolean isThere = files.size() > 0 || (isGlob ? meant != null && meant.length > 0 : fs.exists(given));
         return isThere ? found.toString() : null;
     }
 
