@@ -70,6 +70,7 @@ def test_what_was_lost_or_rejected_comes_back_and_nothing_else_changes(project: 
 
 
 def test_progress_stays_behind_a_window_of_time(project: Any) -> None:
+    """After the one before: the parser is mended, so an event without an id counts, too."""
     project.append_events(4, (4, "c", 4, DAY.format(4), "new"))
     events = project.table("events")
     events.alter.add_columns([Field("_source_timestamp", PrimitiveType("timestamp"))])

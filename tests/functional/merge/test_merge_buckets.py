@@ -132,21 +132,27 @@ def test_a_table_that_lacks_the_column_is_left_as_it_is(project: Any) -> None:
     added = plain(
         "incremental", incremental_strategy="append", on_schema_change="append_new_columns"
     )
-    project.session.sql(
-        "create table bucketed.added using delta as select id, op, lsn, at, v from bucketed.events"
-    )
-    project.write({"models/added.sql": added})
-    assert not project.try_dbt("run", "--select", "added").success
-    assert project.said("bucketed.added has no generated partition column at_day, made from at")
+    for name in ("added", "lacking"):
+        project.session.sql(
+            f"create table bucketed.{name} using delta as select id, op, lsn, at, v"
+            " from bucketed.events"
+        )
+    # Whether the table may get other columns or not.
+    lacking = plain("incremental", incremental_strategy="append")
+    project.write({"models/added.sql": added, "models/lacking.sql": lacking})
+    assert not project.try_dbt("run", "--select", "added", "lacking").success
+    for name in ("added", "lacking"):
+        assert project.said(f"bucketed.{name} has no generated partition column at_day, made from")
+        assert project.versions(name) == 1
     assert project.said("Accepted: one build with --full-refresh")
-    assert project.versions("added") == 1
+    project.remove("models/lacking.sql")
     project.dbt("run", "--select", "added", "--full-refresh")
     assert partitions(project, "added") == ["at_day"]
     check(project, "added")
 
 
 def test_tables_appends_and_overwrites(project: Any) -> None:
-    """After the one before, which has made `added`."""
+    """After the ones before, which have made `added`, and events of ten days."""
     month = {"alluvium_layout": LAYOUT | {"bucket_by": {"column": "at", "window": "month"}}}
     contract = {"contract": {"enforced": True}}
     types = {"id": "bigint", "op": "string", "lsn": "bigint", "at": "timestamp", "v": "string"}
