@@ -93,7 +93,7 @@ def for_merges(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArra
 def needed_of(files: pa.Table) -> pa.ChunkedArray:
     """The paths of files and of vectors of `named`."""
     vectors = files["vector"].unique().drop_null()
-    return _joined([files["plain"], vectors])
+    return pa.chunked_array([*files["plain"].chunks, vectors], pa.string())
 
 
 def inside(files: pa.ChunkedArray, folder: str) -> pa.ChunkedArray:
