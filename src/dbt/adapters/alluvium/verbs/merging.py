@@ -69,6 +69,7 @@ class Merging(Checking, Progressing):
                 self._handle.unread(source.render()).createOrReplaceTempView(str(source.identifier))
             if on_schema_change is not None and not is_new:
                 source = self._with_fields(source, table, on_schema_change)
+            self._take_over(session, table, node["unique_id"])
             try:
                 plan, outcome = self._merged(target, source, node, predicates, is_new)
             finally:
