@@ -65,7 +65,7 @@
         {%- set newest = alluvium._bounded_batch(bronze or events, ns.after, there, at_most) -%}
       {%- endif -%}
       {%- if target.type == 'alluvium' and model.resource_type == 'model' -%}
-        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest, newest != there) -%}
+        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest, newest != there, caller) -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}

@@ -163,8 +163,8 @@ def metadata(session: SparkSession, table: str) -> Metadata:
 
 def metadata_of(snapshot: DeltaSnapshot) -> Metadata:
     found = snapshot.metadata()
-    names = found.partitionSchema().fieldNames()
-    return Metadata(str(found.id()), schema_of(snapshot), list(names))
+    partitions = list(found.partitionSchema().fieldNames())
+    return Metadata(str(found.id()), schema_of(snapshot), partitions)
 
 
 def schema_of(snapshot: DeltaSnapshot) -> StructType:
@@ -205,8 +205,7 @@ def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
 def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
     """The `commitInfo` of the newest commit: operation, operationMetrics (texts), timestamp, …
 
-    Reads one file of the log where DESCRIBE HISTORY runs a Spark job. Raises Py4JJavaError or
-    PySparkException if `table` is not a Delta table.
+    Reads one file of the log. Raises Py4JJavaError or PySparkException if it is no Delta table.
     """
     lines = newest_commit(session, snapshot_of(session, table))
     return commit_info(lines.head()) if lines.nonEmpty() else {}
@@ -267,21 +266,19 @@ def commit_transactions(
     table: str,
     versions: Mapping[str, int],
     until: float | None = None,
-    before: int | None = None,
+    before: Mapping[str, int] | None = None,
 ) -> None:
     """Commit `txn` actions alone, without data.
 
-    until: what they are said to be last updated at, in seconds since 1970; now if not given. The
-        table property delta.setTransactionRetentionDuration goes by it.
-    before: what each is now (-1 for none), or nothing is committed.
+    until: by which delta.setTransactionRetentionDuration goes, in seconds since 1970; or else now.
+    before: what some are now, -1 for none; where they are not, nothing is committed.
     """
     now = int((time.time() if until is None else until) * 1000)
     none = jvm.of(session).scala.Option.empty()
     transaction = delta_log(session, table).startTransaction(none, none)
-    if before is not None and any(transaction.txnVersion(app) != before for app in versions):
-        return
-    made = (committing.set_transaction(session, *one, now) for one in versions.items())
-    transaction.commit(jvm.scala_seq(session, made), jvm.internal(session, MANUAL_UPDATE))
+    if all(transaction.txnVersion(app) == number for app, number in (before or {}).items()):
+        made = (committing.set_transaction(session, *one, now) for one in versions.items())
+        transaction.commit(jvm.scala_seq(session, made), jvm.internal(session, MANUAL_UPDATE))
 
 
 def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:

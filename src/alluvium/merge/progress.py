@@ -28,8 +28,13 @@ def read(session: SparkSession, table: str, model: str) -> int | None:
 
     table: rendered name of a Delta table; model: dbt's unique id.
     """
-    table_id, versions = log.state(session, table)
-    return versions.get(app_id(model, table_id))
+    return of_model(*log.state(session, table), model)
+
+
+def of_model(table_id: str, versions: Mapping[str, int], model: str) -> int | None:
+    """`read` of a table with this id and these `txn` actions; less than 0 stands for none."""
+    found = versions.get(app_id(model, table_id), -1)
+    return found if found >= 0 else None
 
 
 def pass_over(session: SparkSession, table: str, model: str, after: int, through: int) -> None:
@@ -39,7 +44,7 @@ def pass_over(session: SparkSession, table: str, model: str, after: int, through
     """
     app = app_id(model, log.table_id(session, table))
     with suppress(ConcurrentTransactionException):
-        log.commit_transactions(session, table, {app: through}, before=after)
+        log.commit_transactions(session, table, {app: through}, before={app: after})
 
 
 def by_model(table_id: str, versions: Mapping[str, int]) -> dict[str, int]:
@@ -51,7 +56,7 @@ def by_model(table_id: str, versions: Mapping[str, int]) -> dict[str, int]:
     return {
         app.removeprefix(marks.MERGED_THROUGH).removesuffix(suffix): number
         for app, number in versions.items()
-        if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix)
+        if app.startswith(marks.MERGED_THROUGH) and app.endswith(suffix) and number >= 0
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from alluvium.marks import MERGE_FIGURES
@@ -18,6 +18,12 @@ def parents_of(node: Any) -> Sequence[str]:
     """Unique ids of what a node reads; a seed has no list of them."""
     found: Sequence[str] = getattr(getattr(node, "depends_on", None), "nodes", ())
     return found
+
+
+def name_of(node: Any) -> str:
+    """How a model is named for `ref` and `--select`, with its version."""
+    version = getattr(node, "version", None)
+    return str(node.name) if version is None else f"{node.name}.v{version}"
 
 
 def streams_above(
@@ -40,6 +46,58 @@ def streams_above(
             found.append(parent)
         elif passes(parent):
             due += parents_of(parent)
+    return found
+
+
+def is_made_from(node: Any, other: str | None, node_of: Callable[[str], Any]) -> bool:
+    """Whether a node is made from the one of another unique id, by any way, or is it."""
+    seen, due = set[str](), [node]
+    while due:
+        one = due.pop()
+        if one is None or one.unique_id in seen:
+            continue
+        if one.unique_id == other:
+            return True
+        seen.add(one.unique_id)
+        due += map(node_of, parents_of(one))
+    return False
+
+
+def carriers(
+    merged: Any,
+    readers: Collection[str],
+    node_of: Callable[[str], Any],
+    *,
+    are_views_here: bool = True,
+) -> list[Any]:
+    """What has to be built before a merged model reads the batch of its readers, in that order.
+
+    Tables between keep the rows of an earlier batch until then. A view is read now, unless its own
+    text has the bounds of the batch: that of a reader, or what it has of an ephemeral one.
+
+    Args:
+        readers: unique ids of the models that ask for the events which are new to it.
+        are_views_here: whether a view that this command does not build is this target's own.
+    """
+    found, bounded = list[Any](), set[str]()
+    leads: dict[str, bool] = {}
+
+    def visit(node: Any) -> bool:
+        one = node.unique_id
+        if one not in leads:
+            parents = [parent for parent in map(node_of, parents_of(node)) if parent is not None]
+            above = [parent for parent in parents if visit(parent)]
+            inlined = (p for p in above if p.config.materialized == "ephemeral")
+            if one in readers or any(parent.unique_id in bounded for parent in inlined):
+                bounded.add(one)
+            leads[one] = one in readers or bool(above)
+            kind = node.config.materialized
+            is_read_now = kind == "view" and are_views_here and one not in bounded
+            if leads[one] and kind != "ephemeral" and not is_read_now and node is not merged:
+                found.append(node)
+        return leads[one]
+
+    visit(merged)
     return found
 
 

@@ -8,10 +8,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import dependents, log, unregistered
+from alluvium.delta import dependents, inherited, log, unregistered
 from alluvium.delta.needed_files import forget
 from alluvium.engine.files import Files
 from alluvium.names import quoted
+from alluvium.plan.versions import heirs
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,9 @@ def adopt(session: SparkSession, adoption: Adoption, *, dry_run: bool) -> list[s
         if not dry_run:
             _rename(session, adoption.schema, old, new)
     if not dry_run:
-        # Another run may have merged between both.
-        late = _progress(session, adoption, adoption.candidate)
-        if late:
-            log.commit_transactions(session, _name(adoption.schema, adoption.candidate), late)
+        # Another run may have merged between both. From now on the old model has nothing there.
+        candidate = _name(adoption.schema, adoption.candidate)
+        inherited.take_over(session, candidate, adoption.model, adoption.candidate_model)
     return said
 
 
@@ -102,16 +102,9 @@ def _is_begun(session: SparkSession, adoption: Adoption) -> bool:
 
 
 def _progress(session: SparkSession, adoption: Adoption, table: str) -> dict[str, int]:
-    """What the new model's `txn` actions are to be, where they are not yet: all of ours that name
-    the old one."""
-    _, versions = log.state(session, _name(adoption.schema, table))
-    old, new = (f"/{one}/" for one in (adoption.model, adoption.candidate_model))
-    wanted = {
-        app.replace(old, new, 1): number
-        for app, number in versions.items()
-        if app.startswith(marks.MERGED_THROUGH) and old in app
-    }
-    return {app: number for app, number in wanted.items() if versions.get(app, -1) < number}
+    """What the new model's `txn` actions are to be, where they are not yet."""
+    found = log.state(session, _name(adoption.schema, table))
+    return heirs.carried(found[1], found[0], adoption.model, adoption.candidate_model)
 
 
 def _check(session: SparkSession, schema: str, old: str, new: str) -> None:

@@ -116,3 +116,63 @@ def test_a_table_is_adopted(project: MergeProject, monkeypatch: pytest.MonkeyPat
     assert rows.values.tolist() == [[1, "one"], [2, "deux"]]
     assert project.read("select count(*) from {s}.items_wap__rejected").iloc[0, 0] == 2
     assert log.table_id(project.session, f"{schema}.items_wap") == before
+
+
+VERSIONED = SCHEMA_YML.replace(
+    "name: items", "name: items_wap\n    versions: [{v: 1, config: {alias: items_wap}}]"
+).replace("name: id", "name: v")
+
+
+def test_a_model_of_another_unique_id_goes_on_where_it_was(project: MergeProject) -> None:
+    """After the one before: it becomes a version of itself, whose table keeps its name."""
+    schema, settings = project.schema, {"order_by": "lsn", "null_keys": "insert"}
+    project.write({"models/items_wap.sql": merged(settings)})
+    project.append_events(3, (None, "c", 3, AT, "z"))
+    project.append_events(4, (1, "u", 4, AT, "wrong"))
+    skip = "{model: items_wap, batch: 4, skip: true}"
+    project.dbt("run-operation", "alluvium.restore", "--args", skip)
+    project.dbt("run", "--select", "batch", "items_wap")
+    rows = [[0, "z"], [1, "one"], [2, "deux"]]
+    assert stored(project) == rows
+
+    project.remove("models/items_wap.sql")
+    project.write({"models/items_wap_v1.sql": merged(settings), "models/schema.yml": VERSIONED})
+    assert has(project, "model.adopted.items_wap") == {"": 4, "/4": 1}
+    project.dbt("build", "--exclude", "plain")
+    said = "items_wap.v1: goes on where model.adopted.items_wap was: behind batch 4, 1 mark of eve"
+    assert project.said(said)
+    assert stored(project) == rows
+    assert has(project, "model.adopted.items_wap") == {"": -1, "/4": 0}
+    assert has(project, "model.adopted.items_wap.v1") == {"": 4, "/4": 1}
+
+    # Where that is not certain, a person says it.
+    table = f"{schema}.items_wap"
+    table_id, numbers = log.state(project.session, table)
+    gone = {app: 0 if "/skip/" in app else -1 for app in numbers if "items_wap.v1" in app}
+    there = {f"alluvium/model.adopted.plain/{table_id}": 4}
+    log.commit_transactions(project.session, table, gone | there)
+    assert not project.try_dbt("run", "--select", "batch", "items_wap").success
+    former = "{model: items_wap.v1, former: model.adopted.plain, dry_run: false}"
+    assert project.said(f"`dbt run-operation alluvium.adopt --args '{former}'`; or an alias")
+    wrong = former.replace("plain", "other")
+    assert not project.try_dbt("run-operation", "alluvium.adopt", "--args", wrong).success
+    assert project.said("could take over; accepted: model.adopted.plain")
+    project.dbt("run-operation", "alluvium.adopt", "--args", former)
+    project.dbt("run", "--select", "batch", "items_wap")
+    assert project.said("items_wap: nothing new")
+
+
+def stored(project: MergeProject) -> list[list[object]]:
+    found = project.read("select coalesce(id, 0) as id, v from {s}.items_wap")
+    return sorted(found.values.tolist())
+
+
+def has(project: MergeProject, model: str) -> dict[str, int]:
+    """What the table has of a model: its progress, and by batch what is left out."""
+    table_id, numbers = log.state(project.session, f"{project.schema}.items_wap")
+    progress, mark = f"alluvium/{model}/{table_id}", f"alluvium/skip/{model}"
+    return {
+        app.removeprefix(progress).removeprefix(mark): number
+        for app, number in numbers.items()
+        if app == progress or app.startswith(f"{mark}/")
+    }

@@ -206,6 +206,36 @@ def test_a_backlog_is_merged_in_whole_batches(project: Any) -> None:
     project.write({"models/batch.sql": BATCH})
 
 
+def test_a_batch_that_no_merge_saw_is_not_passed_over(project: Any) -> None:
+    """After the one before: a table between was not built; a model beside reads with a bound."""
+    branch = f"{project.schema}_branch"
+    bounded = BATCH.replace("'items')", "'items', at_most=1)")
+    clean = "{{ config(materialized='table') }} select * from {{ ref('batch') }}"
+    beside = "{{ config(materialized='table') }} select count(*) as n from ("
+    project.write(
+        {
+            "models/batch.sql": bounded,
+            "models/clean.sql": clean,
+            "models/items.sql": merged(META, "select * from {{ ref('clean') }}"),
+            "models/a_waiting.sql": beside + bounded.partition("}}")[2] + ")",
+        }
+    )
+    project.dbt("run", "--select", "batch", "clean")
+    for number in (26, 27):
+        project.append_events(number, (number, "c", 300 + number, DAY.format(1), "e"))
+    project.dbt("run", "--select", "batch", "items")
+    assert project.said("items: nothing came of the bounded batch, and clean may show an earlier")
+    assert recorded(project, f"{branch}.items") == [25]
+    project.dbt("run", "--select", "a_waiting", "items")
+    assert recorded(project, f"{branch}.items") == [25]
+    project.write({"models/batch.sql": bounded.replace("at_most=1", "at_most=2")})
+    project.dbt("run", "--select", "batch", "clean", "items")
+    assert recorded(project, f"{branch}.items") == [27]
+    assert {26, 27} <= set(live(project, branch))
+    project.remove("models/a_waiting.sql", "models/clean.sql")
+    project.write({"models/batch.sql": BATCH, "models/items.sql": merged(META)})
+
+
 @pytest.mark.slow
 def test_bronze_started_anew_is_no_silent_gap(feed: Callable[..., Any]) -> None:
     made = feed("anew", {"order_by": "lsn"})

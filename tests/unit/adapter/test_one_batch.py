@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -12,30 +15,67 @@ from dbt.adapters.alluvium.verbs.streaming import Streaming
 def adapter() -> Streaming:
     made = object.__new__(Streaming)
     made.begin_batches()
+    nodes = [node("batch"), node("late"), node("items", "batch", "late"), node("others", "batch")]
+    nodes += [node("waiting"), node("returns", "items")]
+    made._macro_resolver = SimpleNamespace(nodes={one.unique_id: one for one in nodes})
     return made
 
 
+def node(name: str, *parents: str) -> Any:
+    depends_on = SimpleNamespace(nodes=[f"model.p.{one}" for one in parents])
+    return SimpleNamespace(unique_id=f"model.p.{name}", depends_on=depends_on)
+
+
+def asked(
+    adapter: Streaming,
+    after: int,
+    newest: int | None,
+    caller: str = "batch",
+    *,
+    merged: str = "items",
+    bronze: str = "raw.events",
+    is_cut: bool = False,
+) -> int | None:
+    merged_id = f"model.p.{merged}"
+    return adapter.one_batch(merged_id, merged, bronze, after, newest, is_cut, f"model.p.{caller}")
+
+
 def test_all_models_end_with_the_batch_of_the_first(adapter: Streaming) -> None:
-    assert adapter.one_batch("model.p.items", "items", "raw.events", -1, 7) == 7
+    assert asked(adapter, -1, 7) == 7
     # Bronze got another one before the second model looked.
-    assert adapter.one_batch("model.p.items", "items", "raw.events", -1, 8) == 7
+    assert asked(adapter, -1, 8, "late") == 7
     # Of another merged model, after a merge, and in another command.
-    assert adapter.one_batch("model.p.others", "others", "raw.events", -1, 8) == 8
-    assert adapter.one_batch("model.p.items", "items", "raw.events", 7, 8) == 8
+    assert asked(adapter, -1, 8, merged="others") == 8
+    assert asked(adapter, 7, 8) == 8
     adapter.begin_batches()
-    assert adapter.one_batch("model.p.items", "items", "raw.events", 7, 9) == 9
+    assert asked(adapter, 7, 9) == 9
 
 
 def test_a_bronze_without_a_batch(adapter: Streaming) -> None:
-    assert adapter.one_batch("model.p.items", "items", "raw.events", -1, None) is None
-    assert adapter.one_batch("model.p.items", "items", "raw.events", -1, 1) is None
+    assert asked(adapter, -1, None) is None
+    assert asked(adapter, -1, 1) is None
 
 
 def test_two_tables_of_events_are_refused(adapter: Streaming) -> None:
-    adapter.one_batch("model.p.items", "items", "raw.events", 3, 7)
+    asked(adapter, 3, 7)
     for after in (3, 7):
         with pytest.raises(
             DbtRuntimeError,
             match=r"items gets events of raw\.events and of raw\.returns.*Accepted: one table",
         ):
-            adapter.one_batch("model.p.items", "items", "raw.returns", after, 9)
+            asked(adapter, after, 9, "late", bronze="raw.returns")
+
+
+def test_a_model_beside_sets_no_bound(adapter: Streaming) -> None:
+    """What counts the events that wait is no part of the merge, nor is what is made from it."""
+    for beside in ("waiting", "returns"):
+        assert asked(adapter, 3, 4, beside, is_cut=True) == 4
+        assert not adapter._staged
+    assert asked(adapter, 3, 7) == 7
+    assert asked(adapter, 3, 7, "items") == 7
+    # It ends where they end, as long as it begins there too.
+    assert asked(adapter, 3, 4, "waiting", is_cut=True) == 7
+    assert asked(adapter, 7, 8, "waiting", is_cut=True) == 8
+    known = adapter._staged["model.p.items"]
+    assert known.readers == {"model.p.batch", "model.p.items"}
+    assert (known.newest, known.is_cut) == (7, False)

@@ -22,7 +22,10 @@ def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
     note = stream_note({"userMetadata": commit.message})
     if note is not None:
         return model, note["batch_id"]
-    for unique_id, number in merged_by(commit).items():
+    # A model that takes another's place leaves that one without any.
+    batches = sorted((number, unique_id) for unique_id, number in merged_by(commit).items())
+    if batches:
+        number, unique_id = batches[-1]
         return unique_id.split(".", 2)[-1], number
     return None, None
 

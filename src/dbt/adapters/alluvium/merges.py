@@ -14,7 +14,7 @@ from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.merge import progress, ranges
+from alluvium.merge import ranges
 from alluvium.plan.merge import batch
 from alluvium.plan.merge.figures import BatchFigures
 from alluvium.plan.merge.outline import Outline
@@ -106,6 +106,9 @@ class Asked(Protocol):
 
     def kept(self, source: str) -> DataFrame:
         """The rows of a batch."""
+
+    def merge_progress(self, table: str, model_id: str) -> int | None:
+        """The newest event batch that the model merged into a table; None before the first."""
 
     def is_small(self, source: str) -> bool:
         """Whether one task should read a batch."""
@@ -265,7 +268,7 @@ class Planner:
         if self._is_new:
             return -1
         table, model = self._relation.render(), self._node["unique_id"]
-        found = progress.read(self._adapter.session, table, model)
+        found = self._adapter.merge_progress(table, model)
         return -1 if found is None else found
 
     def _planned_ranges(self, outline: Outline) -> Sequence[RangeRow]:

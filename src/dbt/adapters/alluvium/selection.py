@@ -37,6 +37,11 @@ def begin(config: Any) -> bool:
     return True
 
 
+def is_asked_for(unique_id: str) -> bool:
+    """Whether this command runs a node."""
+    return unique_id in selected_resources.SELECTED_RESOURCES
+
+
 def results_before(config: Any) -> Sequence[Any]:
     """What `dbt retry` takes up: the results of the command before."""
     context = click.get_current_context(silent=True)

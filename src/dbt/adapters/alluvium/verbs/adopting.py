@@ -10,7 +10,10 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 
+from alluvium.delta import inherited, log
 from alluvium.plan import published_models
+from alluvium.plan.graph import name_of
+from alluvium.plan.versions import heirs
 from alluvium.publish.adopt import Adoption, adopt
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
@@ -19,17 +22,21 @@ _SUFFIX = "_wap"
 
 class Adopting(SessionAdapter):
     @available.parse_list
-    def adopt(self, unique_id: str, dry_run: bool) -> list[str]:
+    def adopt(self, unique_id: str, former: str | None, dry_run: bool) -> list[str]:
         """Make a model's table the candidate of a published one; the lines that say so.
 
         Args:
             unique_id: The model's, as the project has it before.
+            former: The unique id of a model where this one goes on, in its own table. Nothing else
+                is done then.
             dry_run: Whether nothing is done.
 
         Raises:
             DbtRuntimeError: It cannot be adopted; nothing was changed.
         """
         node = self.nodes[unique_id]
+        if former is not None:
+            return [self._go_on(node, former, dry_run)]
         self._check_adopted(node)
         candidate = f"{node.name}{_SUFFIX}"
         adoption = Adoption(
@@ -45,6 +52,24 @@ class Adopting(SessionAdapter):
         lines = [f"{node.name}: {verb} {one}" for one in done]
         lines = lines or [f"{node.name}: is adopted, and nothing is left to move"]
         return [*lines, "To change in the project, before its next run:", *self._changes(node)]
+
+    def _go_on(self, node: Any, former: str, dry_run: bool) -> str:
+        table = self.table_of(node)
+        with self._working("alluvium.adopt") as session:
+            table_id, numbers = log.state(session, table)
+            found = heirs.formers(numbers, table_id, node.unique_id)
+            if former not in found:
+                accepted = ", ".join(found) or f"no former; nobody has what {node.name} lacks there"
+                raise DbtRuntimeError(
+                    f"alluvium.adopt: former: {former} has nothing in {table} that {node.name}"
+                    f" could take over; accepted: {accepted}"
+                )
+            if dry_run:
+                due = heirs.taken_over(numbers, table_id, former, node.unique_id)
+            else:
+                due = inherited.take_over(session, table, former, node.unique_id)
+        does = "would go on" if dry_run else "goes on"
+        return f"{name_of(node)}: {does} where {former} was: {heirs.said(due)}"
 
     def _check_adopted(self, node: Any) -> None:
         wrong = None

@@ -31,18 +31,10 @@ from dbt.adapters.alluvium.handle import mistakes
 from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
-from dbt.adapters.alluvium.verbs.streaming import Staged
+from dbt.adapters.alluvium.verbs.progressing import Progressing
 
 
-class Merging(Checking):
-    _staged: dict[str, Staged]  # of Streaming
-
-    @available.parse(lambda *a, **k: True)
-    def has_begun(self, table: str) -> bool:
-        """Whether a merged table had its first merge; true of what is not a Delta table."""
-        with self._working() as session:
-            return progress.has_begun(session, table)
-
+class Merging(Checking, Progressing):
     @available.parse_none
     def merge(
         self,
@@ -77,6 +69,7 @@ class Merging(Checking):
                 self._handle.unread(source.render()).createOrReplaceTempView(str(source.identifier))
             if on_schema_change is not None and not is_new:
                 source = self._with_fields(source, table, on_schema_change)
+            self._take_over(session, table, node["unique_id"])
             try:
                 plan, outcome = self._merged(target, source, node, predicates, is_new)
             finally:
@@ -166,12 +159,6 @@ class Merging(Checking):
 
         outcome = execute.run(merged_table, statement)
         return plans[-1], outcome
-
-    def _pass_over(self, session: SparkSession, table: str, model_id: str) -> None:
-        """Go on behind a bounded batch that brought nothing: the next would be the same."""
-        bounds = self._staged.get(model_id)
-        if bounds is not None and bounds.is_cut and bounds.newest is not None:
-            progress.pass_over(session, table, model_id, bounds.after, bounds.newest)
 
     def _verify(self, plan: Plan, node: Mapping[str, Any]) -> None:
         assert plan.texts.verify is not None
@@ -350,10 +337,6 @@ class Merging(Checking):
 
     # What macros ask -----------------------------------------------------------------------
 
-    @available.parse_none
-    def merge_progress(self, table: str, model_id: str) -> int | None:
-        return progress.read(self.session, table, model_id)
-
     @available.parse(lambda *a, **k: {})
     def made_columns(self, table: str) -> dict[str, bool]:
         """Columns that a Delta table fills itself, and whether no batch may bring them."""
@@ -362,10 +345,6 @@ class Merging(Checking):
     @available.parse_list
     def partition_columns(self, table: str) -> list[str]:
         return log.metadata(self.session, table).partitions
-
-    @available.parse_none
-    def copy_progress(self, source: str, target: str) -> int:
-        return progress.copy(self.session, source, target)
 
     @available.parse_none
     def give_types(self, source: str, table: str) -> None:

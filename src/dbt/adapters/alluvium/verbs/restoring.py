@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium.ingest.events import PLACE
-from alluvium.merge import progress, skipped
+from alluvium.merge import progress
 from alluvium.merge.skipped import Events
 from alluvium.names import among, literal
 from alluvium.plan import published_models
@@ -19,6 +19,7 @@ from alluvium.plan.versions import undo
 from alluvium.versions import restore
 from alluvium.versions.restore import Restored, Shown, Subject
 from alluvium.wording import counted
+from dbt.adapters.alluvium.verbs.progressing import Progressing
 from dbt.adapters.alluvium.verbs.publishing import Publishing
 
 _COMES_BACK = {
@@ -27,7 +28,7 @@ _COMES_BACK = {
 }
 
 
-class Restoring(Publishing):
+class Restoring(Publishing, Progressing):
     @available.parse_list
     def restore(
         self,
@@ -60,6 +61,7 @@ class Restoring(Publishing):
         subject = Subject(self.table_of(node), node.unique_id, node.name)
         with self._working(f"alluvium.restore: {node.name}") as session:
             self._check_built(subject.table)
+            self._take_over(session, subject.table, subject.model, dry_run=dry_run)
             events = self._events_of(session, node, files, batch, before_batch)
             if batch is not None:
                 changed = restore.mark(session, subject, batch, bool(skip), dry_run, events)
@@ -133,13 +135,6 @@ class Restoring(Publishing):
         if node.config.materialized == "ephemeral" or not session.catalog.tableExists(table):
             return []
         return session.table(table).columns
-
-    @available.parse(lambda *_, **__: {})
-    def skipped_batches(self, table: str, model_id: str) -> dict[str, list[Any]]:
-        """The events that a model leaves out for good: `batches`, and `files` of batches."""
-        with self._working() as session:
-            events = skipped.left_out(session, table, model_id)
-        return {"batches": skipped.batches(events), "files": skipped.files(events)}
 
 
 def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:

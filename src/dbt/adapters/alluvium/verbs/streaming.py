@@ -16,6 +16,7 @@ from alluvium.delta import arrivals
 from alluvium.delta.dependents import LOG
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
+from alluvium.plan.graph import is_made_from
 from dbt.adapters.alluvium import layouts, streams, told
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
@@ -26,12 +27,14 @@ class Staged(NamedTuple):
     """The batch of a merged model in this command: it begins behind `after`, None for no batch.
 
     is_cut: whether bronze has more, which a bound leaves to the next run.
+    readers: unique ids of the models that read it, of those that the merged one is made from.
     """
 
     bronze: str
     after: int
     newest: int | None
     is_cut: bool
+    readers: set[str]
 
 
 class Streaming(SessionAdapter):
@@ -136,12 +139,14 @@ class Streaming(SessionAdapter):
         bronze: str,
         after: int,
         newest: int | None,
-        is_cut: bool = False,
+        is_cut: bool,
+        caller: str,
     ) -> int | None:
         """The newest batch of bronze that models of this command read for a merged one.
 
         Its progress is one number. So all that it is built from has to end with the same batch,
-        whatever comes in between two models that read it.
+        whatever comes in between two models that read it. Another model, say one that counts what
+        waits, follows them and sets no bound.
 
         Args:
             merged: unique id of the merged model; its name, for the message.
@@ -149,11 +154,16 @@ class Streaming(SessionAdapter):
             after: the progress, -1 for none.
             newest: as the caller sees it, None for none.
             is_cut: whether that is less than bronze has.
+            caller: unique id of the model that reads it.
 
         Raises:
             DbtRuntimeError: another model of this command reads another table for it.
         """
-        here = Staged(bronze, after, newest, is_cut)
+        if not is_made_from(self.node_of(merged), caller, self.node_of):
+            known = self._staged.get(merged)
+            is_same = known is not None and (known.bronze, known.after) == (bronze, after)
+            return known.newest if known is not None and is_same else newest
+        here = Staged(bronze, after, newest, is_cut, set())
         first = self._staged.setdefault(merged, here)
         if first.bronze != bronze:
             raise DbtRuntimeError(
@@ -164,6 +174,7 @@ class Streaming(SessionAdapter):
             )
         if first.after != after:  # it was merged since
             self._staged[merged] = first = here
+        first.readers.add(caller)
         return first.newest
 
     @available.parse_none
