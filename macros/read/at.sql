@@ -15,7 +15,7 @@
   {%- elif relation.is_cte -%}
     {%- do exceptions.raise_compiler_error('alluvium.at: ' ~ relation.identifier | replace('__dbt__cte__', '', 1)
         ~ ' is ephemeral, so no version of it is kept; accepted: a model with a Delta table') -%}
-  {%- elif target.type == 'alluvium' and execute -%}
+  {%- elif target.type == 'alluvium' and execute and flags.INTROSPECT is not sameas false -%}
     {{ adapter.at(relation, version, timestamp and timestamp | string, tag, batch) }}
   {%- elif tag is not none or batch is not none -%}
     {%- if execute -%}{%- do alluvium._require_alluvium('alluvium.at', 'has no ' ~ ('tags' if tag is not none else 'batches')) -%}{%- endif -%}

@@ -5,6 +5,12 @@
 {% endmacro %}
 
 
+{#- Whether this invocation builds models. dbt clone, compile or list selects models too, and reads no event. -#}
+{% macro _builds() %}
+  {{ return(flags.WHICH in ('run', 'build', 'retry')) }}
+{% endmacro %}
+
+
 {#- Whether a run of the model would rebuild it. -#}
 {% macro _is_full_refresh(node) %}
   {%- set full = node.config.get('full_refresh') -%}

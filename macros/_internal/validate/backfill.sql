@@ -42,20 +42,20 @@
       {%- if settings.delete_when is not none and not settings.soft -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': delete: hard forgets what was deleted, and an old event would bring it back; accepted: delete: soft') -%}
       {%- endif -%}
-      {%- for parent in alluvium._batch_models(node) if parent.unique_id not in selected_resources and not alluvium._is_retry() -%}
+      {%- for parent in alluvium._batch_models(node) if alluvium._builds() and parent.unique_id not in selected_resources and not alluvium._is_retry() -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ alluvium._name_of(parent) ~ ', which stages the events, is not selected; select both: --select ' ~ alluvium._selector_of(parent) ~ '+') -%}
       {%- endfor -%}
       {%- if not alluvium._reads_events(node) -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ": nothing would read the window; accepted: a model that selects from alluvium.new_events(…, '" ~ name ~ "'), or whose parents do") -%}
       {%- endif -%}
       {#- A run-operation selects nothing. -#}
-      {%- if selected_resources and node.unique_id not in selected_resources -%}
+      {%- if alluvium._builds() and selected_resources and node.unique_id not in selected_resources -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': ' ~ name ~ ' is not selected, so nothing would be merged; select it too') -%}
       {%- endif -%}
       {%- if settings.null_keys == 'insert' -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': null_keys: insert would add events without a key once more; accepted: reject, match') -%}
       {%- endif -%}
-      {%- if alluvium._is_rebuilt(node) -%}
+      {%- if alluvium._builds() and alluvium._is_rebuilt(node) -%}
         {%- do mistakes.append(where ~ '.' ~ name ~ ': a full refresh would keep the window alone; accepted: one of the two') -%}
       {%- endif -%}
     {%- endif -%}

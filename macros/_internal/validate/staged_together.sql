@@ -2,7 +2,7 @@
     one batch: events of a later one would be passed over. Those of one command do. `dbt retry` may go on with the model
     alone: had one of the others failed, it would be in the retry too. -#}
 {% macro _validate_staged_together(node, mistakes) %}
-  {%- if node.unique_id not in selected_resources or alluvium._is_rebuilt(node) or flags.WHICH not in ('run', 'build', 'retry') -%}{{ return(none) }}{%- endif -%}
+  {%- if node.unique_id not in selected_resources or alluvium._is_rebuilt(node) or not alluvium._builds() -%}{{ return(none) }}{%- endif -%}
   {%- set readers = alluvium._event_readers(node) -%}
   {%- set staged = alluvium._kept_apart(node, readers) if readers | length > 1 else [] -%}
   {%- set left = staged | rejectattr('unique_id', 'in', selected_resources) | list -%}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from dbt.adapters.alluvium.live import as_names, at_versions, subquery
@@ -122,11 +124,74 @@ def test_a_table_at_one_version(sql: str, read: str) -> None:
     assert at_versions(sql, {}) == (sql, set())
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select w.id from s.one as o, {} as w where w.id = 1",
+        "select 1 from s.one o, (select a, b from x) y, {}",
+        "select 1 from a join b using (x, y), {} z group by 1, 2",
+        "select 1 from a join b on f(a.x, b.y) = 1, {}",
+        "select 1 from (({})) join (a cross join {})",
+        "select 1 from lateral (select 1), {}",
+        "with x as (select 1 from a, {}) select x.a, t.b from x, lateral (select 2 from {}) t",
+        "select 1 from a /* , s.t */, -- s.t\n {}",
+        "from {} select id, s.id",
+        "select count(*) from (\nselect * from a, {}\n) dbt_internal_test",
+    ],
+)
+def test_a_table_in_a_list(sql: str) -> None:
+    for name in ("s.t", "`s`.t", "spark_catalog.s.t", "`spark_catalog` . `s`.`t`"):
+        text, read = at_versions(sql.replace("{}", name), {"s.t": 7})
+        assert (text, read) == (sql.replace("{}", f"{name} version as of 7"), {"s.t"})
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("table s.t", "select * from s.t version as of 7"),
+        ("select id from a minus (table s.t)", "select id from a minus (select * from {})"),
+        ("select 1 from (\ntable\ns.t\n) x", "select 1 from (\nselect * from\n{}\n) x"),
+        ("with x as (TABLE spark_catalog.s.t) table x", None),
+        ("select 1 where 1 in (table s.t) union all table s.t", None),
+    ],
+)
+def test_a_whole_table(sql: str, read: str | None) -> None:
+    wanted = (read or sql).replace("{}", "s.t version as of 7")
+    if read is None:
+        wanted = re.sub(r"(?i)table (\S*s\.t)", r"select * from \1 version as of 7", sql)
+    assert at_versions(sql, {"s.t": 7}) == (wanted, {"s.t"})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a, s.t from x as s",
+        "select 1 from a where x in (1, s.t)",
+        "select 1 from a as s order by 1, s.t",
+        "select f(1, s.t) from a, b as s",
+        "select 1 from a as s where 1 is distinct from s.t",
+        "insert overwrite table s.t select 1",
+        "create table s.t as select 1",
+        "select * from f(table s.t)",
+    ],
+)
+def test_what_is_no_table_that_is_read(sql: str) -> None:
+    assert at_versions(sql, {"s.t": 7}) == (sql, set())
+
+
 def test_what_was_read_at_one_version() -> None:
     versions = {"s.t": 7, "s.u": 8}
     assert at_versions("select 1 from (s.t) join s.u", versions)[1] == {"s.t", "s.u"}
     assert at_versions("select 1 from s.t version as of 3 join s.u", versions)[1] == {"s.u"}
+    # A version that the statement names, beside the one that it is to read.
+    beside = "select 1 from {0} where 1 < (select count(*) from {1})"
+    earlier = "(select * from s.t version as of 0 where not coalesce(`_deleted`, false)) as o"
+    for pair in (("s.t", "s.t version as of 0"), ("s.t as n", earlier), (earlier, "s.t")):
+        assert at_versions(beside.format(*pair), versions)[1] == {"s.t"}
     # What may be the table, read at its newest version.
-    assert at_versions("select 1 from s.t, s.u", versions)[1] == {"s.t"}
-    assert at_versions("select 1 from s.t where 1 in (table s.t)", versions)[1] == set()
+    assert (
+        at_versions("select 1 from s.t where 1 in (select * from f(table s.t))", versions)[1]
+        == set()
+    )
+    assert at_versions("select 1 from s.t join identifier('s.t')", versions)[1] == {"s.t"}
     assert at_versions("describe history s.t", versions)[1] == set()

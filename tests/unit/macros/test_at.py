@@ -62,6 +62,14 @@ def test_what_has_no_versions(macros: Any, stop: type[Exception]) -> None:
     assert macros.at(of_no_table, tag="before").strip() == "__dbt__cte__codes"
 
 
+def test_a_compile_that_looks_up_nothing(macros: Any) -> None:
+    """`--no-introspect` has no connection by which to find the version of a tag."""
+    macros.context["flags"] = SimpleNamespace(INTROSPECT=False)
+    macros.context["adapter"] = SimpleNamespace()
+    assert macros.at(Ref("s.t"), tag="before").strip() == "s.t"
+    assert macros.at(Ref("s.t"), version=3).strip() == "s.t version as of 3"
+
+
 def test_the_adapter_knows_versions(macros: Any, stop: type[Exception]) -> None:
     asked: list[Any] = []
     macros.context["adapter"] = SimpleNamespace(at=lambda *given: asked.append(given) or "s.t v")

@@ -275,7 +275,7 @@ def test_a_rebuild_needs_the_batch_of_this_version(
         "depends_on": {"nodes": [], "macros": ["macro.alluvium.new_events"]},
         "config": {"materialized": "table", "meta": {}},
     }
-    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False)
+    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False, WHICH="run")
     macros.context["selected_resources"] = [IDS["v1"], IDS["v2"]]
     for key in ("v1", "v2"):
         graph[IDS[key]] |= {"depends_on": {"nodes": [IDS["longer"]], "macros": []}}

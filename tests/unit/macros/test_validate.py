@@ -171,12 +171,27 @@ def batch(node: Any, **changes: Any) -> Any:
 
 def test_full_refresh_needs_the_batch_model(macros: Any, node: Any, stop: Any) -> None:
     items = node({}) | {"depends_on": {"nodes": ["model.root.batch"], "macros": []}}
-    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False)
+    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False, WHICH="run")
     macros.context["selected_resources"] = ["model.root.items"]
     text = mistakes(macros, stop, items, batch(node))
     assert "batch, which stages them, is not selected; select both: --select batch+" in text
     macros.context["selected_resources"] += ["model.root.batch"]
     macros.validate()
+
+
+@pytest.mark.parametrize("command", ["clone", "compile", "generate", "list", "show", "freshness"])
+def test_what_builds_nothing_reads_no_event(macros: Any, node: Any, command: str) -> None:
+    """So it may select a merged model alone, with --full-refresh or a backfill."""
+    items, *staged = staged_by_two(node, config=node({"order_by": "lsn"})["config"])
+    use(macros, items, *staged)
+    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False, WHICH=command)
+    for selected in (items, staged[0]):
+        macros.context["selected_resources"] = [selected["unique_id"]]
+        macros.validate()
+        asked = {"alluvium_backfill": {"items": {"from_batch": 1}}}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(macros.context, "var", asked.get)
+            macros.validate()
 
 
 def test_a_retry_of_a_full_refresh_goes_on_after_the_batch(
@@ -212,7 +227,7 @@ def test_full_refresh_alone_where_nothing_is_staged(
     macros: Any, node: Any, changes: dict[str, Any]
 ) -> None:
     items = node({}) | {"depends_on": {"nodes": ["model.root.batch"], "macros": []}}
-    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False)
+    macros.context["flags"] = SimpleNamespace(FULL_REFRESH=True, EMPTY=False, WHICH="run")
     macros.context["selected_resources"] = ["model.root.items"]
     use(macros, items, batch(node, **changes))
     macros.validate()

@@ -130,15 +130,63 @@ def as_names(sql: str, has_column: Callable[[str], bool] = lambda relation: True
     return "".join([*found, sql[place:]])
 
 
-# Before the name of a table that rows are read from.
-_FROM = rf"\b(?:from|join)(?:{_SPACE}|\()+"
+# Words behind which a table is named; that begin what follows a list of tables; and, with signs,
+# behind which `table` and a name are a query.
+_BEFORE = {"from", "join"}
+_SETS = {"union", "except", "minus", "intersect"}
+_BEHIND = _SETS | {"where", "group", "having", "order", "sort", "cluster", "distribute", "limit"}
+_BEHIND |= {"offset", "window", "qualify", "select", "set", "|>", ";"}
+_QUERIES = _SETS | _BEFORE | {"", ";", "(", "as", "in", "exists", "all", "distinct", "lateral"}
+_CATALOG = "spark_catalog"
+
+
+class _Place:
+    """Where a look through a statement is.
+
+    Attributes:
+        expects: whether a name is a table's here.
+        is_query: whether a name is that of `table`, which reads all of it.
+    """
+
+    def __init__(self) -> None:
+        self.expects = self.is_query = False
+        self._last = ""
+        # Of each open bracket: whether commas there are between tables, and what is before it.
+        self._open = [(False, "")]
+
+    def take(self, token: str) -> None:
+        """Go on behind a token, in lower case."""
+        lists, opener = self._open[-1]
+        # Behind a name that `table` names there may be none.
+        self.is_query = (
+            token == "table"
+            and self._last in _QUERIES
+            and (self._last != "(" or opener in _QUERIES)
+        )
+        if token == "(":
+            self._open.append((False, self._last))
+        elif token == ")":
+            self.expects = False
+            if len(self._open) > 1:
+                self._open.pop()
+        elif token == ",":
+            self.expects = lists
+        elif token in _BEFORE and (self._last, token) != ("distinct", "from"):
+            self.expects = True
+            self._open[-1] = True, opener
+        elif token != "lateral":
+            self.expects = False
+            if token in _BEHIND:
+                self._open[-1] = False, opener
+        self._last = token
 
 
 def at_versions(sql: str, versions: Mapping[str, int]) -> tuple[str, set[str]]:
     """One statement that reads each of these tables at its version, and which of them it reads so.
 
-    Of a table that is named in another way too, and so may be read at another version, it is not
-    said. Texts, comments and names that only look like a table's stay as they are.
+    Of a table that is named in a way that is not known, and so may be read at another version, it
+    is not said. A version that the statement itself names is read beside. Texts, comments and names
+    that only look like a table's stay as they are.
 
     versions: by the table's name, as a relation renders it.
     """
@@ -147,30 +195,40 @@ def at_versions(sql: str, versions: Mapping[str, int]) -> tuple[str, set[str]]:
     tables = list(versions)
     named = "|".join(f"(?P<t{place}>{_spellings(name)})" for place, name in enumerate(tables))
     ends = rf"(?![\w`]|{_SPACE}*\.)"
-    token = re.compile(
-        rf"{_COMMENT}|{_TEXT}|(?P<before>{_FROM})?(?<![\w`.])(?:{named}){ends}|`(?:[^`]|``)*`",
+    tokens = re.compile(
+        rf"(?P<aside>{_COMMENT})|{_TEXT}|(?<![\w`.])(?:{named}){ends}|`(?:[^`]|``)*`"
+        r"|\w+|\|>|[(),;]",
         _FLAGS,
     )
     read, otherwise = set[str](), set[str]()
+    place, parts, done, table = _Place(), list[str](), 0, 0
 
-    def replaced(found: re.Match[str]) -> str:
-        known = [name for place, name in enumerate(tables) if found[f"t{place}"]]
-        if not known:
-            return found[0]
-        if found["before"] is None or _TRAVEL.match(sql, found.end()):
-            otherwise.update(known)
-            return found[0]
-        read.update(known)
-        return f"{found[0]} version as of {versions[known[0]]}"
-
-    return token.sub(replaced, sql), read - otherwise
+    for found in tokens.finditer(sql):
+        if found["aside"]:
+            continue
+        known = next((name for at, name in enumerate(tables) if found[f"t{at}"]), None)
+        if known is not None and not _TRAVEL.match(sql, found.end()):
+            clause = f"{found[0]} version as of {versions[known]}"
+            if place.expects:
+                parts += [sql[done : found.start()], clause]
+                done = found.end()
+            elif place.is_query:
+                between = sql[table + len("table") : found.start()]
+                parts += [sql[done:table], "select * from", between, clause]
+                done = found.end()
+            (read if done == found.end() else otherwise).add(known)
+        table = found.start()
+        place.take(found[0].lower())
+    return "".join([*parts, sql[done:]]), read - otherwise
 
 
 def _spellings(name: str) -> str:
-    """A pattern of a table's name, however its parts are quoted."""
+    """A pattern of a table's name, however its parts are quoted, with its catalog or without."""
     parts = [quoted.replace("``", "`") or plain for quoted, plain in PARTS.findall(name)]
+    dot = rf"{_SPACE}*\.{_SPACE}*"
+    catalog = rf"(?:(?:`{_CATALOG}`|{_CATALOG}){dot})?" if len(parts) == 2 else ""
     either = (f"(?:`{re.escape(part.replace('`', '``'))}`|{re.escape(part)})" for part in parts)
-    return rf"{_SPACE}*\.{_SPACE}*".join(either)
+    return catalog + dot.join(either)
 
 
 def advice(sql: str) -> str | None:
