@@ -46,6 +46,14 @@ FORMS = {
 }
 
 
+def rendered(model: str) -> str:
+    macros = Macros()
+    macros.context["alluvium"]["new_events"] = lambda events, merged: f"{events} as {merged}"
+    environment, _ = compiled_macros()
+    query: str = environment.from_string(model).render(macros.context | {"ref": lambda name: name})
+    return query
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form(form: str) -> None:
     """The types that the values have, what a person must say, and a model that compiles."""
@@ -58,10 +66,7 @@ def test_each_form(form: str) -> None:
     assert list(files) == ["orders.sql", "orders.yml"]
     model = files["orders.sql"]
     assert {name for name in TYPES if f"-- {name}: " in model} == ASKED
-    macros = Macros()
-    macros.context["alluvium"]["new_events"] = lambda events, merged: f"{events} as {merged}"
-    environment, _ = compiled_macros()
-    query = environment.from_string(model).render(macros.context | {"ref": lambda name: name})
+    query = rendered(model)
     assert "`__alluvium_4`.`odd name`," in query
     assert "from orders_events as orders" in query
     (made,) = yaml.safe_load(files["orders.yml"])["models"]
@@ -102,6 +107,75 @@ def test_each_form(form: str) -> None:
 )
 def test_a_schema_says_exact_types(schema: dict[str, Any], kind: str) -> None:
     assert of_schema(schema) == (kind, "")
+
+
+DECIMAL = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal"}
+UNFIT: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "wide",
+        DECIMAL | {"parameters": {"scale": "30", "connect.decimal.precision": "65"}},
+        "no decimal has 65 digits and 30 of them behind the point",
+    ),
+    ("negative", DECIMAL | {"parameters": {"scale": "-2"}}, "no decimal has 38 digits and -2 of"),
+    (
+        "deep",
+        DECIMAL | {"parameters": {"scale": "5", "connect.decimal.precision": "2"}},
+        "no decimal has 2 digits and 5 of",
+    ),
+    ("empty", {"type": "struct", "fields": []}, "an object without fields"),
+    ("inner", {"type": "array", "items": {"type": "struct"}}, "an object without fields"),
+    ("", {"type": "string"}, "it has no name"),
+    ("_op", {"type": "string"}, "the macro adds a column of that name"),
+    ("_Key", {"type": "string"}, "the macro adds a column of that name"),
+    ("Id", {"type": "int32"}, "its name is id but for the case"),
+    ("a\n{% y %}", {"type": "string"}, "dbt would take its name for Jinja"),
+]
+
+
+def test_columns_that_no_model_can_have_are_left_out() -> None:
+    odd = [{"field": "c\\new", "type": "string"}, {"field": "it's", "type": "string"}]
+    odd += [{"field": "m", "type": "map", "keys": {"type": "int32"}, "values": {"type": "int32"}}]
+    odd += [{"field": "s", "type": "struct", "fields": [{"field": "a`b", "type": "int8"}]}]
+    unfit = [kind | {"field": name} for name, kind, _ in UNFIT]
+    schema = schema_of(*unfit, {"field": "id", "type": "int32"}, *odd)
+    event = {"op": "c", "after": {"id": 1}, "source": SOURCE}
+    sample = feeds.look(texts({"schema": schema, "payload": event}))
+    files = feeds.generate("orders", ["id"], sample, "orders_events")
+    model = files["orders.sql"]
+    for name, _, why in UNFIT:
+        shown = " ".join(name.split()).replace("{", "{ ") or "''"
+        assert f"-- {shown}: {why}" in model
+    assert "-- m: a map whose keys are no texts." in model
+    query = rendered(model)
+    for name in ("id", "c\\new", "it's", "m", "s"):
+        assert f"`__alluvium_4`.`{name}`," in query
+    assert "struct<`a``b`:" in query
+    (made,) = yaml.safe_load(files["orders.yml"])["models"]
+    known = made["data_tests"][-1]["alluvium.undeclared_fields"]["arguments"]["columns"]
+    assert {"_op", "Id", "wide", "c\\new"} < set(known)
+    with pytest.raises(ValueError, match="key: wide: no decimal has 65 digits"):
+        feeds.generate("orders", ["wide"], sample, "orders_events")
+    # A key stays, whatever comes before it.
+    rows = feeds.look(texts({"Id": 1, "ID": 2, "id": 3, "n": 2**70, "huge": 10**40}))
+    model = feeds.generate("orders", ["ID"], rows, "orders_events")["orders.sql"]
+    assert "ID bigint,\n        n decimal(38,0),\n        huge string'" in model
+
+
+def test_one_table_of_several() -> None:
+    row, other = {"id": 1, "a": 2}, {"uid": 7, "b": "x"}
+    events = texts(
+        {"op": "c", "after": other, "source": SOURCE | {"table": "returns"}},
+        {"op": "c", "after": row, "source": SOURCE},
+        {"op": "d", "before": row, "after": None, "source": SOURCE},
+    )
+    sample = feeds.look(events, "Orders")
+    assert [column.name for column in sample.columns] == ["id", "a"]
+    files = feeds.generate("Orders", ["id"], sample, "events")
+    assert "    table='orders'," in files["Orders.sql"]
+    assert "undeclared_fields" not in files["Orders.yml"]
+    rendered(files["Orders.sql"])
+    with pytest.raises(ValueError, match=r"name: sales: .* tables returns, orders; accepted: the"):
+        feeds.look(events, "sales")
 
 
 def test_a_schema_goes_before_values() -> None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from unit.stream.local_files import LocalFiles
 
-from alluvium.ingest import StreamError, Target, checkpoint, ledger, start
+from alluvium.ingest import StreamError, Target, checkpoint, ledger, parse_spec, start
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.landing import Landed
 
@@ -182,6 +183,24 @@ def test_idle_where_nothing_is_planned(root: str, committed: str, idle: bool) ->
     for name in ("offsets/0", committed):
         FILES.replace(f"{place.location}/{name}", 'v1\n{}\n{"a-b": {"0": 7}}')
     assert checkpoint.is_idle(FILES, place) is idle
+
+
+@pytest.mark.parametrize(
+    ("written", "waits"), [(-61, False), (-59, True), (0, True), (59, True), (61, False)]
+)
+def test_few_events_wait_for_max_wait_at_most(
+    monkeypatch: pytest.MonkeyPatch, root: str, written: float, waits: bool
+) -> None:
+    """Also where the file's time is ahead of the clock, in seconds of `written`."""
+    monkeypatch.setattr(start, "F", MagicMock())
+    block = {"format": "text", "path": "landing", "min_rows": 10, "max_wait": 60}
+    feed = parse_spec("landing.feed", block).resolve(Path(root), None)
+    found = SimpleNamespace(collect=lambda: [(3, int((NOW + written) * 1e6))])
+    limited = SimpleNamespace(agg=lambda *_: found)
+    events: Any = SimpleNamespace(limit=lambda _: limited)
+    place = Checkpoint(root, "spark", base=0, table_id="t")
+    held = start.held_back(feed, lambda: events, place, lambda: NOW)
+    assert held == (3 if waits else None)
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", "[]", '{"id": "a", "more": 1}'])

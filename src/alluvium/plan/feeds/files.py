@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
-from alluvium.plan.feeds.sample import Sample
+from alluvium.plan.feeds.sample import Column, Sample, is_jinja
 
 ORDER = "[_position, _source_offset]"
 
@@ -21,19 +22,52 @@ def generate(name: str, key: Sequence[str], sample: Sample, bronze: str) -> dict
     Raises:
         ValueError: The key is not among the columns of the sample.
     """
-    names = [column.name for column in sample.columns]
+    columns, left_out = _apart(sample.columns, key)
+    names = [column.name for column in columns]
     for one in key:
+        if why := next((other.question for other in left_out if other.name == one), ""):
+            raise ValueError(f"key: {one}: {why}; accepted: {', '.join(names)}")
         if one not in names:
             raise ValueError(f"key: no event of the sample has {one}; accepted: {', '.join(names)}")
     return {
-        f"{name}.sql": _model(name, key, sample, bronze),
+        f"{name}.sql": _model(name, key, replace(sample, columns=columns), left_out, bronze),
         f"{name}.yml": _settings(name, key, sample, bronze),
     }
 
 
-def _model(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str:
+def _apart(columns: Sequence[Column], key: Sequence[str]) -> tuple[list[Column], list[Column]]:
+    """The columns of the model, and those that it cannot have, with the reason."""
+    fit = [column for column in columns if column.type]
+    left_out = [column for column in columns if not column.type]
+    # Of names that Spark cannot tell apart a key's stays, or the first.
+    first: dict[str, Column] = {}
+    for column in sorted(fit, key=lambda column: column.name not in key):
+        kept = first.setdefault(column.name.lower(), column)
+        if kept is not column:
+            why = f"its name is {kept.name} but for the case"
+            left_out.append(Column(column.name, "", why))
+    return [column for column in fit if first[column.name.lower()] is column], left_out
+
+
+def _text(value: str) -> str:
+    """A text in Jinja."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _remarks(title: str, columns: Sequence[Column]) -> list[str]:
+    """Comments on columns, under a title where there are some; no name begins Jinja in them."""
+    lines = []
+    for column in columns:
+        text = f"{column.name or repr('')}: {column.question}."
+        lines.append("-- " + " ".join(text.split()).replace("{", "{ "))
+    return [f"-- {title}", *lines] if lines else []
+
+
+def _model(
+    name: str, key: Sequence[str], sample: Sample, left_out: Sequence[Column], bronze: str
+) -> str:
     macro = "debezium" if sample.form == "flat" else sample.form
-    ddl = ",\n        ".join(column.ddl for column in sample.columns).replace("'", "\\'")
+    ddl = ",\n        ".join(column.ddl for column in sample.columns)
     arguments = [f"alluvium.new_events(ref('{bronze}'), '{name}')", f"key={list(key)!r}"]
     if sample.form == "flat":
         arguments.append("flat=true")
@@ -41,12 +75,12 @@ def _model(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str:
         arguments.append(
             f"connector='{sample.connector}'" if sample.connector else "position='offset'"
         )
-    arguments.append(f"columns='{ddl}'")
-    questions = [
-        f"-- {column.name}: {column.question}." for column in sample.columns if column.question
-    ]
-    if questions:
-        questions.insert(0, "-- Types that the events do not say. Please look at:")
+    if sample.is_one_of_many:
+        arguments.append(f"table={_text(str(sample.table))}")
+    arguments.append(f"columns={_text(ddl)}")
+    asked = [column for column in sample.columns if column.question]
+    questions = _remarks("Types that the events do not say. Please look at:", asked)
+    questions += _remarks("Left out, for no column can be as they are:", left_out)
     if sample.form == "debezium" and not sample.connector:
         questions.insert(0, "-- The events do not name their connector: connector= is safer.")
     lines = [*questions, f"select * from {{{{ alluvium.{macro}("]
@@ -65,9 +99,17 @@ def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str
             "      - name: _unavailable",
             "        data_tests: [alluvium.known_columns]",
         ]
-    declared = json.dumps([column.name for column in sample.columns])
+    # Those too that the model leaves out: they are known.
+    names = [one.name for one in sample.columns if one.name and not is_jinja(one.name)]
+    declared = json.dumps(list(dict.fromkeys(names)))
     keys = json.dumps(list(key))
     envelope = "" if sample.form in ("debezium", "mongodb") else ", envelope: false"
+    undeclared = [
+        "      - alluvium.undeclared_fields:",
+        f"          arguments: {{events: ref('{bronze}'), columns: {declared}{envelope}}}",
+    ]
+    if sample.is_one_of_many:
+        undeclared = []  # it looks at the events of all tables
     return "\n".join(
         [
             "version: 2",
@@ -89,8 +131,7 @@ def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str
             f"      - alluvium.unique_key: {{arguments: {{columns: {keys}}}}}",
             "      - alluvium.rejected_share:",
             f"          arguments: {{events: ref('{bronze}'), max: 0.01}}",
-            "      - alluvium.undeclared_fields:",
-            f"          arguments: {{events: ref('{bronze}'), columns: {declared}{envelope}}}",
+            *undeclared,
             *columns,
             "",
         ]

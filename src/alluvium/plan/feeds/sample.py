@@ -33,19 +33,32 @@ DAY = re.compile(r"\d{4}-\d\d-\d\dZ?")
 NUMBER = re.compile(r"-?\d+\.\d+")
 BASE64 = re.compile(r"[A-Za-z0-9+/]+={1,2}")
 NAME = re.compile(r"[A-Za-z_]\w*")
+# What the macros add themselves.
+OURS = {
+    "_op", "_position", "_committed_at", "_unavailable", "_rejected", "_left_out", "_key", "_value",
+    "_headers", "_source_partition", "_source_offset", "_source_timestamp", "_batch_id",
+    "_batch_after", "_batch_through",
+}  # fmt: skip
 
 
 @dataclass
 class Column:
-    """A column with its type, and what a person must say of it; "" where the type is exact."""
+    """A column with its type, and what a person must say of it; "" where the type is exact.
+
+    Without a type it cannot be one of the model, and `question` says why.
+    """
 
     name: str
     type: str
     question: str = ""
 
+    def __post_init__(self) -> None:
+        if why := _unfit(self.name):
+            self.type, self.question = "", why
+
     @property
     def ddl(self) -> str:
-        name = self.name if NAME.fullmatch(self.name) else "`" + self.name.replace("`", "``") + "`"
+        name = self.name if NAME.fullmatch(self.name) else _quoted(self.name)
         return f"{name} {self.type}"
 
 
@@ -56,29 +69,59 @@ class Sample:
     Attributes:
         form: `debezium`, `flat`, `mongodb` or `json`.
         connector: Of `debezium`, one of `CONNECTORS`; None where the events do not say it.
-        table: The one table of the events; None where there are several, or none is named.
+        table: The one table of the events; None where none is named.
+        is_one_of_many: Whether there are events of other tables.
         has_schema: Whether a schema says the types.
     """
 
     form: str
     connector: str | None = None
     table: str | None = None
+    is_one_of_many: bool = False
     has_schema: bool = False
     columns: list[Column] = field(default_factory=list)
 
 
-def look(values: Iterable[str | None]) -> Sample:
+def look(values: Iterable[str | None], name: str = "") -> Sample:
     """What the values of some events say of their feed.
 
+    Args:
+        values: Of the events.
+        name: The merged model. It says which table is meant where there are several.
+
     Raises:
-        ValueError: None of them is a JSON object.
+        ValueError: None of them is a JSON object, or they are of several tables without that one.
     """
     events = [event for event in map(_parsed, values) if event is not None]
     if not events:
         raise ValueError("no event of the sample is a JSON object; accepted: events in JSON")
     bodies = [_payload(event) for event in events]
-    changes = [body for body in bodies if "op" in body and ("after" in body or "before" in body)]
-    return _of_changes(events, changes) if changes else _of_rows(events, bodies)
+    if not any(map(_is_change, bodies)):
+        return _of_rows(events, bodies)
+    changes = [event for event in events if _is_change(_payload(event))]
+    tables = dict.fromkeys(found for event in changes if (found := _table(event)))
+    table = next(iter(tables), None)
+    if len(tables) > 1:
+        table = next((one for one in tables if one.lower() == name.lower()), None)
+        if table is None:
+            raise ValueError(
+                f"name: {name}: the events are of the tables {', '.join(tables)}; accepted: the "
+                "name of one of them, whose model is made"
+            )
+        changes = [event for event in changes if _table(event) == table]
+    sample = _of_changes(changes, [_payload(event) for event in changes])
+    sample.table, sample.is_one_of_many = table, len(tables) > 1
+    return sample
+
+
+def _is_change(body: Mapping[str, Any]) -> bool:
+    return "op" in body and ("after" in body or "before" in body)
+
+
+def _table(event: dict[str, Any]) -> str | None:
+    source = _payload(event).get("source")
+    found = isinstance(source, Mapping) and (source.get("table") or source.get("collection"))
+    return str(found) if found else None
 
 
 def _of_rows(events: Sequence[dict[str, Any]], bodies: Sequence[Mapping[str, Any]]) -> Sample:
@@ -92,17 +135,15 @@ def _of_rows(events: Sequence[dict[str, Any]], bodies: Sequence[Mapping[str, Any
 def _of_changes(events: Sequence[dict[str, Any]], changes: Sequence[Mapping[str, Any]]) -> Sample:
     sources = [body["source"] for body in changes if isinstance(body.get("source"), Mapping)]
     connector = _one({source.get("connector") for source in sources})
-    table = _one({source.get("table") or source.get("collection") for source in sources})
     images = [body["after"] for body in changes if body.get("after") is not None]
     if connector == "mongodb" or any(isinstance(image, str) for image in images):
         documents = [row for row in map(_parsed, images) if row]
-        return Sample("mongodb", table=table, columns=_columns(None, documents))
+        return Sample("mongodb", columns=_columns(None, documents))
     schemas = [found for event in events if (found := _image_schema(event))]
     rows = [row for row in images if isinstance(row, Mapping)]
     return Sample(
         "debezium",
         connector if connector in CONNECTORS else None,
-        table,
         has_schema=bool(schemas),
         columns=_columns(schemas[-1] if schemas else None, rows),
     )
@@ -145,28 +186,61 @@ def _columns(schema: Mapping[str, Any] | None, rows: Sequence[Mapping[str, Any]]
     return [Column(name, *of_values([row.get(name) for row in rows])) for name in names]
 
 
+def _unfit(name: str) -> str:
+    """Why a model cannot have a column of this name; "" where it can."""
+    if not name:
+        return "it has no name"
+    if name.lower() in OURS or "__alluvium" in name.lower():
+        return "the macro adds a column of that name"
+    return "dbt would take its name for Jinja" if is_jinja(name) else ""
+
+
+def is_jinja(name: str) -> bool:
+    """Whether a text that dbt renders would not stay as it is."""
+    return re.search("{[{%#]", name) is not None
+
+
 def of_schema(schema: Mapping[str, Any]) -> tuple[str, str]:
-    """The type of a schema of Kafka Connect, and what a person must say of it."""
+    """The type of a schema of Kafka Connect, and what a person must say of it.
+
+    The type is empty where there is none for it.
+    """
     name, kind = schema.get("name"), schema.get("type")
     parameters = schema.get("parameters") or {}
     if name == DECIMAL:
-        precision = parameters.get("connect.decimal.precision", "38")
-        return f"decimal({precision},{parameters.get('scale', '0')})", ""
+        precision = int(parameters.get("connect.decimal.precision", "38"))
+        scale = int(parameters.get("scale", "0"))
+        if 0 <= scale <= precision <= 38:
+            return f"decimal({precision},{scale})", ""
+        return "", f"no decimal has {precision} digits and {scale} of them behind the point"
     if name == VARIABLE:
         return "decimal(38,10)", "the source has no scale; say how many digits you need"
     if name in BY_NAME:
         return BY_NAME[name], ""
     if kind == "array":
         of, question = of_schema(schema.get("items") or {})
-        return f"array<{of}>", question
+        return f"array<{of}>" if of else "", question
     if kind == "map":
+        if (schema.get("keys") or {}).get("type", "string") != "string":
+            return "string", "a map whose keys are no texts"
         of, question = of_schema(schema.get("values") or {})
-        return f"map<string,{of}>", question
+        return f"map<string,{of}>" if of else "", question
     if kind == "struct":
-        inner = [(one["field"], *of_schema(one)) for one in schema.get("fields") or []]
-        fields = ",".join(f"`{field}`:{of}" for field, of, _ in inner)
-        return f"struct<{fields}>", next((question for *_, question in inner if question), "")
+        return _of_struct(schema.get("fields") or [])
     return BY_TYPE.get(str(kind), "string"), "" if kind in BY_TYPE else f"unknown type {kind}"
+
+
+def _of_struct(fields: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    inner = [(one["field"], *of_schema(one)) for one in fields]
+    unfit = [why or "a field without a name" for field, of, why in inner if not (field and of)]
+    if unfit or not inner:
+        return "", unfit[0] if unfit else "an object without fields"
+    parts = ",".join(f"{_quoted(field)}:{of}" for field, of, _ in inner)
+    return f"struct<{parts}>", next((question for *_, question in inner if question), "")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def of_values(values: Sequence[Any]) -> tuple[str, str]:
@@ -180,7 +254,10 @@ def of_values(values: Sequence[Any]) -> tuple[str, str]:
     if bool in kinds:
         return "string", "a boolean and something else"
     if kinds == {int}:
-        large = any(abs(value) >= 10**11 for value in known)
+        largest = max(abs(value) for value in known)
+        if largest >= 2**63:
+            return ("decimal(38,0)" if largest < 10**38 else "string"), "larger than a bigint"
+        large = largest >= 10**11
         return "bigint", "if it is a time: timestamp, and its unit in timestamps=" if large else ""
     if kinds <= {int, float}:
         return "double", "if each digit counts: decimal(p,s)"

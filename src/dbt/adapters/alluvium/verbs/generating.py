@@ -26,12 +26,13 @@ class Generating(SessionAdapter):
             write: Write them beside the bronze model; a file that is there is never touched.
 
         Raises:
-            DbtRuntimeError: The events are no JSON, lack the key, or a file is there already.
+            DbtRuntimeError: The events are no JSON, lack the key, or are of several tables of
+                which none has the name; or a file is there already.
         """
         node = self.nodes[unique_id]
         folder = Path(node.original_file_path).parent
         with mistakes("alluvium.generate_feed"):
-            made = feeds.generate(name, key, feeds.look(values), node.name)
+            made = feeds.generate(name, key, feeds.look(values, name), node.name)
             files = {folder / file: text for file, text in made.items()}
             if write:
                 _write(Path(self.config.project_root), files)
