@@ -32,7 +32,7 @@ HOLD = "alluvium/hold"
 # `delta.refs`.
 BRANCH = "alluvium/branch/"
 # Before the id that a branch's table began with, and that of this table: the newest version of it
-# that was merged into this one. Read by `versions.merging`.
+# that was merged into this one. Read by `delta.merge_bases`.
 BRANCH_MERGED = "alluvium/merged/"
 
 # Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.

@@ -25,7 +25,6 @@ APART = {
     "alluvium/ingest/spec.py": "links and the working folder of this machine",
     "alluvium/plan/versions/batches.py": "ids of transactions",
     "alluvium/plan/versions/left_out.py": "ids of transactions",
-    "alluvium/versions/merging.py": "ids of transactions",
     "dbt/adapters/alluvium/places.py": "dbt's `project://path`",
     "dbt/adapters/alluvium/verbs/adopting.py": "dbt's `project://path`",
 }

@@ -15,7 +15,7 @@ from alluvium.delta.internals import CLONE, DELTA_LOG, DOMAIN_METADATA
 from alluvium.delta.needed_files import forget
 from alluvium.delta.states import absolute_files, add_files, elsewhere, metadata_action
 from alluvium.engine import jvm
-from alluvium.plan.versions.properties import MAPPING
+from alluvium.plan.versions.mapped import tells_changes
 
 # Features that a clone takes over as they are. Of others Delta's command knows what a clone has.
 _PLAIN = {
@@ -42,10 +42,8 @@ _TIMES_SINCE = "delta.inCommitTimestampEnablement"
 def is_plain(snapshot: DeltaSnapshot) -> bool:
     """Whether `clone` can be used of a version."""
     names = str(snapshot.protocol().readerAndWriterFeatureNames().mkString(" ")).split()
-    properties = metadata_action(snapshot)["configuration"]
-    is_mapped = properties.get(MAPPING, "none") != "none"
     # Delta lets no plain commit bring columns with ids into a table that tells its changes.
-    has_both = is_mapped and properties.get("delta.enableChangeDataFeed") == "true"
+    has_both = tells_changes(metadata_action(snapshot)["configuration"])
     return _PLAIN.issuperset(names) and not has_both
 
 

@@ -218,7 +218,8 @@ def root_of(files: Files, folder: str) -> str | None:
 def needed(session: SparkSession, dependent: Dependent, folder: str) -> pa.ChunkedArray:
     """What a dependent needs of a folder: files and vectors, as `Place` writes them.
 
-    Those that its newest version names, and the versions within its own retention.
+    Those that its newest version names, and the versions within its own retention. Of a branch also
+    what a later merge reads, however old that is.
 
     Raises:
         ValueError: its log cannot be read.

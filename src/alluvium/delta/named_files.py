@@ -5,12 +5,14 @@ One query for all of them: what else is asked of paths needs no Spark.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
+from alluvium.delta import log, merge_bases
 from alluvium.delta.files import paths
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.states import absolute_files, add_files
@@ -72,8 +74,20 @@ def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
 
 
 def needed(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
-    """The files and vectors that `named` tells, as `plain`."""
-    return needed_of(named(session, snapshot))
+    """The files and vectors that `named` tells of the newest version, as `plain`.
+
+    Those too that a later merge reads, where the table is one of a branch.
+    """
+    return _joined([needed_of(named(session, snapshot)), for_merges(session, snapshot)])
+
+
+def for_merges(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
+    """The files and vectors that a later merge of a branch's table reads, as `plain`.
+
+    snapshot: the newest version of any table.
+    """
+    found = [named(session, one) for one in merge_bases.snapshots(session, snapshot)]
+    return _joined([needed_of(one.filter(one["is_live"])) for one in found])
 
 
 def needed_of(files: pa.Table) -> pa.ChunkedArray:
@@ -85,3 +99,7 @@ def needed_of(files: pa.Table) -> pa.ChunkedArray:
 def inside(files: pa.ChunkedArray, folder: str) -> pa.ChunkedArray:
     """Those of the files, as `plain`, that lie in a folder."""
     return files.filter(pc.starts_with(files, Place.of(folder).below))
+
+
+def _joined(files: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk for one in files for chunk in one.chunks], pa.string())

@@ -86,8 +86,14 @@ class NeededFiles(jvm.SessionCopy):
         return found.rename_columns(["plain", "length", "modified"])
 
     def needed(self) -> pa.ChunkedArray:
-        """Files and vectors of this version, and of those within retention, as `plain`."""
-        return named_files.needed_of(self._named)
+        """Files and vectors of this version, and of those within retention, as `plain`.
+
+        Those too that a later merge reads, where the table is one of a branch.
+        """
+        own = named_files.needed_of(self._named)
+        with self.active():
+            merged = named_files.for_merges(self.session, self.snapshot)
+        return pa.chunked_array([*own.chunks, *merged.chunks], pa.string())
 
     def outside(self) -> list[str]:
         """The folders of data files and vectors that lie outside of the table's."""

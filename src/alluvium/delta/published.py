@@ -79,7 +79,7 @@ class Publisher(PublishedFiles):
         self._description = description
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._hold: bool | None = None
-        self._target = target
+        self._candidate, self._target = source, target
         self._app = marks.PUBLISHED + self.table_id
 
     @property
@@ -102,7 +102,8 @@ class Publisher(PublishedFiles):
         source, target = (
             metadata_action(one)["configuration"] for one in (self._source, self._snapshot)
         )
-        return list(properties.mistakes(source, target if self.head is not None else None))
+        shown = target if self.head is not None else None
+        return list(properties.mistakes(source, shown, self._candidate))
 
     def missing(self) -> list[str]:
         """Files and vectors that a publish would bring, and that are gone."""
@@ -314,4 +315,4 @@ def _coming(found: Steps) -> list[str]:
 
 def mistakes_of(session: SparkSession, source: str) -> list[str]:
     """What stops a table from being published, whatever is published."""
-    return list(properties.mistakes(properties_of(session, source), None))
+    return list(properties.mistakes(properties_of(session, source), None, source))

@@ -18,6 +18,7 @@ from alluvium.delta.handles import DeltaAction, DeltaSnapshot
 from alluvium.delta.internals import RESTORE
 from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
+from alluvium.plan.versions.mapped import renames_or_drops, tells_changes
 from alluvium.plan.versions.properties import MAPPING, restored
 
 
@@ -60,6 +61,13 @@ class SettingBack(jvm.SessionCopy):
             found.append("its property delta.appendOnly is true")
         if "true" in (one.get("delta.enableRowTracking") for one in (now, then)):
             found.append("it tracks rows (delta.enableRowTracking), which would get other ids")
+        schemas = (metadata_action(one)["schemaString"] for one in (self._now, self._then))
+        if tells_changes(now) and renames_or_drops(*schemas) and (self.goes or self.comes):
+            found.append(
+                "it has a change data feed, and columns were renamed or added since, which Delta"
+                " takes back in no such table. Accepted: a later version, or this one after `alter"
+                " table … set tblproperties (delta.enableChangeDataFeed = false)`"
+            )
         return found
 
     @cached_property

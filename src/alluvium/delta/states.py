@@ -135,6 +135,17 @@ class State:
         mine = mine.join(theirs, names, "left_anti")
         return [Entry(name, vector, "") for name, vector in mine.collect()]
 
+    def needed(self, names: Sequence[str] | None = None) -> list[str]:
+        """What is read for the rows of some of the files: those and their vectors, as `name`.
+
+        names: None for all of them.
+        """
+        files = self.files if names is None else only(self.files, "name", names)
+        of_file = F.col("deletionVector.storageType") == "p"
+        vector = F.when(of_file, paths.plain(F.col("deletionVector.pathOrInlineDv")))
+        found = files.select("name", vector.alias("of_vector")).collect()
+        return sorted({one for row in found for one in row if one is not None})
+
     def rows(self, names: Sequence[str] | None = None) -> DataFrame:
         """The rows of some of the files, columns as `schema`; names: None for all of them."""
         actions = self._actions(names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from alluvium.delta import pinned
 from alluvium.delta.states import State
 from alluvium.names import quoted
 from alluvium.plan.versions.steps import Steps, steps
@@ -39,6 +40,18 @@ class Diff:
     moved: int
 
 
+class FilesGoneError(ValueError):
+    """Files of a version that is to be compared are not there.
+
+    Attributes:
+        what: which, as a message says it.
+    """
+
+    def __init__(self, state: State, gone: Sequence[str]) -> None:
+        self.what = f"version {state.version:,} of {state.table} {pinned.needs(gone)}"
+        super().__init__(f"{self.what}. Accepted: versions whose files are there")
+
+
 def diff(
     session: SparkSession, before: Point, after: Point, key: Sequence[str] = (), hides: bool = True
 ) -> Diff:
@@ -57,6 +70,7 @@ def diff(
         hides: whether rows that are marked `_deleted` count as not there, as readers see it.
 
     Raises:
+        FilesGoneError: a file that would be read is not there.
         ValueError: there is no such version, or a column of the key is not in both.
     """
     old = State(session, before.table, before.version, hides)
@@ -64,12 +78,24 @@ def diff(
     columns = Columns(old.schema, new.schema, old.largest_id())
     names = columns.of_key(key)
     if columns.in_shared_files:
+        _check_there(old)
+        _check_there(new)
         opened = int(old.snapshot.numOfFiles()), int(new.snapshot.numOfFiles())
         return Diff(_compared(columns, names, old.rows(), new.rows()), columns, opened, 0)
     found = _steps(old, new)
+    _check_there(old, found.goes)
+    _check_there(new, found.comes)
     rows = _compared(columns, names, old.rows(found.goes), new.rows(found.comes))
     moved = len(found.moved_out) + len(found.moved_in)
     return Diff(rows, columns, (len(found.goes), len(found.comes)), moved)
+
+
+def _check_there(state: State, names: Sequence[str] | None = None) -> None:
+    """Look before the read; names: of the files that are read, None for all."""
+    if names is None or names:
+        gone = pinned.gone(state.session, state.needed(names))
+        if gone:
+            raise FilesGoneError(state, gone)
 
 
 def _steps(old: State, new: State) -> Steps:

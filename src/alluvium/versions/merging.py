@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium import marks
-from alluvium.delta import committing, log
+from alluvium.delta import committing, log, merge_bases
 from alluvium.delta.refs import base_of, ref_in
 from alluvium.delta.snapshots import TableSnapshot
 from alluvium.delta.states import TOMBSTONE_TIME
@@ -22,7 +22,7 @@ from alluvium.plan.versions import three_ways
 from alluvium.plan.versions.three_ways import MergedBranch
 from alluvium.versions.columns import mixed_up
 from alluvium.versions.constraints import broken, check_identity
-from alluvium.versions.diff import diff
+from alluvium.versions.diff import FilesGoneError, diff
 from alluvium.versions.points import Point
 from alluvium.wording import counted
 
@@ -197,8 +197,7 @@ when not matched and applied.change <> 'removed'
         A full refresh gives the branch's table another id. The first one stays in its log. One of
         the table itself leaves nothing of what was merged into it.
         """
-        app = f"{marks.BRANCH_MERGED}{self._began[0]}/{self._table_id}"
-        return app, self._until.version
+        return merge_bases.app_of(self._began[0], self._table_id), self._until.version
 
     def _both_had(self, now: TableSnapshot) -> tuple[Point, Point, str]:
         """The newest state that branch and table have had, for what each of them changed since; and
@@ -209,10 +208,8 @@ when not matched and applied.change <> 'removed'
 
         now: the table.
         """
-        app, numbers = self.noted[0], now.numbers[1]
-        # The table's id was not noted once.
-        merged = numbers.get(app, numbers.get(app.rpartition("/")[0], -1))
-        if merged >= 0:
+        merged = merge_bases.merged_last(now.numbers, self._began[0])
+        if merged is not None:
             since, both = "was merged last", Point(self._ours, merged)
             self._check_progress(log.state(self.session, self._ours, merged), since)
             return both, both, since
@@ -269,7 +266,13 @@ when not matched and applied.change <> 'removed'
 
     def _view(self, name: str, before: Point, after: Point) -> None:
         # Tombstones are rows: a branch that deleted one brings its tombstone.
-        rows = diff(self.session, before, after, self._key, hides=False).rows
+        try:
+            rows = diff(self.session, before, after, self._key, hides=False).rows
+        except FilesGoneError as error:
+            raise ValueError(
+                f"{self._branch} cannot be merged: {error.what}. Nothing was changed. Accepted: to"
+                f" discard {self._branch} and branch again, or a MERGE by SQL of its rows"
+            ) from error
         # As texts two rows can be compared, whatever types and order their columns have.
         # Both may have merged one delete, each at its own time.
         columns = sorted(one for one in self._columns if one.lower() != TOMBSTONE_TIME)
@@ -338,11 +341,8 @@ when not matched and applied.change <> 'removed'
         wrong = self.session.sql(three_ways.unexpected(_APPLIED, stored, self._names))
         rows = wrong.select(_text("key"), "number").limit(_SHOWN).collect()
         if rows:
-            raise ValueError(
-                self._repeated(
-                    self._table, [f"{row[0]} ({counted(row[1], 'row')})" for row in rows]
-                )
-            )
+            shown = [f"{row[0]} ({counted(row[1], 'row')})" for row in rows]
+            raise ValueError(self._repeated(self._table, shown))
 
     def _check_constraints(self, now: TableSnapshot) -> None:
         """Stop where a row breaks what the table asks for by now."""

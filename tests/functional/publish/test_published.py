@@ -579,7 +579,13 @@ def test_what_stops_a_publish(spark: SparkSession) -> None:
     made = Candidate(spark, "refused", "tblproperties ('delta.enableRowTracking' = 'true')")
     with pytest.raises(ValueError, match=r"cannot be published: its property delta\.enableRowTr"):
         made.publish()
+    # Turned off, it leaves its columns; what the message names takes them away.
+    spark.sql(f"alter table {made.name} set tblproperties ('delta.enableRowTracking' = 'false')")
+    with pytest.raises(ValueError, match=r"by `alter table .* drop feature rowTracking`") as told:
+        made.publish()
     assert not spark.catalog.tableExists(made.shown)
+    spark.sql(str(told.value).split("`")[-2])
+    made.publish()
     # Rows are only hidden where the column is a merge's: another table's own stay.
     made = Candidate(spark, "mine")
     made.do("insert into {t} values (1, 'shown', true)", lambda rows: rows.update({1: "shown"}))

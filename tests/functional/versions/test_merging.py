@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from functional.delta_rs import by_query, folder_in, newest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import cloning, committing, dependents, log, unregistered
+from alluvium.delta import cloning, committing, dependents, log, pinned, unregistered
 from alluvium.delta.dependents import Dependent
 from alluvium.delta.needed_files import forget
 from alluvium.delta.refs import branch_in
@@ -106,6 +106,14 @@ class Sides:
             self.spark, "fix", self.ours, table, ["`id`"], prefer=prefer, dry_run=dry_run
         )
 
+    def outlive(self) -> None:
+        """As long after: what either side removed is older than its retention, and vacuumed."""
+        self.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+        at_once = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
+        for table in (self.table, self.ours):
+            self.spark.sql(f"alter table {table} set tblproperties ({at_once})")
+            pinned.vacuum(self.spark, table)
+
     def seen(self, table: str) -> Rows:
         rows = by_query(self.by_delta_rs(table), "select id, name, _deleted from t")
         found = {row["id"]: (row["name"], row["_deleted"]) for row in rows.to_pylist()}
@@ -150,6 +158,7 @@ def ways(spark: SparkSession) -> Sides:
 def test_three_ways(spark: SparkSession, ways: Sides) -> None:
     made = ways
     made.check()
+    began = list(folder_in(spark, made.table).glob("*.parquet"))
     assert not set(spark.table(made.ours).inputFiles()) ^ set(spark.table(made.table).inputFiles())
     # The branch changes, adds, deletes, marks, and is compacted.
     changed: Rows = {1: ("ours", False), 2: ("n2", True), 8: ("both", False)}
@@ -162,7 +171,9 @@ def test_three_ways(spark: SparkSession, ways: Sides) -> None:
     made.put(made.table, alike | {5: ("theirs", False), 40: ("more", False)})
     made.drop(made.table, 4, 6)
     spark.sql(f"optimize {made.table}")
+    made.outlive()
     before = log.version(spark, made.table)
+    check_that_it_looks_first(made, began)
     done = made.merge()
     assert (done.added, done.changed, done.removed, done.same) == (1, 2, 1, 3)
     assert done.moved_on
@@ -176,6 +187,21 @@ def test_three_ways(spark: SparkSession, ways: Sides) -> None:
         "added": 1,
         "removed": 1,
     }
+
+
+def check_that_it_looks_first(made: Sides, began: list[Path]) -> None:
+    """A plain VACUUM of the table spares none of the files with which the branch began."""
+    for file in began:
+        file.rename(file.with_suffix(".aside"))
+    for is_dry in (True, False):
+        with pytest.raises(ValueError, match=r"^fix cannot be merged: version 0 of .*`") as told:
+            made.merge(is_dry)
+        assert any(
+            f"that VACUUM deleted, such as file:{file}. " in str(told.value) for file in began
+        )
+        assert "Nothing was changed. Accepted: to discard fix and branch again" in str(told.value)
+    for file in began:
+        file.with_suffix(".aside").rename(file)
 
 
 def test_conflicts_change_nothing(ways: Sides) -> None:
@@ -209,12 +235,13 @@ def test_a_later_merge(spark: SparkSession, ways: Sides) -> None:
     """After the one before: it begins where the first merge ended.
 
     What the table changed since of what was merged is no conflict, nor is what both made alike. No
-    file of the branch is one of the table.
+    file of the branch is one of the table. A vacuum spared what the branch had then.
     """
     made = ways
     alike: Rows = dict.fromkeys((10, 11, 50), ("ours", False))
     made.put(made.table, alike | {1: ("theirs later", False)})
     made.drop(made.table, 12)
+    made.outlive()
     later = made.merge()
     assert (later.rows, later.changed, later.same, later.moved_on) == (1, 1, 4, True)
     assert later.line("ways", "fix", False).endswith("; ways has changed since fix was merged last")

@@ -9,6 +9,11 @@ import pytest
 from alluvium.plan.versions import properties
 
 MODE = "delta.columnMapping.mode"
+# The columns in which files keep the ids of rows.
+TRACKED = {
+    "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-commit-version-col-1",
+    "delta.rowTracking.materializedRowIdColumnName": "_row-id-col-1",
+}
 
 
 def test_each_property_is_of_one_list() -> None:
@@ -33,8 +38,23 @@ def test_what_says_how_files_are_read_is_carried() -> None:
     ("source", "published", "said"),
     [
         ({"delta.enableRowTracking": "true"}, None, "delta.enableRowTracking is true"),
-        ({"delta.universalFormat.enabledFormats": "iceberg"}, None, "metadata of Iceberg"),
-        ({"delta.newThing": "1"}, None, "nothing is known of its property delta.newThing"),
+        (
+            {"delta.enableRowTracking": "true", **TRACKED},
+            None,
+            "delta.enableRowTracking is true, which asks for ids of rows that only their own table"
+            " keeps; accepted: to take that away by `alter table s.t drop feature rowTracking`",
+        ),
+        # As turning it off leaves a table.
+        ({"delta.enableRowTracking": "false", **TRACKED}, None, "`alter table s.t drop feature ro"),
+        (TRACKED, None, "`alter table s.t drop feature rowTracking`"),
+        (
+            {"delta.universalFormat.enabledFormats": "iceberg"},
+            None,
+            "metadata of Iceberg beside the log; accepted: to take that away by `alter table s.t"
+            " unset tblproperties ('delta.universalFormat.enabledFormats')`",
+        ),
+        ({"delta.newThing": "1"}, None, "nothing is known of its property delta.newThing, so it"),
+        ({"delta.newThing": "1"}, None, "by `alter table s.t unset tblproperties ('delta.newThi"),
         ({MODE: "name"}, {}, "went from none to name"),
         ({}, {MODE: "id"}, "went from id to none"),
     ],
@@ -42,7 +62,7 @@ def test_what_says_how_files_are_read_is_carried() -> None:
 def test_what_stops_a_publish(
     source: dict[str, str], published: dict[str, str] | None, said: str
 ) -> None:
-    (mistake,) = properties.mistakes(source, published)
+    (mistake,) = properties.mistakes(source, published, "s.t")
     assert said in mistake
 
 
@@ -55,8 +75,8 @@ def test_what_the_config_may_not_say() -> None:
 
 def test_what_stops_none() -> None:
     usual = {"delta.enableRowTracking": "false", "delta.appendOnly": "true", "mine": "yes"}
-    assert list(properties.mistakes({**usual, MODE: "name"}, None)) == []
-    assert list(properties.mistakes({MODE: "name"}, {MODE: "name"})) == []
+    assert list(properties.mistakes({**usual, MODE: "name"}, None, "s.t")) == []
+    assert list(properties.mistakes({MODE: "name"}, {MODE: "name"}, "s.t")) == []
 
 
 def test_comments_are_of_the_published_table() -> None:

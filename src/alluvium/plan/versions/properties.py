@@ -25,6 +25,7 @@ OWN = frozenset(
         "delta.autoOptimize",
         "delta.autoOptimize.autoCompact",
         "delta.autoOptimize.optimizeWrite",
+        "delta.castIcebergTimeType",
         "delta.checkpoint.writeStatsAsJson",
         "delta.checkpoint.writeStatsAsStruct",
         "delta.checkpointInterval",
@@ -38,6 +39,7 @@ OWN = frozenset(
         "delta.enableExpiredLogCleanup",
         "delta.enableFullRetentionRollback",
         "delta.enableInCommitTimestamps",
+        "delta.ignoreIcebergBucketPartition",
         "delta.ignoreProtocolDefaults",
         "delta.inCommitTimestampEnablementTimestamp",
         "delta.inCommitTimestampEnablementVersion",
@@ -51,16 +53,23 @@ OWN = frozenset(
         "delta.setTransactionRetentionDuration",
     }
 )
+_ROW_IDS = "ids of rows that only their own table keeps"
+_ICEBERG = "metadata of Iceberg beside the log"
+_PARTITIONS = "partition columns in the files"
 # Properties that a published table cannot keep its promise with; what each asks for.
 REFUSED = {
-    "delta.enableRowTracking": "ids of rows that only their own table keeps",
-    "delta.rowTrackingSuspended": "ids of rows that only their own table keeps",
-    "delta.enableIcebergCompatV1": "metadata of Iceberg beside the log",
-    "delta.enableIcebergCompatV2": "metadata of Iceberg beside the log",
-    "delta.enableIcebergCompatV3": "metadata of Iceberg beside the log",
-    "delta.universalFormat.enabledFormats": "metadata of Iceberg beside the log",
-    "delta.enableMaterializePartitionColumnsFeature": "partition columns in the files",
-    "delta.writePartitionColumnsToParquet": "partition columns in the files",
+    "delta.enableRowTracking": _ROW_IDS,
+    "delta.rowTrackingSuspended": _ROW_IDS,
+    # They stay where the tracking of rows is turned off, and no UNSET takes them away.
+    "delta.rowTracking.materializedRowCommitVersionColumnName": _ROW_IDS,
+    "delta.rowTracking.materializedRowIdColumnName": _ROW_IDS,
+    "delta.enableIcebergCompatV1": _ICEBERG,
+    "delta.enableIcebergCompatV2": _ICEBERG,
+    "delta.enableIcebergCompatV3": _ICEBERG,
+    "delta.universalFormat.enabledFormats": _ICEBERG,
+    "delta.universalFormat.iceberg.atomicConversion.supported": _ICEBERG,
+    "delta.enableMaterializePartitionColumnsFeature": _PARTITIONS,
+    "delta.writePartitionColumnsToParquet": _PARTITIONS,
 }
 MAPPING = "delta.columnMapping.mode"
 LARGEST_ID = "delta.columnMapping.maxColumnId"
@@ -72,20 +81,32 @@ def carried(name: str) -> bool:
     return name in CARRIED or name.startswith(CARRIED_PREFIXES)
 
 
-def mistakes(source: Mapping[str, str], published: Mapping[str, str] | None) -> Iterator[str]:
+def mistakes(
+    source: Mapping[str, str], published: Mapping[str, str] | None, table: str
+) -> Iterator[str]:
     """What stops a table with the properties `source` from being published.
 
     Args:
         published: properties of the published table; None where it is to be made.
+        table: the name of the first one, for statements that mend it.
 
     Yields:
-        One sentence for each reason.
+        One sentence for each reason that another statement mends.
     """
+    said = set[str]()
     for name in sorted(source):
         if name in REFUSED and source[name].lower() not in ("false", ""):
-            yield f"its property {name} is {source[name]}, which asks for {REFUSED[name]}"
+            why = f"its property {name} is {source[name]}, which asks for {REFUSED[name]}"
         elif _unknown(name):
-            yield f"nothing is known of its property {name}, so it could be lost"
+            why = f"nothing is known of its property {name}, so it could be lost"
+        else:
+            continue
+        mends = f"alter table {table} unset tblproperties ('{name}')"
+        if REFUSED.get(name) == _ROW_IDS:
+            mends = f"alter table {table} drop feature rowTracking"
+        if mends not in said:
+            said.add(mends)
+            yield f"{why}; accepted: to take that away by `{mends}`"
     if published is not None:
         before, now = (props.get(MAPPING, "none") for props in (published, source))
         if before != now:
