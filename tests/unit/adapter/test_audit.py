@@ -261,9 +261,12 @@ def test_what_stays_says_which_command_publishes(
     own = SimpleNamespace(
         _handle=SimpleNamespace(session=None), config=SimpleNamespace(target_name="dev")
     )
-    one, candidate = shown(config={"meta": {"alluvium_publish": settings}}), node(WAP)
-    with pytest.raises(DbtRuntimeError) as raised:
-        publishing.Publishing._not_published(
-            own, one, candidate, "s.wap", "s.shown", "it is Monday"
-        )
-    assert raised.value.msg.startswith("shown: " + said.format("`dbt build -s wap shown`"))
+    meta, candidate = {"alluvium_publish": settings}, node(WAP)
+    for version, name in ((None, "shown"), (1, "shown.v1")):
+        one = shown(config={"meta": meta}, version=version)
+        with pytest.raises(DbtRuntimeError) as raised:
+            publishing.Publishing._not_published(
+                own, one, candidate, "s.wap", "s.shown", "it is Monday"
+            )
+        accepted = f"`dbt build -s wap {name}`"
+        assert raised.value.msg.startswith(f"{name}: {said.format(accepted)}")

@@ -16,7 +16,7 @@ from dbt.flags import get_flags
 
 from alluvium.delta.log import TableVersion
 from alluvium.delta.published import RETENTION
-from alluvium.plan.graph import parents_of
+from alluvium.plan.graph import name_of, parents_of
 from alluvium.plan.published_models import (
     MATERIALIZED,
     META,
@@ -67,7 +67,7 @@ def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
         if not is_published(node):
             if node.resource_type == "model" and META in (node.config.meta or {}):
                 yield (
-                    f"{node.name}: meta.{META} is read of published models only;"
+                    f"{name_of(node)}: meta.{META} is read of published models only;"
                     f" accepted: materialized: {MATERIALIZED}"
                 )
             continue
@@ -80,8 +80,8 @@ def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
         tests = tests_of(candidate, nodes)
         if not tests and settings_of(node).get("audit") != "none":
             yield (
-                f"{node.name}: {candidate.name} has no data test, so nothing would be audited;"
-                f" accepted: a test of it, or meta.{META}: {{audit: none}}"
+                f"{name_of(node)}: {name_of(candidate)} has no data test, so nothing would be"
+                f" audited; accepted: a test of it, or meta.{META}: {{audit: none}}"
             )
         yield from _gates(node, candidate, tests, nodes)
 
@@ -95,21 +95,21 @@ def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
     ):
         if is_given:
             yield (
-                f"{node.name}: a publish writes no row, so it checks no {rule};"
-                f" accepted: {names} on {candidate.name}"
+                f"{name_of(node)}: a publish writes no row, so it checks no {rule};"
+                f" accepted: {names} on {name_of(candidate)}"
             )
     given = [key for key in ("location_root", "partition_by") if node.config.get(key) is not None]
     given += [f"meta.{key}" for key in sorted(_OF_FILES & set(node.config.meta or {}))]
     for key in given:
         yield (
-            f"{node.name}: {key} says how files are written, and a publish writes none;"
-            f" accepted: {key} on {candidate.name}"
+            f"{name_of(node)}: {key} says how files are written, and a publish writes none;"
+            f" accepted: {key} on {name_of(candidate)}"
         )
     properties = node.config.get("tblproperties") or {}
     if settings_of(node).get("retention") is not None and RETENTION.keys() & properties.keys():
         names = ", ".join(sorted(RETENTION.keys() & properties.keys()))
         yield (
-            f"{node.name}: meta.{META}.retention sets {names}, and so does tblproperties;"
+            f"{name_of(node)}: meta.{META}.retention sets {names}, and so does tblproperties;"
             " accepted: one of the two"
         )
 
@@ -126,22 +126,22 @@ def _gates(
         late = [one for one in after if one not in before]
         others = [one for one in above if one not in before]
         names = ", ".join(nodes[one].name for one in made or late or others)
-        reads = f"{node.name}: the test {test.name} of {candidate.name} reads {names}"
+        reads = f"{name_of(node)}: the test {test.name} of {name_of(candidate)} reads {names}"
         if made:
             yield (
                 f"{reads} too, which may be made from another version of it; accepted: a test that"
-                f" reads {candidate.name} alone"
+                f" reads {name_of(candidate)} alone"
             )
         elif late:
             yield (
                 f"{reads}, which comes after the publish that it gates;"
-                f" accepted: the test on {node.name}"
+                f" accepted: the test on {name_of(node)}"
             )
         elif others:
             refs = (f"-- depends_on: {{{{ ref('{nodes[one].name}') }}}}" for one in others)
             yield (
-                f"{reads}, which dbt may build after {node.name};"
-                f" accepted: in {node.name} {'; '.join(refs)}"
+                f"{reads}, which dbt may build after {name_of(node)};"
+                f" accepted: in {name_of(node)} {'; '.join(refs)}"
             )
 
 

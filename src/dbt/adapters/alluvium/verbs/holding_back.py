@@ -17,7 +17,7 @@ from alluvium.delta import log
 from alluvium.delta.heads import head_of, shown_since
 from alluvium.delta.log import TableVersion
 from alluvium.plan import published_models
-from alluvium.plan.graph import is_in_files
+from alluvium.plan.graph import is_in_files, name_of
 from alluvium.plan.status.table import FailedAudit
 from dbt.adapters.alluvium import audit, held_back, noting, told
 from dbt.adapters.alluvium.held_back import HeldBack, Shown
@@ -108,15 +108,15 @@ class HoldingBack(SessionAdapter):
         table, session = self.table_of(node), self._handle.session
         try:
             if not session.catalog.tableExists(table):
-                return Shown(node.name)
+                return Shown(name_of(node))
             snapshot = log.snapshot_of(session, table)
             head = head_of(snapshot)
             if head is None:
-                return Shown(node.name)
+                return Shown(name_of(node))
             since = shown_since(session, snapshot)
         except (PySparkException, Py4JError):
             return None
-        return Shown(node.name, head.version, since, head.table_id == tested.table_id)
+        return Shown(name_of(node), head.version, since, head.table_id == tested.table_id)
 
     def tell_held_back(self) -> None:
         """Tell what was held back, behind the run."""
