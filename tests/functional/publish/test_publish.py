@@ -208,10 +208,13 @@ def test_what_passes_its_audit_is_seen(project: Project) -> None:
     assert project.said("1 of 2 tests did not run (no_wolves)")
     assert (seen(project), docs(project)) == (shown, said)
 
-    # The next good version publishes all of it: here that of a retry, whose other test passed
-    # before for this very version.
+    # The next good version publishes all of it: here that of the second retry, whose other test
+    # passed two commands before for this very version.
     arrive(project, (22, "wolf"))
     assert not project.try_dbt(*SHOW).success
+    wrong = MODELS["tests/no_wolves.sql"].replace("name", "nome")
+    project.write({"tests/no_wolves.sql": wrong})
+    assert not project.try_dbt("retry").success
     project.write(
         {
             "tests/no_wolves.sql": "{{ config(store_failures_as='view') }}"

@@ -240,8 +240,14 @@ def test_what_passed_before_counts_for_its_version() -> None:
         )
     ]
     results.append(SimpleNamespace(unique_id="e", status="pass", adapter_response={}))
-    assert audit.earlier(results, "s.t", TableVersion("other", 7)) == set()
-    assert audit.earlier(results, "s.t", TableVersion("id", 7)) == {"a", "b"}
+    found = audit.passes(results)
+    assert audit.earlier(found, "s.t", TableVersion("other", 7)) == set()
+    assert audit.earlier(found, "s.t", TableVersion("id", 7)) == {"a", "b"}
+    # A retry takes up a retry: what passed before both counts, if it was not run again.
+    again = [SimpleNamespace(unique_id="b", status="fail", adapter_response={})]
+    carried = audit.passes(again, found)
+    assert audit.earlier(carried, "s.t", TableVersion("id", 7)) == {"a"}
+    assert audit.earlier(carried, "s.t", TableVersion("id", 6)) == {"d"}
 
 
 @pytest.mark.parametrize(

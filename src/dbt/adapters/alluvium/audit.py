@@ -28,6 +28,8 @@ from alluvium.plan.published_models import (
 )
 from dbt.adapters.alluvium.held_back import HeldBack
 
+# Of a test that passed: its unique id, and a table with the version of it that it read.
+Passed = tuple[str, str, str]
 # Keys of `meta` that say how files are written.
 _OF_FILES = {"alluvium_layout", "alluvium_merge"}
 
@@ -171,11 +173,13 @@ class Ledger:
         was built here, or that of the first test.
     outcomes: by the ids of a test and of a candidate.
     held: by candidate's id, what its tests held back.
+    before: what passed in the commands that `dbt retry` takes up.
     """
 
     versions: dict[str, TableVersion] = field(default_factory=dict)
     outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     held: dict[str, HeldBack] = field(default_factory=dict)
+    before: set[Passed] = field(default_factory=set)
 
 
 def passed(test: Any, result: Mapping[str, Any]) -> bool:
@@ -190,15 +194,23 @@ def passed(test: Any, result: Mapping[str, Any]) -> bool:
     return not (result["should_warn"] and strict)
 
 
-def earlier(results: Iterable[Any], table: str, version: TableVersion) -> set[str]:
-    """Tests that passed for this version of a table in the command that is taken up again.
+def passes(results: Iterable[Any], carried: Iterable[Passed] = ()) -> set[Passed]:
+    """What passed in the command that is taken up again, and in those that it took up itself.
 
-    results: those of its run_results.json.
+    Args:
+        results: those of its run_results.json.
+        carried: what passed before it. A test that it ran again has its newer result.
     """
-    good = {str(TestStatus.Pass), str(TestStatus.Warn)}
-    return {
-        one.unique_id
-        for one in results
-        if str(one.status) in good
-        and (one.adapter_response.get("versions") or {}).get(table) == str(version)
-    }
+    good, ran = {str(TestStatus.Pass), str(TestStatus.Warn)}, set[str]()
+    found = set[Passed]()
+    for one in results:
+        ran.add(one.unique_id)
+        if str(one.status) in good:
+            read = one.adapter_response.get("versions") or {}
+            found |= {(one.unique_id, *each) for each in read.items()}
+    return found | {one for one in carried if one[0] not in ran}
+
+
+def earlier(before: Iterable[Passed], table: str, version: TableVersion) -> set[str]:
+    """Tests that passed before for this version of a table."""
+    return {test for test, *read in before if read == [table, str(version)]}

@@ -83,7 +83,8 @@ def _refuse_others(existing: AlluviumRelation | None, target: str) -> None:
 class Publishing(HoldingBack):
     def begin_audit(self) -> None:
         """Forget what the command before saw."""
-        self._ledger = audit.Ledger()
+        before = selection.passed_before(self.config) if self.is_retry() else set()
+        self._ledger = audit.Ledger(before=before)
         self.__dict__.pop("_candidates", None)
 
     def begin_test(self, node: Any) -> None:
@@ -322,10 +323,8 @@ class Publishing(HoldingBack):
             return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
         if flag := partial():
             return f"{flag} publishes nothing"
-        before: set[str] = set()
-        if self.is_retry():
-            results = selection.results_before(self.config)
-            before = audit.earlier(results, self._candidates[candidate.unique_id], version)
+        table = self._candidates[candidate.unique_id]
+        before = audit.earlier(self._ledger.before, table, version)
         missing, failed, others = [], [], []
         for test in tests:
             outcome = self._ledger.outcomes.get((test.unique_id, candidate.unique_id))
