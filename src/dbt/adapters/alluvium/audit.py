@@ -15,6 +15,7 @@ from dbt.artifacts.schemas.results import TestStatus
 from dbt.flags import get_flags
 
 from alluvium.delta.log import TableVersion
+from alluvium.delta.partial import Before
 from alluvium.delta.published import RETENTION
 from alluvium.plan.graph import name_of, parents_of
 from alluvium.plan.published_models import (
@@ -57,6 +58,15 @@ def description(node: Any) -> str | None:
     """What the table of a published model says of itself; None where its config asks for none."""
     persists = (node.config.persist_docs or {}).get("relation")
     return node.description if persists and node.description else None
+
+
+def makes_whole(node: Any, candidate: Any) -> str:
+    """What publishes all rows of a candidate that was built with a part of them."""
+    name = name_of(candidate)
+    if candidate.resource_type == "snapshot":
+        return f"`alluvium.restore` of {name} to an earlier version, or `alluvium.publish`"
+    build = f"dbt build -s {name} {name_of(node)}"
+    return f"`{build}`" if candidate.config.materialized == "table" else f"`{build} --full-refresh`"
 
 
 def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
@@ -174,12 +184,14 @@ class Ledger:
     outcomes: by the ids of a test and of a candidate.
     held: by candidate's id, what its tests held back.
     before: what passed in the commands that `dbt retry` takes up.
+    begun: by candidate's id, how its table was before it was built with a part of its rows.
     """
 
     versions: dict[str, TableVersion] = field(default_factory=dict)
     outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     held: dict[str, HeldBack] = field(default_factory=dict)
     before: set[Passed] = field(default_factory=set)
+    begun: dict[str, Before] = field(default_factory=dict)
 
 
 def passed(test: Any, result: Mapping[str, Any]) -> bool:

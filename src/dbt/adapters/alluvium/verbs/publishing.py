@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from alluvium.delta import log
+from alluvium.delta import partial as parts
 from alluvium.delta.log import TableVersion
 from alluvium.plan import published_models
 from alluvium.plan.graph import keeps_tombstones, name_of
@@ -104,6 +105,7 @@ class Publishing(HoldingBack):
         # dbt calls this as an error passes, too.
         self.note_end(node, sys.exception())
         if node.unique_id in self._candidates:
+            self.note_part(node)
             now = self._version(self._candidates[node.unique_id])
             if now is not None:
                 self._ledger.versions[node.unique_id] = now
@@ -185,8 +187,11 @@ class Publishing(HoldingBack):
             now = self._version_to_publish(candidate)
             version = self._ledger.versions.get(candidate.unique_id, now)
             held = self._held(node, tests, candidate, version)
+            accepted = ""
+            if held is None:
+                held, accepted = self._part(node, candidate, version)
             if held is not None:
-                return self._not_published(node, candidate, source, target, held)
+                return self._not_published(node, candidate, source, target, held, accepted)
             done = self._publish(node, candidate, source, target, version, {"tests": len(tests)})
         response = replace(PublishResponse.of(done), tests=len(tests), not_run=0)
         line = done.line(name_of(node), name_of(candidate), len(tests))
@@ -335,20 +340,32 @@ class Publishing(HoldingBack):
                 failed.append(test.name)
             elif outcome.version != str(version):
                 others.append(test.name)
-        other = f"did not read version {version.version:,} of {name_of(candidate)}"
+        other = (
+            f"did not read version {version.version:,} of {name_of(candidate)} by `from` or `join`"
+        )
         for names, what in ((failed, "failed"), (missing, "did not run"), (others, other)):
             if names:
                 some = ", ".join(sorted(names)[:_NAMED]) + (", …" if len(names) > _NAMED else "")
                 return f"{len(names)} of {len(tests)} tests {what} ({some})"
         return None
 
+    def _part(self, node: Any, candidate: Any, version: TableVersion) -> tuple[str | None, str]:
+        """Why a version is not all of a candidate, and what builds that; None where it is."""
+        table = self._candidates[candidate.unique_id]
+        part = parts.part_of(self._handle.session, table, version)
+        if part is None:
+            return None, ""
+        made = f"{part.flag} made version {part.version:,} of {name_of(candidate)}"
+        return f"{made} of a part of its rows", audit.makes_whole(node, candidate)
+
     def _not_published(
-        self, node: Any, candidate: Any, source: str, target: str, why: str
+        self, node: Any, candidate: Any, source: str, target: str, why: str, accepted: str = ""
     ) -> PublishDone:
         settings = published_models.settings_of(node)
         head = publish.head(self._handle.session, target)
+        says = f"{why}; accepted: {accepted}" if accepted else why
         # The tests of the candidate come with it.
-        accepted = f"`dbt build -s {name_of(candidate)} {name_of(node)}`"
+        accepted = accepted or f"`dbt build -s {name_of(candidate)} {name_of(node)}`"
         if settings.get("require") and published_models.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
                 f"{name_of(node)}: {why}, and meta.{published_models.META} says require: true;"
@@ -366,4 +383,4 @@ class Publishing(HoldingBack):
             shows = f"still shows version {head.version:,} of {name_of(candidate)}"
         version = None if head is None else head.version
         response = PublishResponse(_message="OK not published", code="OK", published=version)
-        return PublishDone(response, f"{name_of(node)}: {shows}: {why}")
+        return PublishDone(response, f"{name_of(node)}: {shows}: {says}")
