@@ -28,6 +28,9 @@ PUBLISHED = "alluvium/published/"
 # 1 where a published table stays at the version that a person chose, 0 where publishes move it.
 # Read by `delta.heads`.
 HOLD = "alluvium/hold"
+# Before the id of a table and what built it: the first version that `--empty` or `--sample` made of
+# a part of its rows. Read by `delta.partial`.
+PARTIAL = "alluvium/partial/"
 # Before the id of a table: the version of it that a table of a branch began as. Read by
 # `delta.refs`.
 BRANCH = "alluvium/branch/"

@@ -24,6 +24,7 @@ def test_names() -> None:
         "REUSE": "alluvium.reuse",
         "PUBLISHED": "alluvium/published/",
         "HOLD": "alluvium/hold",
+        "PARTIAL": "alluvium/partial/",
         "BRANCH": "alluvium/branch/",
         "BRANCH_MERGED": "alluvium/merged/",
         "LAYOUT_TAG": "alluvium.layout",
@@ -44,6 +45,10 @@ def test_names() -> None:
 
 def test_what_is_made_of_them() -> None:
     assert progress.app_id("model.shop.items", "t-1") == "alluvium/model.shop.items/t-1"
+    # Of a part of the rows a clone has a part too, from its first version on.
+    parts = {"alluvium/partial/t-1/sample": 7, "alluvium/partial/t-1/empty": -1}
+    others = {"alluvium/partial/t-0/empty": 3}
+    assert progress.of_clone("t-1", parts | others, "t-2") == {"alluvium/partial/t-2/sample": 0}
     names = {field.name for field in dataclasses.fields(Checkpoint)}
     place = Checkpoint(**dict.fromkeys(names, "x"))
     assert place.app_id == "alluvium/stream/x"

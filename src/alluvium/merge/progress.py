@@ -14,7 +14,7 @@ from delta.exceptions import ConcurrentTransactionException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import log
+from alluvium.delta import log, partial
 from alluvium.plan.versions.batches import app_id as app_id
 from alluvium.plan.versions.commit import commit_info
 
@@ -117,4 +117,4 @@ def of_clone(source_id: str, versions: Mapping[str, int], table_id: str) -> dict
         if app.partition(":")[0] == marks.ZORDER_CUTS
         or app.startswith((marks.SKIPPED, marks.PUBLISHED))
     }
-    return carried | kept
+    return carried | kept | partial.of_clone(source_id, versions, table_id)

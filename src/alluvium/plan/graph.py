@@ -14,6 +14,12 @@ _KINDS = ("model", "seed", "snapshot")
 _IN_FILES = ("incremental", "published", "seed", "snapshot", "streaming_table", "table")
 
 
+def name_of(node: Any) -> str:
+    """The name of a node, by which dbt selects it: of a version of a model with the version."""
+    version = getattr(node, "version", None)
+    return str(node.name) if version is None else f"{node.name}.v{version}"
+
+
 def parents_of(node: Any) -> Sequence[str]:
     """Unique ids of what a node reads; a seed has no list of them."""
     found: Sequence[str] = getattr(getattr(node, "depends_on", None), "nodes", ())

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from alluvium.plan.graph import name_of
+
 MATERIALIZED = "published"
 META = "alluvium_publish"
 # What a published model may be besides its one `select *`: what says nothing of rows.
@@ -39,7 +41,7 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
     found = _SELECT.fullmatch(_ASIDE.sub(" ", node.raw_code))
     if found is None:
         raise ValueError(
-            f"{node.name}: a published model shows one whole table; accepted: {wanted}."
+            f"{name_of(node)}: a published model shows one whole table; accepted: {wanted}."
             " Filters and columns belong in the model of that table"
         )
     names, version = _arguments(found["ref"])
@@ -53,12 +55,12 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
     if len(candidates) != 1 or candidates[0].unique_id == node.unique_id:
         named = found["ref"].strip()
         many = "names several tables" if len(candidates) > 1 else "names no table"
-        raise ValueError(f"{node.name}: {named} {many} of the project; accepted: {wanted}")
+        raise ValueError(f"{name_of(node)}: {named} {many} of the project; accepted: {wanted}")
     kind = candidates[0].config.materialized
     if candidates[0].resource_type not in ("model", "snapshot") or kind not in _TABLES:
         raise ValueError(
-            f"{node.name}: {candidates[0].name} is materialized as {kind}, of which no version is"
-            f" kept; accepted: {', '.join(_TABLES)}"
+            f"{name_of(node)}: {name_of(candidates[0])} is materialized as {kind}, of which no"
+            f" version is kept; accepted: {', '.join(_TABLES)}"
         )
     return candidates[0]
 

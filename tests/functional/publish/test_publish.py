@@ -208,10 +208,13 @@ def test_what_passes_its_audit_is_seen(project: Project) -> None:
     assert project.said("1 of 2 tests did not run (no_wolves)")
     assert (seen(project), docs(project)) == (shown, said)
 
-    # The next good version publishes all of it: here that of a retry, whose other test passed
-    # before for this very version.
+    # The next good version publishes all of it: here that of the second retry, whose other test
+    # passed two commands before for this very version.
     arrive(project, (22, "wolf"))
     assert not project.try_dbt(*SHOW).success
+    wrong = MODELS["tests/no_wolves.sql"].replace("name", "nome")
+    project.write({"tests/no_wolves.sql": wrong})
+    assert not project.try_dbt("retry").success
     project.write(
         {
             "tests/no_wolves.sql": "{{ config(store_failures_as='view') }}"
@@ -593,6 +596,75 @@ def test_only_tests_that_ran_count(project: Project) -> None:
     assert list(project.sql("select id from {s}.daily order by id")["id"]) == [1, 2, 3, 4]
     project.dbt(*whole, "--indirect-selection", "cautious")
     assert list(project.sql("select id from {s}.daily order by id")["id"]) == [1, 2, 3]
+
+
+DAY = "{start: '2026-01-01', end: '2026-01-02'}"
+PARTS = {
+    "models/visits.sql": """
+        {{ config(materialized='view', event_time='at') }}
+        select id, timestamp(at) as at from values (1, '2026-01-01'), (2, '2026-01-03') as e(id, at)
+    """,
+    "models/whole_wap.sql": "{{ config(materialized='table') }} select * from {{ ref('visits') }}",
+    "models/grown_wap.sql": """
+        {{ config(materialized='incremental') }} select * from {{ ref('visits') }}
+        {% if is_incremental() %} where id > (select coalesce(max(id), 0) from {{ this }})
+        {% endif %}
+    """,
+    "models/whole.sql": """
+        -- depends_on: {{ ref('visits') }}
+        {{ config(materialized='published') }} select * from {{ ref('whole_wap') }}
+    """,
+    "models/grown.sql": """
+        {{ config(materialized='published', meta={'alluvium_publish': {'audit': 'none'}}) }}
+        select * from {{ ref('grown_wap') }}
+    """,
+    # It names the candidate in a list, with its catalog, as a whole, and at an earlier version.
+    "tests/in_a_list.sql": """
+        select w.id from {{ ref('visits') }} as v, spark_catalog.{{ ref('whole_wap') }} as w
+        where w.id = -1 or w.id not in (select id from (table {{ ref('whole_wap') }}))
+        union all
+        select id from {{ alluvium.at(ref('whole_wap'), version=0) }} as o where id = -1
+    """,
+}
+
+
+def test_what_a_flag_left_out_is_not_seen(project: Project) -> None:
+    """Nor by a build without the flag that leaves the candidate as it is, nor behind it."""
+    project.write(PARTS)
+    both, show = ("whole_wap", "grown_wap"), ("build", "-s", "whole", "grown", "in_a_list")
+    made = "{} made version {} of {} of a part of its rows"
+
+    def ids(*names: str) -> list[list[int]]:
+        found = (project.read(f"select id from {{s}}.{name} order by id") for name in names)
+        return [list(one["id"]) for one in found]
+
+    project.dbt("run", "-s", "visits")
+    project.dbt("run", "-s", *both, "--empty")
+    assert not project.try_dbt(*show).success
+    for name in both:
+        assert project.said(f"nothing is published yet, and {made.format('--empty', 0, name)}")
+    # A whole build brings the rows of a table that had none.
+    project.dbt("build", "-s", *both, "whole", "grown")
+    assert ids("whole", "grown") == [[1, 2], [1, 2]]
+    assert project.said("whole: 1 test passed → version 2 of whole_wap published")
+    # To an incremental model that has rows --empty does nothing.
+    project.dbt("run", "-s", *both, "--empty")
+    project.dbt(*show)
+    (line,) = project.said("whole: still shows version 2 of whole_wap: --empty made version 3 of")
+    assert line.endswith("of a part of its rows; accepted: `dbt build -s whole_wap whole`")
+    assert project.said("grown: not audited → version 2 of grown_wap published")
+    # Behind a sample other rows are missing still.
+    project.dbt("run", "-s", *both, "--sample", DAY, "--full-refresh")
+    project.dbt("run", "-s", "grown_wap")
+    assert ids("whole_wap", "grown_wap", "whole") == [[1], [1, 2], [1, 2]]
+    project.dbt(*show)
+    assert project.said(
+        f"grown: still shows version 2 of grown_wap: {made.format('--sample', 3, 'grown_wap')}"
+    )
+    assert project.said("; accepted: `dbt build -s grown_wap grown --full-refresh`")
+    assert project.said(made.format("--sample", 5, "whole_wap"))
+    project.dbt("build", "-s", *both, "whole", "grown", "--full-refresh")
+    assert not project.said("still shows")
 
 
 def run(project: Project, operation: str, args: str) -> None:

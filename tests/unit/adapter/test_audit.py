@@ -240,8 +240,14 @@ def test_what_passed_before_counts_for_its_version() -> None:
         )
     ]
     results.append(SimpleNamespace(unique_id="e", status="pass", adapter_response={}))
-    assert audit.earlier(results, "s.t", TableVersion("other", 7)) == set()
-    assert audit.earlier(results, "s.t", TableVersion("id", 7)) == {"a", "b"}
+    found = audit.passes(results)
+    assert audit.earlier(found, "s.t", TableVersion("other", 7)) == set()
+    assert audit.earlier(found, "s.t", TableVersion("id", 7)) == {"a", "b"}
+    # A retry takes up a retry: what passed before both counts, if it was not run again.
+    again = [SimpleNamespace(unique_id="b", status="fail", adapter_response={})]
+    carried = audit.passes(again, found)
+    assert audit.earlier(carried, "s.t", TableVersion("id", 7)) == {"a"}
+    assert audit.earlier(carried, "s.t", TableVersion("id", 6)) == {"d"}
 
 
 @pytest.mark.parametrize(
@@ -261,9 +267,12 @@ def test_what_stays_says_which_command_publishes(
     own = SimpleNamespace(
         _handle=SimpleNamespace(session=None), config=SimpleNamespace(target_name="dev")
     )
-    one, candidate = shown(config={"meta": {"alluvium_publish": settings}}), node(WAP)
-    with pytest.raises(DbtRuntimeError) as raised:
-        publishing.Publishing._not_published(
-            own, one, candidate, "s.wap", "s.shown", "it is Monday"
-        )
-    assert raised.value.msg.startswith("shown: " + said.format("`dbt build -s wap shown`"))
+    meta, candidate = {"alluvium_publish": settings}, node(WAP)
+    for version, name in ((None, "shown"), (1, "shown.v1")):
+        one = shown(config={"meta": meta}, version=version)
+        with pytest.raises(DbtRuntimeError) as raised:
+            publishing.Publishing._not_published(
+                own, one, candidate, "s.wap", "s.shown", "it is Monday"
+            )
+        accepted = f"`dbt build -s wap {name}`"
+        assert raised.value.msg.startswith(f"{name}: {said.format(accepted)}")

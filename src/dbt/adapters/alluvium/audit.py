@@ -15,8 +15,9 @@ from dbt.artifacts.schemas.results import TestStatus
 from dbt.flags import get_flags
 
 from alluvium.delta.log import TableVersion
+from alluvium.delta.partial import Before
 from alluvium.delta.published import RETENTION
-from alluvium.plan.graph import parents_of
+from alluvium.plan.graph import name_of, parents_of
 from alluvium.plan.published_models import (
     MATERIALIZED,
     META,
@@ -28,6 +29,8 @@ from alluvium.plan.published_models import (
 )
 from dbt.adapters.alluvium.held_back import HeldBack
 
+# Of a test that passed: its unique id, and a table with the version of it that it read.
+Passed = tuple[str, str, str]
 # Keys of `meta` that say how files are written.
 _OF_FILES = {"alluvium_layout", "alluvium_merge"}
 
@@ -57,6 +60,15 @@ def description(node: Any) -> str | None:
     return node.description if persists and node.description else None
 
 
+def makes_whole(node: Any, candidate: Any) -> str:
+    """What publishes all rows of a candidate that was built with a part of them."""
+    name = name_of(candidate)
+    if candidate.resource_type == "snapshot":
+        return f"`alluvium.restore` of {name} to an earlier version, or `alluvium.publish`"
+    build = f"dbt build -s {name} {name_of(node)}"
+    return f"`{build}`" if candidate.config.materialized == "table" else f"`{build} --full-refresh`"
+
+
 def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
     """Every mistake in the published models of a project, before its first statement.
 
@@ -67,7 +79,7 @@ def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
         if not is_published(node):
             if node.resource_type == "model" and META in (node.config.meta or {}):
                 yield (
-                    f"{node.name}: meta.{META} is read of published models only;"
+                    f"{name_of(node)}: meta.{META} is read of published models only;"
                     f" accepted: materialized: {MATERIALIZED}"
                 )
             continue
@@ -80,8 +92,8 @@ def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
         tests = tests_of(candidate, nodes)
         if not tests and settings_of(node).get("audit") != "none":
             yield (
-                f"{node.name}: {candidate.name} has no data test, so nothing would be audited;"
-                f" accepted: a test of it, or meta.{META}: {{audit: none}}"
+                f"{name_of(node)}: {name_of(candidate)} has no data test, so nothing would be"
+                f" audited; accepted: a test of it, or meta.{META}: {{audit: none}}"
             )
         yield from _gates(node, candidate, tests, nodes)
 
@@ -95,21 +107,21 @@ def _own_rules(node: Any, candidate: Any) -> Iterator[str]:
     ):
         if is_given:
             yield (
-                f"{node.name}: a publish writes no row, so it checks no {rule};"
-                f" accepted: {names} on {candidate.name}"
+                f"{name_of(node)}: a publish writes no row, so it checks no {rule};"
+                f" accepted: {names} on {name_of(candidate)}"
             )
     given = [key for key in ("location_root", "partition_by") if node.config.get(key) is not None]
     given += [f"meta.{key}" for key in sorted(_OF_FILES & set(node.config.meta or {}))]
     for key in given:
         yield (
-            f"{node.name}: {key} says how files are written, and a publish writes none;"
-            f" accepted: {key} on {candidate.name}"
+            f"{name_of(node)}: {key} says how files are written, and a publish writes none;"
+            f" accepted: {key} on {name_of(candidate)}"
         )
     properties = node.config.get("tblproperties") or {}
     if settings_of(node).get("retention") is not None and RETENTION.keys() & properties.keys():
         names = ", ".join(sorted(RETENTION.keys() & properties.keys()))
         yield (
-            f"{node.name}: meta.{META}.retention sets {names}, and so does tblproperties;"
+            f"{name_of(node)}: meta.{META}.retention sets {names}, and so does tblproperties;"
             " accepted: one of the two"
         )
 
@@ -126,22 +138,22 @@ def _gates(
         late = [one for one in after if one not in before]
         others = [one for one in above if one not in before]
         names = ", ".join(nodes[one].name for one in made or late or others)
-        reads = f"{node.name}: the test {test.name} of {candidate.name} reads {names}"
+        reads = f"{name_of(node)}: the test {test.name} of {name_of(candidate)} reads {names}"
         if made:
             yield (
                 f"{reads} too, which may be made from another version of it; accepted: a test that"
-                f" reads {candidate.name} alone"
+                f" reads {name_of(candidate)} alone"
             )
         elif late:
             yield (
                 f"{reads}, which comes after the publish that it gates;"
-                f" accepted: the test on {node.name}"
+                f" accepted: the test on {name_of(node)}"
             )
         elif others:
             refs = (f"-- depends_on: {{{{ ref('{nodes[one].name}') }}}}" for one in others)
             yield (
-                f"{reads}, which dbt may build after {node.name};"
-                f" accepted: in {node.name} {'; '.join(refs)}"
+                f"{reads}, which dbt may build after {name_of(node)};"
+                f" accepted: in {name_of(node)} {'; '.join(refs)}"
             )
 
 
@@ -171,11 +183,15 @@ class Ledger:
         was built here, or that of the first test.
     outcomes: by the ids of a test and of a candidate.
     held: by candidate's id, what its tests held back.
+    before: what passed in the commands that `dbt retry` takes up.
+    begun: by candidate's id, how its table was before it was built with a part of its rows.
     """
 
     versions: dict[str, TableVersion] = field(default_factory=dict)
     outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     held: dict[str, HeldBack] = field(default_factory=dict)
+    before: set[Passed] = field(default_factory=set)
+    begun: dict[str, Before] = field(default_factory=dict)
 
 
 def passed(test: Any, result: Mapping[str, Any]) -> bool:
@@ -190,15 +206,23 @@ def passed(test: Any, result: Mapping[str, Any]) -> bool:
     return not (result["should_warn"] and strict)
 
 
-def earlier(results: Iterable[Any], table: str, version: TableVersion) -> set[str]:
-    """Tests that passed for this version of a table in the command that is taken up again.
+def passes(results: Iterable[Any], carried: Iterable[Passed] = ()) -> set[Passed]:
+    """What passed in the command that is taken up again, and in those that it took up itself.
 
-    results: those of its run_results.json.
+    Args:
+        results: those of its run_results.json.
+        carried: what passed before it. A test that it ran again has its newer result.
     """
-    good = {str(TestStatus.Pass), str(TestStatus.Warn)}
-    return {
-        one.unique_id
-        for one in results
-        if str(one.status) in good
-        and (one.adapter_response.get("versions") or {}).get(table) == str(version)
-    }
+    good, ran = {str(TestStatus.Pass), str(TestStatus.Warn)}, set[str]()
+    found = set[Passed]()
+    for one in results:
+        ran.add(one.unique_id)
+        if str(one.status) in good:
+            read = one.adapter_response.get("versions") or {}
+            found |= {(one.unique_id, *each) for each in read.items()}
+    return found | {one for one in carried if one[0] not in ran}
+
+
+def earlier(before: Iterable[Passed], table: str, version: TableVersion) -> set[str]:
+    """Tests that passed before for this version of a table."""
+    return {test for test, *read in before if read == [table, str(version)]}

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from alluvium.plan.commands import operation
+from alluvium.plan.graph import name_of
 from alluvium.wording import counted, moment, span
 
 # The test whose one row says how many rows there are, and how many readers see.
@@ -66,8 +67,7 @@ class HeldBack:
     failed: dict[str, str] = field(default_factory=dict)
 
     def lines(self, now: datetime) -> Iterator[str]:
-        number = getattr(self.candidate, "version", None)
-        name = self.candidate.name if number is None else f"{self.candidate.name}.v{number}"
+        name = name_of(self.candidate)
         many = f"{len(self.failed)} of {counted(self.tests, 'test')}"
         yield f"{name} is held back: {many} of its version {self.version:,} failed"
         yield from (f"  {test}: {how}" for test, how in sorted(self.failed.items()))

@@ -96,6 +96,7 @@ class AlluviumAdapter(
     def cleanup_connections(self) -> None:
         self.tell_reuse()
         self.tell_held_back()
+        selection.carry(self.config, self._ledger.before)
         super().cleanup_connections()
 
     @classmethod

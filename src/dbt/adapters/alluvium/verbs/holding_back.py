@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -14,10 +15,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from alluvium.delta import log
+from alluvium.delta import partial as parts
 from alluvium.delta.heads import head_of, shown_since
 from alluvium.delta.log import TableVersion
 from alluvium.plan import published_models
-from alluvium.plan.graph import is_in_files
+from alluvium.plan.graph import is_in_files, name_of
 from alluvium.plan.status.table import FailedAudit
 from dbt.adapters.alluvium import audit, held_back, noting, told
 from dbt.adapters.alluvium.held_back import HeldBack, Shown
@@ -42,6 +44,24 @@ class HoldingBack(SessionAdapter):
         return {
             one.unique_id: self.table_of(one) for _, one in published_models.candidates(self.nodes)
         }
+
+    def begin_part(self, candidate: Any) -> None:
+        """Note how a candidate is before it is built with a part of its rows, if it is."""
+        if partial() is None:
+            return
+        was = parts.Before()
+        with suppress(PySparkException, Py4JError):  # there is none yet
+            was = parts.before(self._handle.session, self._candidates[candidate.unique_id])
+        # The batches of a microbatch are one build.
+        self._ledger.begun.setdefault(candidate.unique_id, was)
+
+    def note_part(self, candidate: Any) -> None:
+        """Note in a candidate's log that it was built with a part of its rows, if it was."""
+        flag, was = partial(), self._ledger.begun.get(candidate.unique_id)
+        if flag is not None and was is not None:
+            with suppress(PySparkException, Py4JError):  # there is still none
+                table = self._candidates[candidate.unique_id]
+                parts.note(self._handle.session, table, was, flag)
 
     @available.parse_list
     def shown_by(self, unique_id: str) -> list[str]:
@@ -108,15 +128,15 @@ class HoldingBack(SessionAdapter):
         table, session = self.table_of(node), self._handle.session
         try:
             if not session.catalog.tableExists(table):
-                return Shown(node.name)
+                return Shown(name_of(node))
             snapshot = log.snapshot_of(session, table)
             head = head_of(snapshot)
             if head is None:
-                return Shown(node.name)
+                return Shown(name_of(node))
             since = shown_since(session, snapshot)
         except (PySparkException, Py4JError):
             return None
-        return Shown(node.name, head.version, since, head.table_id == tested.table_id)
+        return Shown(name_of(node), head.version, since, head.table_id == tested.table_id)
 
     def tell_held_back(self) -> None:
         """Tell what was held back, behind the run."""

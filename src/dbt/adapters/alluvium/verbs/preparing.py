@@ -58,6 +58,7 @@ class Preparing(Reusing, Versioning):
             # Readers still see its files when it names them no more.
             given = config.get("tblproperties") or {}
             config.model.config["tblproperties"] = {**RETENTION, **given}
+            self.begin_part(config.model)
         tier = meta.get("alluvium_tier")
         if tier is not None:
             self._enter_tier(session, tier)

@@ -16,9 +16,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from alluvium.delta import log
+from alluvium.delta import partial as parts
 from alluvium.delta.log import TableVersion
 from alluvium.plan import published_models
-from alluvium.plan.graph import keeps_tombstones
+from alluvium.plan.graph import keeps_tombstones, name_of
 from alluvium.publish import publish
 from alluvium.publish.publish import Published
 from alluvium.wording import counted
@@ -83,7 +84,8 @@ def _refuse_others(existing: AlluviumRelation | None, target: str) -> None:
 class Publishing(HoldingBack):
     def begin_audit(self) -> None:
         """Forget what the command before saw."""
-        self._ledger = audit.Ledger()
+        before = selection.passed_before(self.config) if self.is_retry() else set()
+        self._ledger = audit.Ledger(before=before)
         self.__dict__.pop("_candidates", None)
 
     def begin_test(self, node: Any) -> None:
@@ -103,6 +105,7 @@ class Publishing(HoldingBack):
         # dbt calls this as an error passes, too.
         self.note_end(node, sys.exception())
         if node.unique_id in self._candidates:
+            self.note_part(node)
             now = self._version(self._candidates[node.unique_id])
             if now is not None:
                 self._ledger.versions[node.unique_id] = now
@@ -144,7 +147,7 @@ class Publishing(HoldingBack):
         if now is None:
             raise ValueError(
                 f"there is no Delta table {table} to publish; accepted: to build"
-                f" {candidate.name} first"
+                f" {name_of(candidate)} first"
             )
         return now
 
@@ -177,18 +180,21 @@ class Publishing(HoldingBack):
             if settings.get("audit") != "none"
             else []
         )
-        with self._working(node.name):
+        with self._working(name_of(node)):
             deferred = self._deferred(candidate, sql)
             if deferred is not None:
                 return self._follow(node, candidate, deferred, target)
             now = self._version_to_publish(candidate)
             version = self._ledger.versions.get(candidate.unique_id, now)
             held = self._held(node, tests, candidate, version)
+            accepted = ""
+            if held is None:
+                held, accepted = self._part(node, candidate, version)
             if held is not None:
-                return self._not_published(node, candidate, source, target, held)
+                return self._not_published(node, candidate, source, target, held, accepted)
             done = self._publish(node, candidate, source, target, version, {"tests": len(tests)})
         response = replace(PublishResponse.of(done), tests=len(tests), not_run=0)
-        line = done.line(node.name, candidate.name, len(tests))
+        line = done.line(name_of(node), name_of(candidate), len(tests))
         return PublishDone(response, line, is_published=not done.stays)
 
     @available.parse(lambda *a, **k: "")
@@ -216,7 +222,7 @@ class Publishing(HoldingBack):
             done = self._publish(
                 node, candidate, source, target, None, note, ends_hold=True, dry_run=dry_run
             )
-        return done.line(node.name, candidate.name, tests=0)
+        return done.line(name_of(node), name_of(candidate), tests=0)
 
     @available.parse(lambda *a, **k: "")
     def checkout(self, unique_id: str, version: int, hold: bool, dry_run: bool) -> str:
@@ -251,7 +257,9 @@ class Publishing(HoldingBack):
             if hold
             else "the next build that passes its tests moves it"
         )
-        return f"{node.name}: {does} version {version:,} of {candidate.name}, {files}; {then}"
+        return (
+            f"{name_of(node)}: {does} version {version:,} of {name_of(candidate)}, {files}; {then}"
+        )
 
     def _deferred(self, candidate: Any, sql: str) -> str | None:
         """The table that `--defer` reads in the place of a candidate's; None where it does not."""
@@ -269,13 +277,13 @@ class Publishing(HoldingBack):
         if not is_first or relation is None or partial() is not None:
             return self._not_published(node, candidate, deferred, target, why)
         theirs = self.table_of(relation)
-        with mistakes(f"{node.name}: nothing is published yet, and {why}"):
+        with mistakes(f"{name_of(node)}: nothing is published yet, and {why}"):
             shown = publish.head(session, theirs)
             if shown is None:
                 raise ValueError(f"{theirs} shows nothing yet either")
             done = self._publish(node, candidate, deferred, target, shown, {})
         shows = f"version {done.source_version:,} of {deferred}, as {theirs} does"
-        line = f"{node.name}: shows {shows}; {why}"
+        line = f"{name_of(node)}: shows {shows}; {why}"
         return PublishDone(PublishResponse.of(done), line, is_published=not done.stays)
 
     def _publish(
@@ -306,7 +314,7 @@ class Publishing(HoldingBack):
         """Raises DbtRuntimeError where this target moves nothing that readers see."""
         if not published_models.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
-                f"{who}: {node.name}: {audit.elsewhere(node, self.config.target_name)}"
+                f"{who}: {name_of(node)}: {audit.elsewhere(node, self.config.target_name)}"
             )
 
     def _held(
@@ -320,10 +328,8 @@ class Publishing(HoldingBack):
             return f"`dbt {flags.WHICH}` publishes nothing, `dbt build` does"
         if flag := partial():
             return f"{flag} publishes nothing"
-        before: set[str] = set()
-        if self.is_retry():
-            results = selection.results_before(self.config)
-            before = audit.earlier(results, self._candidates[candidate.unique_id], version)
+        table = self._candidates[candidate.unique_id]
+        before = audit.earlier(self._ledger.before, table, version)
         missing, failed, others = [], [], []
         for test in tests:
             outcome = self._ledger.outcomes.get((test.unique_id, candidate.unique_id))
@@ -334,35 +340,47 @@ class Publishing(HoldingBack):
                 failed.append(test.name)
             elif outcome.version != str(version):
                 others.append(test.name)
-        other = f"did not read version {version.version:,} of {candidate.name}"
+        other = (
+            f"did not read version {version.version:,} of {name_of(candidate)} by `from` or `join`"
+        )
         for names, what in ((failed, "failed"), (missing, "did not run"), (others, other)):
             if names:
                 some = ", ".join(sorted(names)[:_NAMED]) + (", …" if len(names) > _NAMED else "")
                 return f"{len(names)} of {len(tests)} tests {what} ({some})"
         return None
 
+    def _part(self, node: Any, candidate: Any, version: TableVersion) -> tuple[str | None, str]:
+        """Why a version is not all of a candidate, and what builds that; None where it is."""
+        table = self._candidates[candidate.unique_id]
+        part = parts.part_of(self._handle.session, table, version)
+        if part is None:
+            return None, ""
+        made = f"{part.flag} made version {part.version:,} of {name_of(candidate)}"
+        return f"{made} of a part of its rows", audit.makes_whole(node, candidate)
+
     def _not_published(
-        self, node: Any, candidate: Any, source: str, target: str, why: str
+        self, node: Any, candidate: Any, source: str, target: str, why: str, accepted: str = ""
     ) -> PublishDone:
         settings = published_models.settings_of(node)
         head = publish.head(self._handle.session, target)
+        says = f"{why}; accepted: {accepted}" if accepted else why
         # The tests of the candidate come with it.
-        accepted = f"`dbt build -s {candidate.name} {node.name}`"
+        accepted = accepted or f"`dbt build -s {name_of(candidate)} {name_of(node)}`"
         if settings.get("require") and published_models.may_publish(node, self.config.target_name):
             raise DbtRuntimeError(
-                f"{node.name}: {why}, and meta.{published_models.META} says require: true;"
+                f"{name_of(node)}: {why}, and meta.{published_models.META} says require: true;"
                 f" accepted: {accepted}"
             )
         if head is None:
             if settings.get("before_first") != "empty" and partial() is None:
                 raise DbtRuntimeError(
-                    f"{node.name}: nothing is published yet, and {why}; accepted: {accepted},"
+                    f"{name_of(node)}: nothing is published yet, and {why}; accepted: {accepted},"
                     f" or meta.{published_models.META}: {{before_first: empty}}"
                 )
             publish.make_empty(self._handle.session, source, target)
             shows = "is empty"
         else:
-            shows = f"still shows version {head.version:,} of {candidate.name}"
+            shows = f"still shows version {head.version:,} of {name_of(candidate)}"
         version = None if head is None else head.version
         response = PublishResponse(_message="OK not published", code="OK", published=version)
-        return PublishDone(response, f"{node.name}: {shows}: {why}")
+        return PublishDone(response, f"{name_of(node)}: {shows}: {says}")
