@@ -19,7 +19,6 @@ from alluvium.delta.internals import RESTORE
 from alluvium.delta.states import add_files, metadata_action
 from alluvium.engine import jvm
 from alluvium.plan.versions.mapped import renames_or_drops, tells_changes
-from alluvium.plan.versions.mapped import renames_or_drops, tells_changes
 from alluvium.plan.versions.properties import MAPPING, identities_on, restored
 
 

@@ -26,12 +26,6 @@ def parents_of(node: Any) -> Sequence[str]:
     return found
 
 
-def name_of(node: Any) -> str:
-    """How a model is named for `ref` and `--select`, with its version."""
-    version = getattr(node, "version", None)
-    return str(node.name) if version is None else f"{node.name}.v{version}"
-
-
 def streams_above(
     node: Any, node_of: Callable[[str], Any], passes: Callable[[Any], bool] = lambda parent: True
 ) -> list[Any]:
