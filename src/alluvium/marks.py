@@ -8,8 +8,9 @@ from __future__ import annotations
 
 # Application ids of `txn` actions. Delta keeps the newest number of each.
 
-# Before `<model>/<id of the table>`: the newest batch that is merged. Read by `merge.progress`, by
-# the search for lost tables, by `publish.adopt`, and on stock targets by nobody.
+# Before `<model>/<id of the table>`: the newest batch that is merged, -1 for none any more. Read by
+# `merge.progress`, `plan.versions.heirs`, the search for lost tables, and on stock targets by
+# nobody.
 MERGED_THROUGH = "alluvium/"
 # Before the checkpoint's id: the newest epoch that is appended. Read by `ingest.start` and
 # `ingest.intake`.
@@ -40,7 +41,8 @@ BRANCH_MERGED = "alluvium/merged/"
 
 # Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
 # Of a part of them the name goes on with `/<_source_partition>`.
-# It names no table id, so that a full refresh and a clone heed it too. Read by `merge.skipped`.
+# It names no table id, so that a full refresh and a clone heed it too. Read by `merge.skipped` and
+# `plan.versions.heirs`.
 SKIPPED = "alluvium/skip/"
 
 # Tags of data files.

@@ -118,6 +118,7 @@ def test_a_table_is_adopted(project: MergeProject, monkeypatch: pytest.MonkeyPat
     assert log.table_id(project.session, f"{schema}.items_wap") == before
 
 
+MOVES = ("untag", "tag")
 VERSIONED = SCHEMA_YML.replace(
     "name: items", "name: items_wap\n    versions: [{v: 1, config: {alias: items_wap}}]"
 ).replace("name: id", "name: v")
@@ -176,3 +177,26 @@ def has(project: MergeProject, model: str) -> dict[str, int]:
         for app, number in numbers.items()
         if app == progress or app.startswith(f"{mark}/")
     }
+
+
+def test_a_tag_that_moves_behind_the_first_delete(project: MergeProject) -> None:
+    """Its first version knows no tombstones; the SQL is written before a hook moves it."""
+    tag = "{model: items_wap, name: good}"
+    project.dbt("run-operation", "alluvium.tag", "--args", tag)
+    settings = {"order_by": "lsn", "null_keys": "match", "delete_when": "op = 'd'"}
+    moves = [f"{{{{ alluvium.{verb}(model='items_wap', name='good') }}}}" for verb in MOVES]
+    project.write(
+        {
+            "models/items_wap_v1.sql": merged(settings),
+            "models/at_tag.sql": f"{{{{ config(materialized='table', pre_hook={moves!r}) }}}}"
+            " select v from {{ alluvium.at(ref('items_wap'), tag='good') }} as g",
+            "models/at_first.sql": "select v from"
+            " {{ alluvium.at(ref('items_wap'), tag='good') }} as g",
+        }
+    )
+    project.append_events(5, (1, "d", 5, AT, "x"))
+    project.dbt("run", "--select", "batch", "items_wap", "at_first")
+    assert sorted(project.sql("select v from {s}.at_first")["v"]) == ["deux", "one", "z"]
+    project.dbt("run", "--select", "at_tag")
+    for table in ("at_tag", "at_first"):
+        assert sorted(project.sql(f"select v from {{s}}.{table}")["v"]) == ["deux", "z"]

@@ -23,6 +23,8 @@ def commit(message: str | None = None, **transactions: int) -> Commit:
         (None, {"alluvium/model.mine.flights.v2/an-id": 17}, ("flights.v2", 17)),
         (json.dumps({"alluvium_stream": {"batch_id": 4}}), {"alluvium/stream/x": 9}, ("own", 4)),
         (None, {"alluvium/published/an-id": 3, "alluvium.zorder": 1, "theirs": 5}, (None, None)),
+        # One model takes the place of another.
+        (None, {"alluvium/model.p.a/id": -1, "alluvium/model.p.a.v1/id": 5}, ("a.v1", 5)),
         ("released by hand", {}, (None, None)),
         ("[1]", {}, (None, None)),
     ],

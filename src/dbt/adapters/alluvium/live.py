@@ -90,6 +90,15 @@ def subquery(relation: str) -> str:
     return f"(select * from {relation} {FILTER})"
 
 
+def either_way(relation: str) -> str:
+    """`subquery` of what may have the column of tombstones when the statement runs, or not.
+
+    Where it has none, the name is that of the column outside, as in any lateral subquery.
+    """
+    outside = "(select false as `_deleted`) as o"
+    return f"(select i.* from {outside} cross join lateral {subquery(relation)} as i)"
+
+
 def marks(session: SparkSession) -> Callable[[str], bool]:
     """Whether a version of a table has the column of tombstones: a table may be older than that."""
 

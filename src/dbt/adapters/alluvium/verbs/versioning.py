@@ -127,6 +127,8 @@ class Versioning(Publishing):
             rows = point.sql()
             if relation.live_only and live.marks(session)(rows):
                 rows = live.subquery(rows)
+            elif relation.live_only and tag is not None:
+                rows = live.either_way(rows)  # another version may have the tag by then
         return relation.as_rows(rows)
 
     def point_of(self, unique_id: str, given: Mapping[str, Any]) -> Point:
