@@ -46,8 +46,8 @@ public class CsvRecords implements MapPartitionsFunction {
     }
 
     /**
-     * The records with a fifth column: `whole`, false for a record whose quotes do not close, and
-     * for each part of a record that spans lines.
+     * The records with a fifth column: `whole`, false for a record whose quotes do not close or that
+     * is beyond a limit of the options, and for each part of a record that spans lines.
      *
      * @param lines `value` in bytes, `place` in the file, `url` of the file, `time`; one file to a
      *     partition, in its order. Values end with the carriage return of CRLF, records without
@@ -80,6 +80,10 @@ public class CsvRecords implements MapPartitionsFunction {
         private final boolean joins;
         private final CsvParser parser;
         private final CsvParser strict;
+        /** As Spark's own: with its limits. */
+        private final CsvParser limited;
+        /** So many bytes are within each limit. */
+        private final long small;
         private final String quote;
         private final String comment;
         private final String next;
@@ -94,8 +98,14 @@ public class CsvRecords implements MapPartitionsFunction {
         Records(Iterator lines, CSVOptions options, boolean joins) {
             this.lines = lines;
             this.joins = joins;
-            parser = new CsvParser(options.asParserSettings());
+            limited = new CsvParser(options.asParserSettings());
+            int longest = options.maxCharsPerColumn();
+            small = longest < 0 ? options.maxColumns() : Math.min(options.maxColumns(), longest);
+            // NEXT stands behind what the limits are for.
             CsvParserSettings settings = options.asParserSettings();
+            settings.setMaxColumns(options.maxColumns() + 1);
+            settings.setMaxCharsPerColumn(-1);
+            parser = new CsvParser(settings);
             settings.setUnescapedQuoteHandling(UnescapedQuoteHandling.RAISE_ERROR);
             strict = new CsvParser(settings);
             quote = String.valueOf(options.quote());
@@ -167,8 +177,22 @@ public class CsvRecords implements MapPartitionsFunction {
 
         private void give(Line line, byte[] value, boolean whole) {
             ready.add(RowFactory.create(new Object[] {
-                Arrays.copyOf(value, end(value)), Long.valueOf(line.place), row.get(2), row.get(3), Boolean.valueOf(whole)
+                Arrays.copyOf(value, end(value)), Long.valueOf(line.place), row.get(2), row.get(3),
+                Boolean.valueOf(whole && isWithinLimits(value))
             }));
+        }
+
+        /** Whether Spark's parser takes a record: beyond a limit it would stop the run. */
+        private boolean isWithinLimits(byte[] value) {
+            if (value.length < small) {
+                return true;
+            }
+            try {
+                limited.parseLine(new String(value, 0, end(value), StandardCharsets.UTF_8));
+                return true;
+            } catch (TextParsingException refused) {
+                return false;
+            }
         }
 
         /** Whether a quote is open at the end of a line that begins a record. */

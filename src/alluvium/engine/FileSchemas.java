@@ -12,6 +12,7 @@ import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.FileMetaData;
 import org.apache.parquet.schema.GroupType;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.TimeLogicalTypeAnnotation;
 import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit;
 import org.apache.parquet.schema.LogicalTypeAnnotation.TimestampLogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
@@ -70,14 +71,14 @@ public class FileSchemas implements UDF1 {
         List fields = read.getSchema().getFields();
         for (int n = 0; n < fields.size(); n++) {
             Type field = (Type) fields.get(n);
-            if (noted.containsKey(field)) {
-                schema = schema.add((StructField) noted.get(field));
-            } else if (field.isPrimitive() && isNanos(field)) {
+            if (field.isPrimitive() && isNanos(field)) {
                 TimestampLogicalTypeAnnotation kind = (TimestampLogicalTypeAnnotation) field.getLogicalTypeAnnotation();
                 nanos.put(field.getName(), Boolean.valueOf(kind.isAdjustedToUTC()));
                 schema = schema.add(field.getName(), DataTypes.LongType, true);
-            } else if (hasNanos(field)) {
-                unread.put(field.getName(), "group with times in nanoseconds");
+            } else if (!isRead(field)) {
+                unread.put(field.getName(), field.isPrimitive() ? named(field) : "group with times in nanoseconds or times of day");
+            } else if (noted.containsKey(field)) {
+                schema = schema.add((StructField) noted.get(field));
             } else {
                 try {
                     Type[] alone = new Type[] {field};
@@ -114,17 +115,18 @@ public class FileSchemas implements UDF1 {
             && ((TimestampLogicalTypeAnnotation) kind).getUnit() == TimeUnit.NANOS;
     }
 
-    private static boolean hasNanos(Type field) {
+    /** False for times of day and in nanoseconds: of the one Spark knows the schema, and reads no value. */
+    private static boolean isRead(Type field) {
         if (field.isPrimitive()) {
-            return isNanos(field);
+            return !isNanos(field) && !(field.getLogicalTypeAnnotation() instanceof TimeLogicalTypeAnnotation);
         }
         List inside = ((GroupType) field).getFields();
         for (int n = 0; n < inside.size(); n++) {
-            if (hasNanos((Type) inside.get(n))) {
-                return true;
+            if (!isRead((Type) inside.get(n))) {
+                return false;
             }
         }
-        return false;
+        return true;
     }
 
     private static String named(Type field) {

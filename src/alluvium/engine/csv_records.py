@@ -25,7 +25,8 @@ def records(lines: DataFrame, options: Mapping[str, str], joins: bool) -> DataFr
         lines: `value` in bytes, `place`, `url`, `time`; one file to a partition, in its order.
         options: Of the feed.
         joins: Whether a record may span lines. It is one row, as its first line is, with all of its
-            lines in `value`. It is not whole where its quotes do not close.
+            lines in `value`. It is not whole where its quotes do not close, or where it is beyond
+            the limits `maxColumns` and `maxCharsPerColumn`.
     """
     session = lines.sparkSession
     given = _options(session, options)

@@ -199,8 +199,9 @@ class FileSource:
         for path, line, place, is_whole in first_of_each_partition(first).collect():
             headers[path] = _Header(bytes(line), place)
             if not is_whole:
-                why = "a quote opens in its line and does not close there; accepted: a header"
-                why += " whose quotes close, or `multiLine: true` where a record may span lines"
+                why = "a quote opens in its line and does not close there, or it has more than"
+                why += " `maxColumns` or `maxCharsPerColumn` says; accepted: a header whose quotes"
+                why += " close, within those options, or `multiLine: true` where it may span lines"
                 raise self._bad_header(headers[path], [path], why)
         files = defaultdict(list)
         for path in paths:
@@ -291,12 +292,14 @@ class FileSource:
 
 def _with_places(rows: DataFrame, value: Column, *others: Column) -> DataFrame:
     """The value of each line or row, and where it stands. One file to a partition."""
+    # Spark's own, though a column of the files has its name.
+    file = rows.metadataColumn("_metadata")
     return rows.select(
         value.alias("value"),
         *others,
         F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION)).alias("place"),
-        F.col("_metadata.file_path").alias("url"),
-        F.unix_micros(F.col("_metadata.file_modification_time")).alias("time"),
+        file["file_path"].alias("url"),
+        F.unix_micros(file["file_modification_time"]).alias("time"),
     )
 
 

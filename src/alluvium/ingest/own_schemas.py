@@ -131,16 +131,18 @@ def rows(
             continue
         given = _given(own, wanted, fold)
         read = StructType()
+        for key, one in given.items():
+            kind = wanted[key][1]
+            read.add(one.name, kind if _by_spark(own, one, kind) and kind else one.dataType)
+        frame = reader.schema(read if given else own.schema).load(own.paths)
         values = []
         for key, (name, kind) in wanted.items():
             if key not in given:
                 value = F.lit(None) if kind is None else F.lit(None).cast(kind)
             else:
-                one = given[key]
-                value = _value(own, one, kind)
-                read.add(one.name, kind if _by_spark(own, one, kind) and kind else one.dataType)
+                value = _value(frame, own, given[key], kind)
             values.append(value.alias(name))
-        yield reader.schema(read if given else own.schema).load(own.paths), F.struct(*values)
+        yield frame, F.struct(*values)
 
 
 def _as_spark_reads(reader: DataFrameReader, feed: Feed, own: Own) -> tuple[DataFrame, Column]:
@@ -248,7 +250,7 @@ def _alike(kind: DataType, fold: Callable[[str], str]) -> Iterator[tuple[str, st
         yield from _alike(kind.valueType, fold)
 
 
-def _value(own: Own, one: StructField, want: DataType | None) -> Column:
+def _value(frame: DataFrame, own: Own, one: StructField, want: DataType | None) -> Column:
     """A column as the wanted type, or its own for None."""
     column, have = F.col(quoted(one.name)), one.dataType
     if one.name in own.nanos:
@@ -270,7 +272,8 @@ def _value(own: Own, one: StructField, want: DataType | None) -> Column:
         holds, value = column.between(-most, most - 1), column.cast("string")
     why = f", and {want.simpleString()} does not hold that; write `{one.name} "
     why += f"{have.simpleString()}` in `schema`"
-    parts = (F.col("_metadata.file_name"), F.lit(f": {one.name} is "), value, F.lit(why))
+    name = frame.metadataColumn("_metadata")["file_name"]
+    parts = (name, F.lit(f": {one.name} is "), value, F.lit(why))
     return F.when(column.isNull() | holds, column.cast(want)).otherwise(
         F.raise_error(F.concat(*parts))
     )

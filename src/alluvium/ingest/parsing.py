@@ -8,11 +8,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructType
+from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from alluvium.engine.causes import reason
 from alluvium.engine.csv_records import names, parser_options
 from alluvium.ingest.events import COLUMNS
+from alluvium.ingest.exact_numbers import exact, has_numbers, mended_json, read_type
 from alluvium.ingest.headers import places, unnamed
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
@@ -24,6 +25,8 @@ _PARSED = ("json", "csv")
 WHOLE = "__alluvium_whole"
 _NESTED = (ArrayType, MapType, StructType)
 _CORRUPT = "columnNameOfCorruptRecord"
+# So much of a record is shown in a message.
+_SHOWN = 200
 # An object with something behind it, which may be a part of what it stands in; what closes an array
 # of lines, or goes on in it, is nothing.
 _MORE, _NO_MORE = r"[}][\s,\]]*[^\s,\]]", r"[\s,\]]+$"
@@ -107,20 +110,17 @@ def _json(events: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
     in_array = F.concat(F.lit("["), F.regexp_replace(value, _NO_MORE, ""), F.lit("\n,0]"))
     parts = F.from_json(in_array, "array<string>", {**options, "mode": "PERMISSIVE"})
     is_more = value.rlike(_MORE) & ~F.size(parts).eqNullSafe(2)
-    corrupt = _corrupt(events.sparkSession, options)
-    text = F.when(F.col("is_more"), F.concat(F.lit("}"), value)).otherwise(value)
-    parsed = F.from_json(text, schema, options)
-    whole = F.when(F.col("is_more"), value).otherwise(F.col(f"with_schema.{quoted(corrupt)}"))
-    return (
+    session, columns = events.sparkSession, columns_of(schema)
+    mended = F.coalesce("mended", value)
+    text = F.when(F.col("is_more"), F.concat(F.lit("}"), value)).otherwise(mended)
+    read = _with_corrupt(columns, _corrupt(session, options), options)
+    found = (
         events.withColumn("is_more", is_more)
-        .withColumn("with_schema", parsed)
-        .select(
-            *events.columns,
-            *(
-                whole.alias(name) if name == corrupt else F.col(f"with_schema.{quoted(name)}")
-                for name in columns_of(schema).names
-            ),
-        )
+        .withColumn("mended", mended_json(session, value, columns, options))
+        .withColumn("with_schema", F.from_json(text, read, {**options, "mode": "PERMISSIVE"}))
+    )
+    return _checked(found, columns, options, {}, F.col("mended").isNotNull()).select(
+        *events.columns, *(_parsed(name) for name in columns.names)
     )
 
 
@@ -129,34 +129,86 @@ def _csv(events: DataFrame, schema: str, options: dict[str, str], header: str | 
     session = events.sparkSession
     columns = columns_of(schema)
     corrupt = _corrupt(session, options)
-    read = columns
+    given = columns
     if header is not None:
         wanted = [name for name in columns.names if name != corrupt]
         found = names(session, header, options)
         at = dict(zip(wanted, places(found, wanted), strict=True))
-        given = {place: name for name, place in at.items() if place is not None}
-        read = StructType()
+        by_place = {place: name for name, place in at.items() if place is not None}
+        given = StructType()
         for place in range(len(found)):
-            if place in given:
-                read.add(columns[given[place]])
+            if place in by_place:
+                given.add(columns[by_place[place]])
             else:
                 # No name of the schema begins so; what the file has there stays in `_value`.
-                read.add(f"__alluvium_{place}", "string")
+                given.add(f"__alluvium_{place}", "string")
         if corrupt in columns.names:
-            read.add(columns[corrupt])
-    parsed = F.from_csv(F.col("_value"), read.toDDL(), parser_options(options))
+            given.add(columns[corrupt])
+    kinds = StructType([StructField(f.name, read_type(f.dataType)) for f in given])
+    read = _with_corrupt(kinds, corrupt, options)
+    by = {**parser_options(options), "mode": "PERMISSIVE"}
+    parsed = F.from_csv(F.col("_value"), read.toDDL(), by)
     if WHOLE in events.columns:
-        broken = _broken(read, corrupt, options)
-        parsed = F.when(F.col(WHOLE), parsed).otherwise(broken)
-    return events.withColumn("with_schema", parsed).select(
+        parsed = F.when(F.col(WHOLE), parsed).otherwise(_broken(read, corrupt, options))
+    rows = events.withColumn("with_schema", parsed)
+    values = {
+        one.name: exact(session, _parsed(one.name), one.dataType, options)
+        for one in given
+        if has_numbers(one.dataType)
+    }
+    if values:
+        rows = rows.withColumn("exact", F.struct(*(v.alias(name) for name, v in values.items())))
+    values = {name: F.col(f"exact.{quoted(name)}") for name in values}
+    is_wrong = F.lit(False)
+    for name, one in values.items():
+        is_wrong = is_wrong | (one.isNull() != _parsed(name).isNull())
+    return _checked(rows, given, options, values, is_wrong).select(
         *(name for name in events.columns if name != WHOLE),
         *(
-            F.col(f"with_schema.{quoted(field.name)}")
-            if field.name in read.names
-            else F.lit(None).cast(field.dataType).alias(field.name)
-            for field in columns
+            _parsed(one.name)
+            if one.name in given.names
+            else F.lit(None).cast(one.dataType).alias(one.name)
+            for one in columns
         ),
     )
+
+
+def _parsed(name: str) -> Column:
+    """A value of a record that Spark has parsed."""
+    return F.col(f"with_schema.{quoted(name)}")
+
+
+def _with_corrupt(read: StructType, corrupt: str, options: Mapping[str, str]) -> StructType:
+    """The columns with the one that tells a wrong record, where that must be known."""
+    more = [StructField(corrupt, StringType())] if _fails(options) else []
+    return StructType([*read, *(one for one in more if corrupt not in read.names)])
+
+
+def _checked(
+    rows: DataFrame,
+    columns: StructType,
+    options: Mapping[str, str],
+    values: Mapping[str, Column],
+    is_wrong: Column,
+) -> DataFrame:
+    """Rows whose records in `with_schema` are as the options want them.
+
+    Args:
+        columns: Of the records.
+        values: Those that take the place of what Spark has parsed.
+        is_wrong: Whether a record has a value that its type does not hold, which Spark did not see.
+    """
+    corrupt = _corrupt(rows.sparkSession, options)
+    parts = {name: values.get(name, _parsed(name)) for name in columns.names}
+    if _fails(options) or corrupt in parts:
+        is_wrong = is_wrong | _parsed(corrupt).isNotNull()
+    if corrupt in parts:
+        parts[corrupt] = F.when(is_wrong, F.col("_value"))
+    record = F.struct(*(part.alias(name) for name, part in parts.items()))
+    if _fails(options):
+        text = F.substring("_value", 1, _SHOWN)
+        record = F.when(is_wrong, _stop(text, F.lit(" does not fit the schema"))).otherwise(record)
+    return rows.withColumn("with_schema", record)
 
 
 def columns_of(schema: str) -> StructType:
@@ -184,17 +236,29 @@ def unnamed_columns(session: SparkSession, feed: Feed, header: str) -> list[str]
     return unnamed(names(session, header, _parsed_by(feed)), columns_of(feed.spec.schema).names)
 
 
+def _fails(options: Mapping[str, str]) -> bool:
+    """Whether a wrong record stops the run."""
+    return options.get("mode", "").upper() == "FAILFAST"
+
+
+def _stop(*why: Column) -> Column:
+    """The error of a record, with its file and line."""
+    place = (F.col("_source_partition"), F.lit(", line "), F.col("_source_offset") + 1)
+    return F.raise_error(F.concat(*place, F.lit(": "), *why, F.lit(" (mode: FAILFAST)")))
+
+
 def _broken(columns: StructType, corrupt: str, options: dict[str, str]) -> Column:
-    """What is read of a line that opens a quote and does not close it, or of any part behind it."""
-    if options.get("mode", "").upper() == "FAILFAST":
-        place = (F.col("_source_partition"), F.lit(", line "), F.col("_source_offset") + 1)
-        why = ": it is a part of a record, or has a quote that does not close (mode: FAILFAST)"
-        return F.raise_error(F.concat(*place, F.lit(why)))
+    """What is read of a line that opens a quote and does not close it, a part behind it, or
+    one that is beyond a limit.
+    """
+    if _fails(options):
+        why = "it is a part of a record, has a quote that does not close, or is beyond the options"
+        return _stop(F.lit(f"{why} maxColumns and maxCharsPerColumn"))
     return F.struct(
         *(
-            (F.col("_value") if field.name == corrupt else F.lit(None))
-            .cast(field.dataType)
-            .alias(field.name)
-            for field in columns
+            (F.col("_value") if one.name == corrupt else F.lit(None))
+            .cast(one.dataType)
+            .alias(one.name)
+            for one in columns
         )
     )

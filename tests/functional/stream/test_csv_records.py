@@ -150,3 +150,140 @@ def test_quotes_that_do_not_close(notes: Bronze) -> None:
         notes.block["options"] = {**OPTIONS, "multiLine": multi}
         with pytest.raises(stream.SpecError, match=r"header of open\.csv.*a quote opens"):
             read(notes)
+
+
+NUMBERS = "id string, n decimal(10,2), x double, _corrupt string"
+# What a cell is as decimal(10,2), or None where it is none.
+CELLS = {
+    "1.5": "1.50", "-7": "-7.00", "+1.500": "1.50", "1e3": "1000.00", "12345678.99": "12345678.99",
+    ".5": "0.50", "0": "0.00", "0E-10": "0.00", "1,50": None, "12,345": None, "1.234,50": None,
+    "1.005": None, "1.999": None, "123456789": None, "1e400": None, "1e-999999999": None,
+    " 1": None, "one": None, "NaN": None,
+}  # fmt: skip
+FRACTIONS = {"1.5": 1.5, "1e400": None, "-1e400": None, "Infinity": float("inf"), "1,5": None}
+
+
+def numbers(bronze: Bronze) -> dict[str, tuple[Any, ...]]:
+    """The number, the fraction and the corrupt text of each event, by its id."""
+    stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+    rows = [row.asDict() for row in bronze.session.table(f"`{VIEW}`").collect()]
+    return {
+        row["id"]: (
+            None if row["n"] is None else str(row["n"]),
+            row["x"],
+            row.get("_corrupt", "no column"),
+        )
+        for row in rows
+    }
+
+
+def test_numbers_are_as_they_are_written_or_corrupt(make_bronze: Make) -> None:
+    options = {"columnNameOfCorruptRecord": "_corrupt", "sep": ";"}
+    block = {"format": "csv", "schema": NUMBERS, "options": options}
+    bronze = make_bronze(block=block)
+    lines = [f"{cell};{cell};2.5" for cell in CELLS] + [f"x{cell};7;{cell}" for cell in FRACTIONS]
+    lines += ["a;;", 'b;"";""']
+    bronze.land("1.csv", "\n".join(lines).encode())
+    expected = {cell: (n, 2.5, None if n else f"{cell};{cell};2.5") for cell, n in CELLS.items()}
+    expected |= {
+        f"x{cell}": ("7.00", x, None if x else f"x{cell};7;{cell}") for cell, x in FRACTIONS.items()
+    }
+    expected |= {"a": (None, None, None), "b": (None, None, None)}
+    assert numbers(bronze) == expected
+    # By a header, over lines, and without a column of corrupt records.
+    block["schema"] = "x double, n decimal(10,2), id string"
+    block["options"] = {"header": True, "sep": ";", "multiLine": True}
+    bronze.land("1.csv", b'id;more;n;x\na;"y\nz";1,50;1e400\nb;y;1.50;1.5\n')
+    assert numbers(bronze) == {
+        "a": (None, None, "no column"),
+        "b": ("1.50", 1.5, "no column"),
+    }
+    block["options"]["mode"] = "FAILFAST"
+    with pytest.raises(PySparkException, match=r'1\.csv, line 2: a;"y\nz";1,50;1e400 does not fit'):
+        numbers(bronze)
+    block["options"] = {"sep": ";", "locale": "de-DE"}
+    block["schema"] = NUMBERS
+    bronze.land("1.csv", b"a;1.234,50;1.5;\nb;1,505;1.5;\n")
+    assert numbers(bronze) == {"a": ("1234.50", 1.5, None), "b": (None, 1.5, None)}
+
+
+def test_numbers_of_json(make_bronze: Make) -> None:
+    block: dict[str, Any] = {"format": "json", "schema": NUMBERS}
+    block["options"] = {"columnNameOfCorruptRecord": "_corrupt"}
+    bronze = make_bronze(block=block)
+    texts = {cell: f'{{"id":"{cell}","n":"{cell}","x":2.5}}' for cell in CELLS}
+    tokens = {
+        "1.005": None, "1.5": "1.50", "1e3": "1000.00", "1e400": None, "true": None, "[1]": None,
+        "null": None,
+    }  # fmt: skip
+    plain = {f"t{token}": f'{{"id":"t{token}","n":{token},"x":2.5}}' for token in tokens}
+    large = '{"id":"large","x":1e400}'
+    infinite = '{"id":"inf","x":"Infinity"}'
+    more = '{"id":"more"} {"id":"less"}'
+    bronze.land("1.json", "\n".join([*texts.values(), *plain.values(), large, infinite]).encode())
+    expected: dict[str, tuple[Any, ...]] = {
+        cell: (n, 2.5, None if n else texts[cell]) for cell, n in CELLS.items()
+    }
+    expected |= {
+        f"t{token}": (n, 2.5, None if n or token == "null" else plain[f"t{token}"])
+        for token, n in tokens.items()
+    }
+    expected |= {"large": (None, None, large), "inf": (None, float("inf"), None)}
+    assert numbers(bronze) == expected
+    # Inside of other values too; two objects in a line are no record, as ever.
+    block["schema"] = "id string, n decimal(38,4), x double"
+    long = '{"n": 1234567890123456.7891, "id": "é\\"", "x": 1.5, "more": {"n": 1.23456}}'
+    bronze.land("1.json", long.encode())
+    assert numbers(bronze) == {'é"': ("1234567890123456.7891", 1.5, "no column")}
+    block["schema"] = "o struct<n:decimal(4,2),s:string>, a array<decimal(4,2)>, "
+    block["schema"] += "m map<string,struct<x:float>>, _corrupt string"
+    good = '{"o":{"n":1.5,"s":"x"},"a":["1.5",null],"m":{"k":{"x":1.5},"l":null}}'
+    bad = '{"o":{"n": "1,5" ,"s":"x"},"a":["1.5","1,5"],"m":{"k":{"x":1e39}}}'
+    bronze.land("1.json", "\n".join([good, bad, more, "{}"]).encode())
+    stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+    found = bronze.session.sql(f"select to_json(struct(o, a, m)), _corrupt from `{VIEW}`").collect()
+    assert [tuple(row) for row in found] == [
+        ('{"o":{"n":1.50,"s":"x"},"a":[1.50,null],"m":{"k":{"x":1.5},"l":null}}', None),
+        ('{"o":{"s":"x"},"a":[1.50,null],"m":{"k":{}}}', bad),
+        ("{}", more),
+        ("{}", None),
+    ]
+    block["options"]["mode"] = "FAILFAST"
+    stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+    some = bronze.session.table(f"`{VIEW}`").select("o")
+    with pytest.raises(PySparkException, match=r"1\.json, line 2: .* does not fit the schema"):
+        some.collect()
+
+
+def test_a_record_beyond_the_limits_of_the_parser(make_bronze: Make) -> None:
+    block: dict[str, Any] = {"format": "csv", "schema": "id string, n int, _corrupt string"}
+    block["options"] = {"columnNameOfCorruptRecord": "_corrupt"}
+    bronze = make_bronze(block=block)
+
+    def read() -> list[tuple[Any, ...]]:
+        stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+        rows = bronze.session.table(f"`{VIEW}`").select("id", "n", "_corrupt").collect()
+        return [tuple(row) for row in rows]
+
+    many = "a,2" + "," * 20_500
+    quoted = f'"a,{"," * 30_000}",2'
+    bronze.land("1.csv", f"a,1\n{many}\n{quoted}\nb,3\n".encode())
+    assert read() == [("a", 1, None), (None, None, many), (quoted[1:-3], 2, None), ("b", 3, None)]
+    # At a limit of one's own a record is one, over lines too.
+    block["options"] |= {"maxColumns": 2, "maxCharsPerColumn": 3, "multiLine": True}
+    bronze.land("1.csv", b'a,1\n"a\nb",2\na,1,2\nlong,3\n"lo\nng",4\nc,5\n')
+    assert read() == [
+        *(("a", 1, None), ("a\nb", 2, None), (None, None, "a,1,2"), (None, None, "long,3")),
+        *((None, None, '"lo\nng",4'), ("c", 5, None)),
+    ]
+    block["options"]["mode"] = "FAILFAST"
+    with pytest.raises(PySparkException, match=r"1\.csv, line 4: .*beyond .*maxColumns") as caught:
+        read()
+    assert "univocity" not in str(caught.value)
+    bronze.land("1.csv", b"a,1\nb,x\n")
+    with pytest.raises(PySparkException, match=r"1\.csv, line 2: b,x does not fit the schema"):
+        read()
+    block["options"]["header"] = True
+    bronze.land("1.csv", b"id,n,m\na,1,2\n")
+    with pytest.raises(stream.SpecError, match=r"header of 1\.csv .*`maxColumns`"):
+        read()

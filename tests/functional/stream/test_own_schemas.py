@@ -82,11 +82,38 @@ def test_each_file_has_its_own_types(parts: Bronze) -> None:
     assert [row["_source_partition"] for row in rows] == [f"{n}.parquet" for n in (3, 1, 2)]
     times.to_parquet(parts.landing / "4.parquet")
     duckdb.sql(f"copy (select uuid() as id) to '{parts.landing}/5.parquet' (format parquet)")
+    noon = pa.array([dt.time(12)], pa.time64("us"))
+    land(parts, "6.parquet", pa.table({"at": noon}))
+    land(parts, "7.parquet", pa.table({"at": pa.StructArray.from_arrays([noon], ["noon"])}))
     with pytest.raises(stream.SpecError) as caught:
         values(parts)
     wrong = "\n".join(caught.value.mistakes)
     assert "4.parquet has the column qty of type double, and int does not hold that" in wrong
     assert "5.parquet has the column id of type FIXED_LEN_BYTE_ARRAY (UUID), which Spark" in wrong
+    assert "6.parquet has the column at of type INT64 (TIME(MICROS,false)), which Spark" in wrong
+    assert "7.parquet has the column at of type group with times in nanoseconds or times" in wrong
+    del parts.block["schema"]
+    with pytest.raises(stream.SpecError, match=r"6\.parquet has the column at .*does not read"):
+        values(parts)
+
+
+def test_a_column_with_the_name_of_sparks_own(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "parquet"})
+    land(bronze, "1.parquet", pa.table({"id": [1], "_metadata": ["x"]}))
+    away = {"file_path": "file:/other.parquet", "file_name": "other", "_value": 1}
+    land(bronze, "2.parquet", pa.table({"id": [LARGE], "_metadata": [away]}))
+    assert values(bronze) == {
+        ("1.parquet", 0): {"id": 1, "_metadata": "x"},
+        ("2.parquet", 0): {"id": LARGE, "_metadata": away},
+    }
+    bronze.block["schema"] = "id int, `_METADATA` string"
+    (bronze.landing / "2.parquet").unlink()
+    assert values(bronze) == {("1.parquet", 0): {"id": 1, "_METADATA": "x"}}
+    bronze.block["schema"] = "id int, `_metadata` struct<file_path:string>"
+    (bronze.landing / "1.parquet").unlink()
+    land(bronze, "2.parquet", pa.table({"id": [LARGE], "_metadata": [away]}))
+    with pytest.raises(PySparkException, match=r"2\.parquet: id is 1099511627776"):
+        values(bronze)
 
 
 @pytest.mark.slow
