@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -131,19 +131,7 @@ def _csv(events: DataFrame, schema: str, options: dict[str, str], header: str | 
     corrupt = _corrupt(session, options)
     given = columns
     if header is not None:
-        wanted = [name for name in columns.names if name != corrupt]
-        found = names(session, header, options)
-        at = dict(zip(wanted, places(found, wanted), strict=True))
-        by_place = {place: name for name, place in at.items() if place is not None}
-        given = StructType()
-        for place in range(len(found)):
-            if place in by_place:
-                given.add(columns[by_place[place]])
-            else:
-                # No name of the schema begins so; what the file has there stays in `_value`.
-                given.add(f"__alluvium_{place}", "string")
-        if corrupt in columns.names:
-            given.add(columns[corrupt])
+        given = _by_header(columns, names(session, header, options), corrupt)
     kinds = StructType([StructField(f.name, read_type(f.dataType)) for f in given])
     read = _with_corrupt(kinds, corrupt, options)
     by = {**parser_options(options), "mode": "PERMISSIVE"}
@@ -171,6 +159,21 @@ def _csv(events: DataFrame, schema: str, options: dict[str, str], header: str | 
             for one in columns
         ),
     )
+
+
+def _by_header(columns: StructType, found: Sequence[str | None], corrupt: str) -> StructType:
+    """The columns of files with a header, in their order there."""
+    wanted = [name for name in columns.names if name != corrupt]
+    at = dict(zip(wanted, places(found, wanted), strict=True))
+    by_place = {place: name for name, place in at.items() if place is not None}
+    given = StructType()
+    for place in range(len(found)):
+        if place in by_place:
+            given.add(columns[by_place[place]])
+        else:
+            # No name of the schema begins so; what the file has there stays in `_value`.
+            given.add(f"__alluvium_{place}", "string")
+    return given.add(columns[corrupt]) if corrupt in columns.names else given
 
 
 def _parsed(name: str) -> Column:
