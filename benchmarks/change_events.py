@@ -28,6 +28,7 @@ RESULTS = REPOSITORY / "benchmarks" / "results" / "change_events.json"
 BAR = 0.5
 PLAIN, MACRO, FILTERED = "from_json", "alluvium.debezium", "alluvium.debezium, filtered"
 BRONZE = "_key, _source_partition, _source_offset, _source_timestamp, _batch_id"
+HEADERS = pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))
 COLUMNS = """id bigint, customer bigint, total decimal(12,2), quantity int, created_at timestamp,
     updated_at timestamp, day date, active boolean, status string, note string"""
 # Types that `from_json` reads itself; it has no decimals in base64 and no microseconds.
@@ -68,6 +69,7 @@ def land(path: Path, rows: int) -> None:
         {
             "_key": [f'{{"id":{number}}}' for number in numbers],
             "_value": [event(number) for number in numbers],
+            "_headers": pa.nulls(rows, HEADERS),
             "_source_partition": ["orders-0"] * rows,
             "_source_offset": pa.array(numbers, pa.int64()),
             "_source_timestamp": pa.nulls(rows, pa.timestamp("us", "UTC")),

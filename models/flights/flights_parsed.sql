@@ -45,7 +45,8 @@ select
     ts_ms,
     case
         when
-            mistake = 'not_an_envelope' and (
+            mistake in ('malformed', 'bad_encoding')
+            or mistake = 'not_an_envelope' and (
                 _value not rlike '^\\s*[{]'
                 or from_json(_value, '_corrupt_record string')._corrupt_record is not null
             )

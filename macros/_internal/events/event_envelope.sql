@@ -6,9 +6,9 @@
     {%- set field = 'field:string,name:string,type:string,parameters:map<string,string>' -%}
     {%- set row = 'array<struct<' ~ field ~ ',items:struct<name:string,type:string,parameters:map<string,string>>>>' -%}
     {%- set schema = 'array<struct<field:string,fields:' ~ row ~ '>>' if spec.form == 'debezium' else row -%}
-    {%- set ddl = fields ~ ', payload struct<' ~ fields ~ '>' ~ (', schema struct<fields:' ~ schema ~ '>' if spec.form != 'mongodb' else '') -%}
+    {%- set ddl = fields ~ ', payload struct<' ~ fields ~ '>' ~ (', schema struct<type:string,fields:' ~ schema ~ '>' if spec.form != 'mongodb' else '') -%}
   {%- endif -%}
-  {{ return('from_json(_value, ' ~ alluvium._text_literal(ddl ~ ', `__alluvium_corrupt` string') ~ ', ' ~ alluvium._json_options() ~ ')') }}
+  {{ return('from_json(' ~ alluvium._exact_json('_value') ~ ', ' ~ alluvium._text_literal(ddl ~ ', `__alluvium_end` string, `__alluvium_corrupt` string') ~ ', ' ~ alluvium._json_options() ~ ')') }}
 {% endmacro %}
 
 
@@ -50,10 +50,15 @@
 {% endmacro %}
 
 
-{#- SQL of a field of the envelope, which may stand beside a schema. -#}
+{#- SQL of a field of the event, which may stand beside a schema. A flat row may have fields of these names itself. -#}
 {% macro _in_event(spec, name) %}
   {%- set name = alluvium._quote_name(name) -%}
-  {{ return('coalesce(`__alluvium_p`.payload.' ~ name ~ ', `__alluvium_p`.' ~ name ~ ')' if spec.has_schema else '`__alluvium_p`.' ~ name) }}
+  {%- if not spec.has_schema -%}{{ return('`__alluvium_p`.' ~ name) }}{%- endif -%}
+  {%- set beside = '`__alluvium_p`.payload is not null' -%}
+  {%- if spec.form == 'flat' -%}
+    {%- set beside = beside ~ ' and (`__alluvium_p`.schema.type is not null or `__alluvium_p`.schema.fields is not null)' -%}
+  {%- endif -%}
+  {{ return('if(' ~ beside ~ ', `__alluvium_p`.payload.' ~ name ~ ', `__alluvium_p`.' ~ name ~ ')') }}
 {% endmacro %}
 
 
@@ -67,7 +72,9 @@
   {%- do parts.append("'row', " ~ row) -%}
   {%- do parts.append("'deleted', " ~ alluvium._deleted_key(spec, op)) -%}
   {%- if spec.form in ('debezium', 'mongodb') -%}
-    {%- for name in ('source', 'transaction') if alluvium._envelope_fields(spec, name) -%}{%- do parts.append("'" ~ name ~ "', " ~ alluvium._in_event(spec, name)) -%}{%- endfor -%}
+    {%- for name in ('source', 'transaction') if alluvium._envelope_fields(spec, name) -%}
+      {%- do parts.append("'" ~ name ~ "', " ~ alluvium._unmarked_fields(alluvium._is_marked(), alluvium._in_event(spec, name), alluvium._envelope_fields(spec, name))) -%}
+    {%- endfor -%}
     {%- for name in ['ts_ms', 'ts_us', 'ts_ns'] + (['updateDescription'] if spec.form == 'mongodb' else []) -%}
       {%- do parts.append("'" ~ name ~ "', " ~ alluvium._in_event(spec, name)) -%}
     {%- endfor -%}
@@ -77,17 +84,20 @@
   {%- endif -%}
   {%- do parts.append("'committed', " ~ {'flat': alluvium._in_event(spec, '__source_ts_ms'), 'json': 'cast(null as string)'}.get(spec.form, alluvium._in_event(spec, 'source') ~ '.ts_ms')) -%}
   {%- set nested, units, hex = [], [], [] -%}
+  {%- set of_row = "get(filter(`__alluvium_p`.schema.fields, f -> f.field = 'after'), 0).fields" if spec.form == 'debezium' else '`__alluvium_p`.schema.fields' -%}
+  {%- if spec.columns | selectattr('has_digits') | list -%}
+    {%- do parts.append("'decimals', transform(filter(" ~ of_row ~ ", f -> f.name = 'org.apache.kafka.connect.data.Decimal'), f -> f.field)") -%}
+  {%- endif -%}
   {%- for column in spec.columns -%}
     {%- if column.type.nested -%}
-      {%- set text = "concat('{\"v\":', " ~ alluvium._written_text(spec, column) ~ ", '}')" -%}
+      {%- set text = alluvium._exact_part("concat('{\"v\":', " ~ alluvium._written_text(spec, column, op) ~ ", '}')") -%}
       {%- do nested.append(alluvium._text_literal(column.name) ~ ', from_json(' ~ text ~ ', ' ~ alluvium._text_literal('v ' ~ column.type.text ~ ', `__alluvium_corrupt` string')
           ~ ', ' ~ alluvium._json_options() ~ ').v') -%}
     {%- endif -%}
     {%- if column.has_hex -%}
-      {%- do hex.append(alluvium._text_literal(column.name) ~ ', ' ~ alluvium._hex_of_decimal(alluvium._written_text(spec, column))) -%}
+      {%- do hex.append(alluvium._text_literal(column.name) ~ ', ' ~ alluvium._hex_of_decimal(alluvium._written_text(spec, column, op))) -%}
     {%- endif -%}
     {%- if column.has_unit -%}
-      {%- set of_row = "get(filter(`__alluvium_p`.schema.fields, f -> f.field = 'after'), 0).fields" if spec.form == 'debezium' else '`__alluvium_p`.schema.fields' -%}
       {%- do units.append(alluvium._text_literal(column.name) ~ ', get(transform(filter(' ~ of_row ~ ', f -> f.field = ' ~ alluvium._text_literal(column.name)
           ~ "), f -> named_struct('name', coalesce(f.items.name, f.name), 'type', coalesce(f.items.type, f.type), 'scale', "
           ~ "try_cast(coalesce(try_element_at(f.items.parameters, 'scale'), try_element_at(f.parameters, 'scale')) as int))), 0)") -%}

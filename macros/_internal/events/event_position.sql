@@ -23,7 +23,18 @@
     {{ return("concat(lpad(coalesce(nullif(regexp_extract(_source_partition, '#([0-9]+)-[0-9]+$', 1), ''), '1'), 10, '0'), '/', lpad(cast(_source_offset as string), 20, '0'))") }}
   {%- endif -%}
   {%- set given = 'cast((' ~ alluvium._in_envelope(spec.position, i) ~ ') as string)' -%}
-  {{ return('if(' ~ given ~ " rlike '^[0-9]{1,38}$', lpad(" ~ given ~ ", 38, '0'), " ~ given ~ ')') }}
+  {#- Other texts sort as texts; a number with a fraction, or in the form of a double, would not sort as a number. -#}
+  {{ return('case when ' ~ given ~ " rlike '^-?[0-9]{1,38}$' then " ~ alluvium._sorted_whole(given, 38, 38) ~ ' when try_cast(' ~ given ~ ' as double) is null then '
+      ~ given ~ ' end') }}
+{% endmacro %}
+
+
+{#- The text of a whole number as one that sorts as the number: of `width` digits, or behind a p of `most` digits. Of a negative number, behind a
+    sign, the digits that lack to 9. Digits are behind `-` and before `p`. -#}
+{% macro _sorted_whole(text, width, most) %}
+  {%- set longer = ' when length(' ~ text ~ ') > ' ~ width ~ " then concat('p', lpad(" ~ text ~ ', ' ~ most ~ ", '0'))" if most > width else '' -%}
+  {{ return('case when left(' ~ text ~ ", 1) = '-' then concat('-', translate(lpad(substring(" ~ text ~ ', 2), ' ~ most ~ ", '0'), '0123456789', '9876543210'))"
+      ~ longer ~ ' else lpad(' ~ text ~ ', ' ~ width ~ ", '0') end") }}
 {% endmacro %}
 
 

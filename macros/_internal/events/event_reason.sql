@@ -4,6 +4,7 @@
   {%- set cases = [] -%}
   {%- if spec.tombstones != 'delete' -%}{%- do cases.append("when _value is null then 'tombstone'") -%}{%- endif -%}
   {%- if spec.form in ('debezium', 'mongodb') -%}
+    {%- do cases.append('when `__alluvium_p`.`__alluvium_end` is null then null') -%}
     {%- if spec.table is not none -%}
       {%- set s = '`__alluvium_i`.source' -%}
       {%- set table = 'coalesce(' ~ s ~ '.`table`, ' ~ s ~ '.collection)' -%}
@@ -32,18 +33,23 @@
 {#- SQL of why an event is rejected; NULL for a good one. -#}
 {% macro _event_reason(spec) %}
   {%- set i, t = '`__alluvium_i`', '`__alluvium_t`' -%}
-  {%- set cases = [] -%}
+  {%- set cases = ['when ' ~ alluvium._has_other_bytes(spec) ~ " then 'bad_encoding'"] -%}
+  {%- set is_cut = '_value is not null and `__alluvium_p`.`__alluvium_end` is null' -%}
   {#- Of several objects in a list only the first would be read. -#}
   {%- set is_other = "_value is not null and not (_value like '{%' or _value rlike '^\\\\s*[{]')" -%}
   {%- if spec.form == 'mongodb' -%}
     {%- do cases.append("when " ~ i ~ ".op = 'u' and " ~ i ~ ".`row` is null then 'no_full_document'") -%}
   {%- endif -%}
   {%- if spec.form in ('debezium', 'mongodb') -%}
+    {%- do cases.append('when ' ~ is_cut ~ ' and ' ~ i ~ ".op is not null and _value rlike '^\\\\s*[{]' then 'malformed'") -%}
+    {%- if spec.form == 'mongodb' -%}
+      {%- do cases.append('when ' ~ i ~ '.`row` is not null and ' ~ i ~ ".`row`.`__alluvium_end` is null then 'malformed'") -%}
+    {%- endif -%}
     {%- set is_bad = is_other ~ ' or ' ~ i ~ '.op is null or ' ~ i ~ ".op not in ('c', 'r', 'u', 'd') or ("
         ~ i ~ ".op <> 'd' and " ~ i ~ '.`row` is null)' -%}
     {%- do cases.append('when ' ~ is_bad ~ " then 'not_an_envelope'") -%}
   {%- else -%}
-    {%- do cases.append("when " ~ is_other ~ " or _value is not null and (`__alluvium_p` is null or `__alluvium_p`.`__alluvium_corrupt` is not null) then 'malformed'") -%}
+    {%- do cases.append('when ' ~ is_other ~ ' or ' ~ is_cut ~ " and _value not rlike '^\\\\s*[{]\\\\s*[}]\\\\s*$' then 'malformed'") -%}
   {%- endif -%}
   {%- set lacking, wrong = [], [] -%}
   {%- for column in spec.columns + spec.fields -%}
@@ -65,13 +71,21 @@
 {% endmacro %}
 
 
+{#- Condition for an event of which bytes were not UTF-8: bronze keeps them behind the headers, which a source may have of the same names. -#}
+{% macro _has_other_bytes(spec) %}
+  {%- set bad = "contains(_value, '\ufffd') and try_element_at(_headers.key, -1) = '_value' and try_element_at(_headers.value, -1) <> cast(_value as binary)" -%}
+  {%- set bad_key = "`__alluvium_i`.op = 'd' and contains(_key, '\ufffd') and array_contains(_headers.key, '_key') and " ~ alluvium._lacks_before(spec) -%}
+  {{ return('_headers is not null and (' ~ bad ~ ' or ' ~ bad_key ~ ')') }}
+{% endmacro %}
+
+
 {#- Condition for a text that nobody says how to read; none where each text says it. -#}
 {% macro _lacks_unit(column, text) %}
   {%- set unit = '`__alluvium_i`.units.' ~ alluvium._quote_name(column.name) if column.has_unit else none -%}
   {%- if column.type.kind in ('timestamp', 'timestamp_ntz') -%}
     {{ return(text ~ " rlike '^-?[0-9]+$' and " ~ alluvium._time_unit(column.how.timestamps, unit) ~ ' is null') }}
   {%- elif column.type.kind == 'decimal' and column.how.decimals is none -%}
-    {{ return(text ~ " rlike '^[0-9]+$' and length(" ~ text ~ ') % 4 = 0' ~ (' and ' ~ unit ~ '.type is null' if unit is not none else '')) }}
+    {{ return(text ~ ' rlike ' ~ alluvium._number_or_base64() ~ ' and length(' ~ text ~ ') % 4 = 0' ~ (' and ' ~ unit ~ '.type is null' if unit is not none else '')) }}
   {%- endif -%}
   {{ return(none) }}
 {% endmacro %}

@@ -50,6 +50,7 @@
     {%- do column.update({
         'is_key': name in keys, 'is_field': false,
         'has_unit': spec.has_schema and form != 'mongodb' and inner.kind in ('timestamp', 'timestamp_ntz', 'decimal'),
+        'has_digits': spec.has_schema and form != 'mongodb' and column.type.kind in ('tinyint', 'smallint', 'int', 'bigint', 'float', 'double'),
         'may_lack': spec.unavailable is not none and name not in keys and (column.type.nested or column.type.kind in ('string', 'binary')),
         'has_hex': column.type.kind == 'decimal' and form in ('debezium', 'flat'),
         'how': {'mongodb': form == 'mongodb', 'timestamps': how.timestamps.get(name, 'milliseconds' if form == 'mongodb' else none),
@@ -57,7 +58,7 @@
     }) -%}
   {%- endfor -%}
   {%- for field in fields -%}
-    {%- do field.update({'is_key': false, 'is_field': true, 'has_unit': false, 'may_lack': false,
+    {%- do field.update({'is_key': false, 'is_field': true, 'has_unit': false, 'has_digits': false, 'may_lack': false,
                          'how': {'mongodb': false, 'timestamps': how.timestamps.get(field.name | lower), 'decimals': 'string', 'binary': 'base64'}}) -%}
   {%- endfor -%}
   {%- do spec.update({'columns': columns}) -%}

@@ -15,7 +15,7 @@
   {%- endfor -%}
   {%- set position = alluvium._event_position(spec, '`__alluvium_i`') -%}
   {%- if spec.log is not none -%}
-    {%- set position = 'concat(lpad(cast(cast((' ~ spec.log ~ ") as bigint) as string), 10, '0'), '/', " ~ position ~ ')' -%}
+    {%- set position = 'concat(' ~ alluvium._sorted_whole('cast(try_cast((' ~ spec.log ~ ') as bigint) as string)', 10, 19) ~ ", '/', " ~ position ~ ')' -%}
   {%- endif -%}
   {%- set millis = 'try_cast(`__alluvium_i`.committed as bigint)' -%}
   {%- set committed = 'if(' ~ millis ~ ' between 0 and 253402300799999, timestamp_millis(' ~ millis ~ '), null)' -%}
@@ -94,7 +94,10 @@
   {%- if column.is_field -%}
     {{ return('`__alluvium_i`.' ~ (column.parent ~ '.' if column.parent else '') ~ name) }}
   {%- endif -%}
-  {{ return('coalesce(`__alluvium_i`.`row`.' ~ name ~ ', `__alluvium_i`.deleted.' ~ name ~ ')' if column.is_key else '`__alluvium_i`.`row`.' ~ name) }}
+  {%- set text = 'coalesce(`__alluvium_i`.`row`.' ~ name ~ ', `__alluvium_i`.deleted.' ~ name ~ ')' if column.is_key else '`__alluvium_i`.`row`.' ~ name -%}
+  {#- The marks of MongoDB's documents are still there. -#}
+  {{ return('if(coalesce(`__alluvium_i`.`row`.`__alluvium_end`, `__alluvium_i`.deleted.`__alluvium_end`) = \'2\', ' ~ alluvium._unmarked(text) ~ ', ' ~ text ~ ')'
+      if spec.form == 'mongodb' else text) }}
 {% endmacro %}
 
 
@@ -105,5 +108,9 @@
   {%- set given = '`__alluvium_i`.nested.' ~ alluvium._quote_name(column.name) if column.type.nested else text -%}
   {%- set value = alluvium._typed_value(column.type, given, column.how, unit,
       hex='`__alluvium_i`.hex.' ~ alluvium._quote_name(column.name) if column.has_hex else none) -%}
+  {%- if column.has_digits -%}
+    {#- A whole number in base64 may look like one in digits. -#}
+    {%- set value = 'if(array_contains(`__alluvium_i`.decimals, ' ~ alluvium._text_literal(column.name) ~ '), null, ' ~ value ~ ')' -%}
+  {%- endif -%}
   {{ return('case when not ' ~ alluvium._is_placeholder(spec, text) ~ ' then ' ~ value ~ ' end' if column.may_lack else value) }}
 {% endmacro %}

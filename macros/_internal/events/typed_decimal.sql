@@ -14,9 +14,15 @@
   {%- set scale = 'if(' ~ x ~ " like '{%', try_cast(get_json_object(" ~ x ~ ", '$.scale') as int), " ~ scale ~ ')' -%}
   {%- set whole = alluvium._whole_of_bytes(hex or alluvium._hex_of_decimal(x), type.precision > 18) -%}
   {%- set exact = scale ~ ' <= ' ~ type.scale ~ ' or ' ~ whole ~ " rlike concat('^-?0*$|0{', " ~ scale ~ ' - ' ~ type.scale ~ ", '}$')" -%}
-  {{ return('case when ' ~ x ~ " like '{%' or coalesce(" ~ is_bytes ~ ', ' ~ x ~ " not rlike '^(-?[0-9]+([.]|$)|(true|Infinity)$)') then if(" ~ exact
+  {{ return('case when ' ~ x ~ " like '{%' or coalesce(" ~ is_bytes ~ ', ' ~ x ~ " not rlike '^([+-]?[0-9]+([.]|$|[eE][+-]?[0-9]+$)|(true|null|Infinity)$)') then if(" ~ exact
       ~ ', try_cast(concat(' ~ whole ~ ", 'E', -(" ~ scale ~ ')) ' ~ sql ~ ', null) when ' ~ is_bytes ~ ' is null and length(' ~ x ~ ') % 4 = 0 and ' ~ x
-      ~ " rlike '^[0-9]+$' then null " ~ written ~ ' end') }}
+      ~ ' rlike ' ~ alluvium._number_or_base64() ~ ' then null ' ~ written ~ ' end') }}
+{% endmacro %}
+
+
+{#- The pattern of a text that may be a number, and base64 where it has four letters, or eight and so on. -#}
+{% macro _number_or_base64() %}
+  {{ return("'^[+]?[0-9]+([eE][+]?[0-9]+)?$'") }}
 {% endmacro %}
 
 

@@ -2,9 +2,12 @@
 
     x: SQL of the text. unit: SQL of the schema envelope's `name`, `type` and `scale` for the column, none where there is no such envelope.
     how: what the user says of `timestamps`, `decimals` and `binary`, and whether MongoDB wrote the text. hex: SQL of a decimal's bytes. -#}
-{% macro _typed_value(type, x, how, unit=none, depth=0, hex=none) %}
+{% macro _typed_value(type, x, how, unit=none, depth=0, hex=none, in_nested=false) %}
   {%- set kind = type.kind -%}
   {%- if type.nested -%}{{ return(alluvium._typed_nested(type, x, how, unit, depth)) }}{%- endif -%}
+  {%- if in_nested and kind in ('string', 'decimal', 'float', 'double') -%}
+    {%- set x = 'if(contains(' ~ x ~ ", '__alluvium_number:'), " ~ alluvium._unmarked(x) ~ ', ' ~ x ~ ')' -%}
+  {%- endif -%}
   {%- if how.mongodb and kind != 'binary' -%}{%- set x = alluvium._bson_text(x) -%}{%- endif -%}
   {%- if kind == 'string' -%}
     {{ return(x) }}
@@ -45,8 +48,15 @@
 
 {#- What stands in `{"$numberLong":"7"}` and the like, of v1 and v2; other texts are themselves. -#}
 {% macro _bson_text(x) %}
-  {{ return('if(' ~ x ~ " rlike '^[{]\\\\s*\"[$](oid|date|number(Long|Int|Double|Decimal)|symbol|uuid)\"', regexp_extract(" ~ x
-      ~ ", '[:\"]\\\\s*\"?([^\"{}:][^\"{}]*?)\"?\\\\s*[}]+$', 1), " ~ x ~ ')') }}
+  {%- set object = '(?s)^[{]"[$](?:oid|date|number(?:Long|Int|Double|Decimal)|symbol|uuid)":(?:[{]"[$]numberLong":)?(?:"((?:[^"\\\\]|\\\\.)*+)"|(-?[0-9.eE+-]+))[}]{1,2}$' -%}
+  {{ return('replace(if(' ~ x ~ " like '{\"$%', regexp_replace(" ~ x ~ ', ' ~ alluvium._text_literal(object) ~ ", '$1$2'), " ~ x ~ "), '__alluvium_text:', '')") }}
+{% endmacro %}
+
+
+{#- MongoDB's document, in which a text that looks like such an object begins with a mark. A quote before a bracket begins a text. -#}
+{% macro _mark_texts(text) %}
+  {%- set like = alluvium._text_literal('"([{]\\s*\\\\"[$])') -%}
+  {{ return('if(' ~ text ~ ' rlike ' ~ like ~ ', regexp_replace(' ~ text ~ ', ' ~ like ~ ", '\"__alluvium_text:$1'), " ~ text ~ ')') }}
 {% endmacro %}
 
 
@@ -56,22 +66,15 @@
     {%- set wrong, values = [x ~ ' is null'], [] -%}
     {%- for name, of in type.fields.items() -%}
       {%- set field = x ~ '.' ~ alluvium._quote_name(name) -%}
-      {%- set value = alluvium._typed_value(of, field, how, none, depth) -%}
+      {%- set value = alluvium._typed_value(of, field, how, none, depth, in_nested=true) -%}
       {%- do wrong.append(field ~ ' is not null and ' ~ value ~ ' is null') -%}
       {%- do values.append(alluvium._text_literal(name) ~ ', ' ~ value) -%}
     {%- endfor -%}
     {{ return('case when not (' ~ wrong | join(' or ') ~ ') then named_struct(' ~ values | join(', ') ~ ') end') }}
   {%- endif -%}
-  {%- if alluvium._is_text(type) and not how.mongodb -%}{{ return(x) }}{%- endif -%}
   {%- set y = 'y' ~ depth -%}
-  {%- set value = alluvium._typed_value(type.of, y, how, unit, depth + 1) -%}
+  {%- set value = alluvium._typed_value(type.of, y, how, unit, depth + 1, in_nested=true) -%}
   {%- set values, change, of = (x, 'transform', y) if type.kind == 'array' else ('map_values(' ~ x ~ ')', 'transform_values', '(k' ~ depth ~ ', ' ~ y ~ ')') -%}
   {{ return('case when not exists(' ~ values ~ ', ' ~ y ~ ' -> ' ~ y ~ ' is not null and ' ~ value ~ ' is null) then '
       ~ change ~ '(' ~ x ~ ', ' ~ of ~ ' -> ' ~ value ~ ') end') }}
-{% endmacro %}
-
-
-{#- Whether a type holds texts alone. -#}
-{% macro _is_text(type) %}
-  {{ return(alluvium._is_text(type.of) if type.kind in ('array', 'map') else type.kind == 'string') }}
 {% endmacro %}

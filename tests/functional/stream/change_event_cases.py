@@ -11,10 +11,12 @@ import datetime as dt
 import json
 from dataclasses import dataclass
 from decimal import Decimal
+from random import Random
 from typing import Any
 
-BRONZE = """_key string, _value string, _headers map<string,string>, _source_partition string,
-    _source_offset bigint, _source_timestamp timestamp, _batch_id bigint"""
+BRONZE = """_key string, _value string, _headers array<struct<key:string,value:binary>>,
+    _source_partition string, _source_offset bigint, _source_timestamp timestamp,
+    _batch_id bigint"""
 PLACEHOLDER = "__debezium_unavailable_value"
 
 
@@ -40,7 +42,10 @@ ROWS = {
     "position": "positions of SQL Server, of offsets, of your SQL",
     "field": "a field that is not declared; a declared one, the key or the position that is absent",
     "misfit": "a value that does not fit",
+    "number": "a number of JSON with any digits, also in arrays and in JSON",
     "json": "not JSON, empty, an array, 20 MB, a field twice, deep nesting",
+    "behind": "a second object, or anything else, behind the first",
+    "encoding": "a value or a key that is used, with bytes that are no UTF-8",
     "flat": "flat events",
     "plain": "plain JSON",
     "mongodb": "values of MongoDB, v1 and v2, nested",
@@ -56,6 +61,7 @@ class Case:
     value: str | None
     expected: dict[str, Any]
     key: str | None = None
+    headers: list[tuple[str, bytes]] | None = None
 
 
 def compact(event: Any) -> str:
@@ -63,13 +69,13 @@ def compact(event: Any) -> str:
     return json.dumps(event, separators=(",", ":"))
 
 
-def case(row: str, event: Any, key: Any = None, **expected: Any) -> Case:
+def case(row: str, event: Any, key: Any = None, headers: Any = None, **expected: Any) -> Case:
     """A case; an event that is no text is written as JSON. `reason` and `left_out` are short."""
     value = event if event is None or isinstance(event, str) else compact(event)
     text = key if key is None or isinstance(key, str) else compact(key)
     for short, column in (("reason", "_rejected"), ("left_out", "_left_out")):
         expected[column] = expected.pop(short, None)
-    return Case(row, value, expected, text)
+    return Case(row, value, expected, text, headers)
 
 
 def postgres(
@@ -116,7 +122,8 @@ POSTGRES = {
         "id bigint, total decimal(12,2), big decimal(38,0), created_at timestamp,"
         " local_at timestamp_ntz, day date, note string, body binary, n int, ratio double,"
         " flag boolean, tags array<string>, counts array<int>, attrs map<string,string>,"
-        " point struct<x:double,y:double>, amounts array<decimal(6,2)>, moments array<timestamp>"
+        " point struct<x:double,y:double>, amounts array<decimal(6,2)>, moments array<timestamp>,"
+        " longs array<decimal(38,19)>"
     ),
 }
 AT = dt.datetime(2022, 1, 8, 1, 2, 3, 123456)
@@ -128,7 +135,7 @@ def row(**values: Any) -> dict[str, Any]:
     return postgres(after={"id": 1, **values})
 
 
-def typed(column: str, **schema: Any) -> Any:
+def typed(column: str, /, **schema: Any) -> Any:
     return lambda value: in_schema(row(**{column: value}), **{column: of(**schema)})
 
 
@@ -136,6 +143,58 @@ def in_bytes(number: int) -> str:
     """The number as `java.math.BigInteger` writes it: the fewest bytes, in base64."""
     length = (number if number >= 0 else ~number).bit_length() // 8 + 1
     return base64.b64encode(number.to_bytes(length, "big", signed=True)).decode()
+
+
+def written(text: str, column: str = "big") -> str:
+    """An event with a part of JSON as its text says it."""
+    return compact(row(**{column: "PART"})).replace('"PART"', text)
+
+
+def numbers() -> list[Case]:
+    """JSON's numbers, drawn and chosen: a double has none of the longer ones."""
+    random = Random(7)
+    drawn = []
+    for digits in (5, 15, 16, 17, 20, 30, 38):
+        for scale in {0, 1, digits // 2, digits - 1}:
+            number = random.randrange(10 ** (digits - 1), 10**digits) * random.choice((1, -1))
+            drawn.append(Decimal(number).scaleb(-scale))
+    exact = [Decimal(text) for text in ("0.00001", "1.10", "-12345678.5", "1.0", "100.00")]
+    return [
+        *[case("number", written(f"{n:f}", "note"), note=f"{n:f}") for n in drawn + exact],
+        *[
+            case("number", written(f"[{n:f},null]", "longs"), longs=[n, None])
+            for n in (*drawn, *exact)
+            if 0 < len(f"{n:f}".partition(".")[2]) <= 19 and abs(n) < 10**19
+        ],
+        *[case("number", written(f'"{n:f}"', "note"), note=f"{n:f}") for n in drawn[:3]],
+        case("number", written("1234567890.12", "total"), total=Decimal("1234567890.12")),
+        case("number", written("1.23e3", "total"), total=Decimal(1230)),
+        case("number", written("1e-400", "total"), reason="wrong_type: total"),
+        case("number", written("1e400", "note"), note="1e400"),
+        case("number", written("1e400", "ratio"), reason="wrong_type: ratio"),
+        case("number", written("0.30000000000000004", "ratio"), ratio=0.30000000000000004),
+        case(
+            "number",
+            written('{"a":[1.10,12345678901234567.123],"b":"x:1.10, \\"2.20"}', "note"),
+            note='{"a":[1.10,12345678901234567.123],"b":"x:1.10, \\"2.20"}',
+        ),
+        case(
+            "number",
+            written('["x,1.10",1.10,{"a":2.50}]', "tags"),
+            tags=["x,1.10", "1.10", '{"a":2.50}'],
+        ),
+        case(
+            "number",
+            written('{"x":0.12345678901234567,"y":1.50}', "point"),
+            point=(0.12345678901234567, 1.5),
+        ),
+        case("number", written(compact('{"a":1.10}'), "attrs"), attrs={"a": "1.10"}),
+        case(
+            "number",
+            postgres("u", {"id": 1, "note": "DIGITS"}, before={"id": 1, "x": 1.25e-9}),
+            note="DIGITS",
+        ),
+    ]
 
 
 POSITIONS = "00000000000000000100/00000000000000000120"
@@ -392,6 +451,50 @@ OF_POSTGRES = [
         for name in ("Timestamp", "MicroTimestamp", "NanoTimestamp")
         for value in (9223372036825200000, -9223372036832400000)
     ],
+    *[
+        case("decimal", row(total=text), reason="unknown_unit: total")
+        for text in ("1E+3", "12E4", "1e10", "+123")
+    ],
+    case("decimal", row(total="null"), reason="wrong_type: total"),
+    *[
+        case(
+            "decimal",
+            typed(name, kind="bytes", name=DECIMAL, scale="0")(text),
+            reason=f"wrong_type: {name}",
+        )
+        for name in ("n", "ratio")
+        for text in ("1234", "BNI=")
+    ],
+    case("decimal", row(total="1E2"), total=Decimal(100)),
+    case("decimal", row(total="1.5E+3"), total=Decimal(1500)),
+    *numbers(),
+    *[
+        case("behind", compact(row()) + text, reason="malformed")
+        for text in (compact(row(note="b")), " " + compact(row()), "\n" + compact(row()))
+    ],
+    case("behind", compact(row()) + "," + compact(postgres("m")), reason="malformed"),
+    case("behind", compact(postgres("m")) + compact(row()), reason="malformed"),
+    case("behind", compact(row()) + " x", reason="malformed"),
+    case("behind", compact(row()) + "}", reason="malformed"),
+    case("behind", compact(row()) + ',"x":1}', reason="malformed"),
+    case("json", compact(row(note="a")) + " \r\n", id=1, note="a"),
+    case(
+        "encoding",
+        written('"M\ufffd"', "note"),
+        headers=[("trace", b"1"), ("_value", compact(row(note="M\xfc")).encode("latin-1"))],
+        reason="bad_encoding",
+    ),
+    case("encoding", written('"M\ufffd"', "note"), headers=[("trace", b"1")], note="M\ufffd"),
+    case("encoding", row(note="a"), headers=[("_value", b"mine")], note="a"),
+    case("encoding", row(), "M\ufffd", headers=[("_key", b"M\xfc")], id=1),
+    case("encoding", postgres("d"), "M\ufffd", headers=[("_key", b"M\xfc")], reason="bad_encoding"),
+    case(
+        "encoding",
+        postgres("d", before={"id": 4}),
+        "M\ufffd",
+        headers=[("_key", b"M\xfc")],
+        id=4,
+    ),
     case("unit", row(created_at=MICROS), reason="unknown_unit: created_at"),
     case("unit", row(local_at=str(MICROS)), reason="unknown_unit: local_at"),
     # Other types --------------------------------------------------------------------------------
@@ -590,6 +693,25 @@ BY_SQL = (
         case("table", sourced(lsn=3, schema="secret", table="orders"), left_out="other_table"),
         case("table", sourced("t", lsn=3, schema="public", table="other"), left_out="other_table"),
         case("table", sourced("t", lsn=3, schema="public", table="orders"), left_out="truncate"),
+        case(
+            "position",
+            sourced(lsn=-3, schema="public", table="orders"),
+            _position="0000000001/-" + "9" * 37 + "6",
+        ),
+        *[
+            case(
+                "position",
+                sourced(lsn=n, schema="public", table="orders"),
+                reason="missing_position",
+            )
+            for n in (9.5, 1e10, "1E3", 10**39)
+        ],
+        case(
+            "position",
+            sourced(lsn="0/16B3748", schema="public", table="orders"),
+            _position="0000000001/0/16B3748",
+            reason="wrong_type: lsn",
+        ),
         case("field", sourced(schema="public", table="orders"), reason="missing_position"),
         case(
             "misfit",
@@ -679,6 +801,20 @@ FLAT = (
         ),
         case("unit", {"id": 1, "at": MICROS}, reason="unknown_unit: at"),
         case("placeholder", {"id": 1, "note": PLACEHOLDER}, note=None, _unavailable=["note"]),
+        *[
+            case("flat", {"id": 1, "note": "outer"} | more, id=1, note="outer")
+            for more in (
+                {"payload": {"id": 99, "note": "inner"}},
+                {"payload": '{"id":99}'},
+                {"payload": [1, 2], "schema": "public"},
+                {"payload": {"id": 99}, "schema": "public"},
+                {"schema": {"type": "struct"}},
+            )
+        ],
+        case("schema", {"payload": {"id": 7}, "schema": {"type": "struct"}, "id": 8}, id=7),
+        case("json", {}, reason="missing_key"),
+        case("behind", '{"id":1}{"id":2}', reason="malformed"),
+        case("behind", '{"id":1}{}', reason="malformed"),
         case("json", "no", reason="malformed"),
         case("field", {"note": "a"}, reason="missing_key"),
     ],
@@ -711,6 +847,17 @@ JSON = (
         case("json", '{"id": 1', reason="malformed"),
         case("json", "[]", reason="malformed"),
         case("json", '[{"id": 1}]', reason="malformed"),
+        *[
+            case("behind", '{"id":1}' + text, reason="malformed")
+            for text in ('{"id":2}', ' {"id":2}', '\n{"id":2}', ',{"id":2}', " x", ",", "]", "}")
+        ],
+        case(
+            "number",
+            '{"total":1234567890.12,"s":{"a":1}}',
+            total=Decimal("1234567890.12"),
+            s=(1, None),
+        ),
+        case("json", "{ }", id=None),
         case("json", "", reason="malformed"),
         case("null", None, left_out="tombstone"),
         case("unit", {"at": 5}, reason="unknown_unit: at"),
@@ -728,6 +875,19 @@ JSON_KEYED = (
         case("plain", {"id": "a", "n": 1}, "a", id="a", n=1, _op="u"),
         case("null", None, "a", id="a", n=None, _op="d"),
         case("null", None, {"id": "a"}, id="a", _op="d"),
+        *[
+            case("null", None, key, id=bare, _op="d")
+            for key, bare in (
+                ('"a\\"b"', 'a"b'),
+                ('"\\u00fc"', "\u00fc"),
+                (' "5" ', "5"),
+                ("5", "5"),
+                ('5"', '5"'),
+                ('"', '"'),
+                ('"a"b"', '"a"b"'),
+            )
+        ],
+        case("null", None, '{"id":"a"}{"id":"b"}', reason="missing_key"),
         case("field", {"n": 1}, reason="missing_key"),
     ],
 )
@@ -785,7 +945,8 @@ MONGODB = (
         "everything": True,
         "table": "users",
         "columns": "_id string, n bigint, i int, x double, d decimal(10,2), at timestamp,"
-        " b binary, ids array<string>, s struct<at:timestamp,n:bigint>",
+        " b binary, ids array<string>, s struct<at:timestamp,n:bigint>, t string,"
+        " w array<decimal(38,3)>",
     },
     [
         *[
@@ -833,10 +994,139 @@ MONGODB = (
         case("misfit", document("strict", n="x"), reason="wrong_type: n"),
         case("misfit", document("strict", d={"$numberDecimal": "NaN"}), reason="wrong_type: d"),
         case("misfit", document("strict", b="aGk="), reason="wrong_type: b"),
-        case("json", document("strict") | {"after": "no json"}, reason="missing_key"),
+        *[
+            case("behind", document("strict") | {"after": text}, reason="malformed")
+            for text in ("no json", '{"_id":1}{"_id":2}', '{"_id":1} x')
+        ],
+        *[
+            case("mongodb", document("strict", _id=5, t=text), _id="5", t=text)
+            for text in ('{"$oid":"x"}', '{ "$oid" : "x"}', "a:b")
+        ],
+        case("mongodb", document("strict", _id=5, t={"$oid": "x", "y": 1}), t='{"$oid":"x","y":1}'),
+        case("mongodb", document("strict", _id=5, t={"$symbol": "a{b:c}"}), t="a{b:c}"),
+        case(
+            "mongodb",
+            document("strict", _id=5, t={"$foo": '{"$oid":"x"}'}),
+            t=compact({"$foo": '{"$oid":"x"}'}),
+        ),
+        case(
+            "number",
+            document("strict") | {"after": '{"_id":5,"t":1.10,"w":[1234567890123456.789]}'},
+            t="1.10",
+            w=[Decimal("1234567890123456.789")],
+        ),
         case("null", None, OID_KEY, left_out="tombstone"),
     ],
 )
+
+
+def of_key(form: str, first: str, other: str, values: list[Any], **given: Any) -> dict[str, Any]:
+    """A group of events of one key: a row, its deletes, and the key that it is changed to.
+
+    The first and the other text are a part of JSON, `values` what they are.
+    """
+    events = []
+    for text, value in zip((first, other), values, strict=True):
+        key, image = f'{{"id":{text}}}', f'{{"id":{text}}}'
+        in_order = (
+            ("row", "c", image, "null", key),
+            ("delete", "d", "null", image, key),
+            ("delete", "d", "null", image, None),
+            ("delete", "d", "null", "null", key),
+            ("key_change", "d", "null", image, key),
+            ("key_change", "c", image, "null", key),
+        )
+        for line, op, after, before, of_message in in_order:
+            event = compact(postgres(op, "AFTER", "BEFORE"))
+            event = event.replace('"AFTER"', after).replace('"BEFORE"', before)
+            schemas = (False, True) if given.get("schema") else (False,)
+            for schema in schemas:
+                whole = event
+                if schema:
+                    columns = [given["schema"] | {"field": "id"}]
+                    images = [
+                        {"field": "before", "fields": columns},
+                        {"field": "after", "fields": columns},
+                    ]
+                    whole = f'{{"schema":{compact({"fields": images})},"payload":{event}}}'
+                    of_message = of_message and f'{{"schema":{{}},"payload":{of_message}}}'
+                events.append(case(line, whole, of_message, id=value, _op=op))
+    arguments = {
+        "connector": "postgresql",
+        "key": "id",
+        "columns": f"id {form}",
+        "everything": True,
+    }
+    return {"arguments": arguments | given.get("more", {}), "events": events}
+
+
+_BYTES = of("bytes", DECIMAL, scale="0")
+OF_KEYS = [
+    of_key(
+        "decimal(38,0)",
+        '"BNI="',
+        f'"{in_bytes(-(10**30))}"',
+        [Decimal(1234), Decimal(-(10**30))],
+        schema=_BYTES,
+    ),
+    of_key(
+        "decimal(38,0)",
+        '"1234"',
+        '"AA=="',
+        [Decimal(int.from_bytes(bytes.fromhex("d76df8"), "big", signed=True)), Decimal(0)],
+        more={"decimals": "precise"},
+    ),
+    of_key(
+        "decimal(38,0)",
+        '{"scale":0,"value":"BNI="}',
+        '{"scale":-2,"value":"BNI="}',
+        [Decimal(1234), Decimal(123400)],
+    ),
+    of_key(
+        "decimal(38,3)",
+        "1234567890123456789.125",
+        '"12.5"',
+        [Decimal("1234567890123456789.125"), Decimal("12.5")],
+    ),
+    of_key("array<int>", "[1,2]", "[]", [[1, 2], []]),
+    of_key(
+        "array<decimal(38,1)>",
+        "[1.5]",
+        "[12345678901234567.5]",
+        [[Decimal("1.5")], [Decimal("12345678901234567.5")]],
+    ),
+    of_key("string", '"a\\"b"', "1.10", ['a"b', "1.10"]),
+    of_key("binary", '"aGk="', '"/w=="', [b"hi", b"\xff"]),
+    of_key(
+        "timestamp",
+        "1700000000000000",
+        "-1",
+        [dt.datetime(2023, 11, 14, 22, 13, 20), dt.datetime(1969, 12, 31, 23, 59, 59, 999999)],
+        more={"timestamps": "microseconds"},
+    ),
+]
+FLAT_KEY = (
+    {"flat": True, "key": "id", "columns": "id decimal(38,0)", "everything": True},
+    [
+        case("flat", {"id": "BNI="}, {"id": "BNI="}, id=Decimal(1234), _op="u"),
+        case(
+            "flat", {"id": "BNI=", "__deleted": "true"}, {"id": "BNI="}, id=Decimal(1234), _op="d"
+        ),
+        case("null", None, {"id": "BNI="}, id=Decimal(1234), _op="d"),
+        case("null", None, {"schema": {}, "payload": {"id": "BNI="}}, id=Decimal(1234), _op="d"),
+        case("null", None, {"id": {"scale": 0, "value": "BNI="}}, id=Decimal(1234), _op="d"),
+    ],
+)
+LOGS = {
+    f"log {log}": (
+        PLAIN | {"position": "offset", "log": str(log)},
+        [case("position", sourced(), _position=f"{text}/0000000001/" + "0" * 20)],
+    )
+    for log, text in {
+        -2: "-9999999999999999997",
+        1763798400123: "p0000001763798400123",
+    }.items()
+}
 
 GROUPS: dict[str, tuple[dict[str, Any], list[Case]]] = {
     "postgresql": (POSTGRES, OF_POSTGRES),
@@ -851,4 +1141,7 @@ GROUPS: dict[str, tuple[dict[str, Any], list[Case]]] = {
     "json": JSON,
     "json_keyed": JSON_KEYED,
     "mongodb": MONGODB,
+    **{f"key {n}": (one["arguments"], one["events"]) for n, one in enumerate(OF_KEYS)},
+    "flat_key": FLAT_KEY,
+    **LOGS,
 }

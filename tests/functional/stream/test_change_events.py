@@ -22,7 +22,7 @@ def macros() -> Macros:
 
 def landed(spark: SparkSession, events: list[cases.Case]) -> str:
     """A view of bronze that holds the events, in their order by `_source_offset`."""
-    rows = [(e.key, e.value, None, "orders-0", i, None, 1) for i, e in enumerate(events)]
+    rows = [(e.key, e.value, e.headers, "orders-0", i, None, 1) for i, e in enumerate(events)]
     spark.createDataFrame(rows, cases.BRONZE).createOrReplaceTempView("bronze")
     return "bronze"
 
