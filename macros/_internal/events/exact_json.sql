@@ -8,9 +8,10 @@
 {% endmacro %}
 
 
-{#- An empty object has no comma before another field. -#}
+{#- A field before the last bracket. An empty object is no JSON then. A part of bytes is copied at once; a part of a text is counted first. -#}
 {% macro _with_end(text, value) %}
-  {{ return('regexp_replace(' ~ text ~ ", '(?<![{]\\\\s{0,9})[}]\\\\s*$', ',\"__alluvium_end\":" ~ value ~ "}')") }}
+  {%- set field = ", ',\"__alluvium_end\":" ~ value ~ "}')" -%}
+  {{ return('if(' ~ text ~ " like '%}', concat(cast(substring(cast(" ~ text ~ ' as binary), 1, octet_length(' ~ text ~ ') - 1) as string)' ~ field ~ ', regexp_replace(' ~ text ~ ", '[}]\\\\s*$'" ~ field ~ ')') }}
 {% endmacro %}
 
 
@@ -22,7 +23,7 @@
 
 {#- Condition for JSON with a number that a double may write otherwise: with over 15 digits, an exponent, a zero at its end, or very small or large. -#}
 {% macro _has_inexact(text) %}
-  {{ return('(' ~ text ~ ' rlike ' ~ alluvium._text_literal('[:,\\[]\\s*' ~ alluvium._inexact_number()) ~ ' and not contains(' ~ text ~ ", '__alluvium_number:'))") }}
+  {{ return('(' ~ text ~ ' rlike ' ~ alluvium._text_literal('[:,\\[]\\s*+(?=-?[0-9]++[.eE])' ~ alluvium._inexact_number()) ~ ' and not contains(' ~ text ~ ", '__alluvium_number:'))") }}
 {% endmacro %}
 
 
