@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from merging.home import REPOSITORY, cpu_seconds, keep, make_home, provenance
+from merging.home import REPOSITORY, cpu_seconds, jvm_of, keep, make_home, provenance
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import ingest as stream
@@ -134,12 +134,6 @@ def paired(
     return taken
 
 
-def process(session: SparkSession) -> int:
-    """The id of the session's JVM."""
-    jvm: Any = session._jvm
-    return int(jvm.java.lang.ProcessHandle.current().pid())
-
-
 def measure(session: SparkSession, case: Case, folder: Path, rounds: int) -> Taken:
     def land(number: int) -> Path:
         landed = folder / "landing" / f"round-{number}"
@@ -155,7 +149,7 @@ def measure(session: SparkSession, case: Case, folder: Path, rounds: int) -> Tak
 
     (folder / "landing").mkdir(parents=True)
     contenders = {PLAIN: plain, OURS: ours}
-    taken = paired(case.name, rounds, land, contenders, process(session))
+    taken = paired(case.name, rounds, land, contenders, jvm_of(session))
     for table in ("plain", "ours"):
         session.sql(f"drop table {table}")
     return taken

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from merging.home import REPOSITORY, cpu_seconds, keep, make_home, provenance
+from merging.home import REPOSITORY, cpu_seconds, jvm_of, keep, make_home, provenance
 from pyspark.sql import SparkSession
 from support.rendered import Macros
 
@@ -98,7 +98,7 @@ def queries() -> dict[str, str]:
 
 def measure(session: SparkSession, rounds: int) -> Iterator[dict[str, float]]:
     """CPU seconds of each query, round by round."""
-    jvm = int(session._jvm.java.lang.ProcessHandle.current().pid())
+    jvm = jvm_of(session)
     every = queries()
     for number in range(rounds + 2):
         taken = {}

@@ -25,10 +25,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bulk import OURS, PLAIN, paired, process, results
+from bulk import OURS, PLAIN, paired, results
 from chaos.orders import SCHEMA, feed, live_rows, query, write_project
 from deltalake import DeltaTable
-from merging.home import REPOSITORY, family, keep, make_home, provenance
+from merging.home import REPOSITORY, family, jvm_of, keep, make_home, provenance
 from pyspark import __version__ as spark_version
 from pyspark.sql import SparkSession
 from support.kafka_broker import Broker, broker
@@ -80,7 +80,7 @@ def append(session: SparkSession, running: Broker, folder: Path, rows: int, roun
         rounds,
         lambda number: send(session, running, "orders", number * rows, rows),
         {PLAIN: lambda _: plain(session, running, folder), OURS: ours},
-        process(session),
+        jvm_of(session),
     )
     assert session.table("plain").count() == session.table("ours").count() == rows * (rounds + 2)
     return taken

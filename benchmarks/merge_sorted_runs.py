@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from merging import charts
-from merging.home import REPOSITORY, cpu_seconds, keep, make_home, provenance
+from merging.home import REPOSITORY, cpu_seconds, jvm_of, keep, make_home, provenance
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.engine import session as engine
@@ -138,7 +138,7 @@ def measure(
 ) -> Iterator[list[dict[str, object]]]:
     """The case's results so far, after each round."""
     key = KEYS[name]
-    jvm = int(session._jvm.java.lang.ProcessHandle.current().pid())
+    jvm = jvm_of(session)
     source = make(session, folder / "source", key if sorted_ else None, options.files, options.rows)
     contenders: dict[str, Callable[[], DataFrame]] = {
         "radix sort on": partial(spark_sort, session, source, key, True),

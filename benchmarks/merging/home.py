@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 JARS = Path(os.environ.get("ALLUVIUM_TEST_JARS", REPOSITORY / ".alluvium" / "jars"))
@@ -53,6 +54,12 @@ def family(process: int) -> dict[int, list[bytes]]:
     while more := {pid for pid, fields in found.items() if int(fields[1]) in ours} - ours:
         ours |= more
     return {pid: fields for pid, fields in found.items() if pid in ours}
+
+
+def jvm_of(session: SparkSession) -> int:
+    """The id of a session's JVM."""
+    jvm: Any = session._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def cpu_seconds(jvm: int) -> float:

@@ -18,6 +18,7 @@ from alluvium.engine.handles import HadoopConf
 from alluvium.names import among, did_you_mean
 from alluvium.plan.automata import Index, budget, summarize
 from alluvium.plan.automata.tags import to_text
+from alluvium.plan.versions.properties import PHYSICAL
 
 # Spark types whose values are read.
 _TYPES = ("string", "tinyint", "smallint", "int", "bigint", "boolean", "date")
@@ -50,7 +51,7 @@ def columns(
         field = known.get(name.lower())
         if field is None or among(name, partition) or not _has_values(field):
             continue
-        physical = field.metadata.get(log.PHYSICAL, field.name)
+        physical = field.metadata.get(PHYSICAL, field.name)
         found.append(Indexed(field.name, physical, to_arrow_type(field.dataType)))
     return found
 

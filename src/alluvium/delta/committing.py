@@ -29,6 +29,8 @@ TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 _RETRIES = "spark.databricks.delta.maxCommitAttempts"
 # Year 9999, in ms since 1970: delta.setTransactionRetentionDuration forgets what is older.
 NEVER_FORGOTTEN = 253_402_300_799_000
+# The same in seconds.
+FOREVER = NEVER_FORGOTTEN / 1000
 
 
 def set_transaction(

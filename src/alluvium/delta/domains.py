@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from alluvium.delta import committing
 from alluvium.delta.handles import DeltaAction, DeltaSnapshot
 from alluvium.delta.internals import DOMAIN_METADATA
-from alluvium.delta.log import PHYSICAL
 from alluvium.engine import jvm
+from alluvium.plan.versions.properties import PHYSICAL
 
-CLUSTERING = "delta.clustering"
+_CLUSTERING = "delta.clustering"
 
 
 def restored(
@@ -35,13 +35,13 @@ def without_lost_columns(
         field["metadata"].get(PHYSICAL, field["name"]) for field in json.loads(schema)["fields"]
     }
     for one in jvm.items(now.domainMetadata()):
-        if one.domain() != CLUSTERING:
+        if one.domain() != _CLUSTERING:
             continue
         said = json.loads(one.configuration())
         kept = [path for path in said["clusteringColumns"] if path[0] in there]
         if kept != said["clusteringColumns"]:
             content = {
-                "domain": CLUSTERING,
+                "domain": _CLUSTERING,
                 "configuration": json.dumps({**said, "clusteringColumns": kept}),
                 "removed": False,
             }

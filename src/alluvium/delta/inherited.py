@@ -25,5 +25,4 @@ def take_over(session: SparkSession, table: str, former: str, model: str) -> dic
         recorded |= due
         was = {app: numbers.get(app, -1) for app in due}
         with suppress(ConcurrentTransactionException):
-            never = committing.NEVER_FORGOTTEN / 1000
-            log.commit_transactions(session, table, due, never, before=was)
+            log.commit_transactions(session, table, due, committing.FOREVER, before=was)

@@ -22,14 +22,12 @@ from alluvium.engine.handles import HadoopPath, JavaColumn, JavaOption, JavaSeq
 from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.locate import Kept
 from alluvium.plan.versions.commit import commit_info
-from alluvium.plan.versions.properties import IDENTITY
+from alluvium.plan.versions.properties import IDENTITY, PHYSICAL
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
 GENERATION = "delta.generationExpression"
 # The same for the declared type of a text with a bound, which is a string to Spark.
 BOUNDED_TEXT = "__CHAR_VARCHAR_TYPE_STRING"
-# The name that a column has in files and in the log.
-PHYSICAL = "delta.columnMapping.physicalName"
 # What else of a column's metadata says that Delta fills it: a default, an identity.
 _MAKES = {GENERATION, "CURRENT_DEFAULT", IDENTITY}
 # Whether a write may bring an identity: not where it is GENERATED ALWAYS.

@@ -78,7 +78,7 @@ def needed(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
 
     Those too that a later merge reads, where the table is one of a branch.
     """
-    return _joined([needed_of(named(session, snapshot)), for_merges(session, snapshot)])
+    return joined([needed_of(named(session, snapshot)), for_merges(session, snapshot)])
 
 
 def for_merges(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
@@ -87,7 +87,7 @@ def for_merges(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArra
     snapshot: the newest version of any table.
     """
     found = [named(session, one) for one in merge_bases.snapshots(session, snapshot)]
-    return _joined([needed_of(one.filter(one["is_live"])) for one in found])
+    return joined([needed_of(one.filter(one["is_live"])) for one in found])
 
 
 def needed_of(files: pa.Table) -> pa.ChunkedArray:
@@ -101,5 +101,6 @@ def inside(files: pa.ChunkedArray, folder: str) -> pa.ChunkedArray:
     return files.filter(pc.starts_with(files, Place.of(folder).below))
 
 
-def _joined(files: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
+def joined(files: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """All of the paths, behind one another."""
     return pa.chunked_array([chunk for one in files for chunk in one.chunks], pa.string())

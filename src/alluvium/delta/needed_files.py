@@ -90,10 +90,9 @@ class NeededFiles(jvm.SessionCopy):
 
         Those too that a later merge reads, where the table is one of a branch.
         """
-        own = named_files.needed_of(self._named)
         with self.active():
             merged = named_files.for_merges(self.session, self.snapshot)
-        return pa.chunked_array([*own.chunks, *merged.chunks], pa.string())
+        return named_files.joined([named_files.needed_of(self._named), merged])
 
     def outside(self) -> list[str]:
         """The folders of data files and vectors that lie outside of the table's."""

@@ -64,19 +64,21 @@ def note(session: SparkSession, table: str, was: Before, flag: str) -> None:
     else:
         first = _first_written(session, snapshot, was.version)
     # What one wrote before stays the first.
-    if first is None or part_of(session, table, now) is not None:
+    if first is None or _part(session, snapshot, now) is not None:
         return
     kind = flag.removeprefix("--")
     if kind == "empty" and not was.has_rows:
         kind = _BEGUN
-    forever = committing.NEVER_FORGOTTEN / 1000
     app = f"{marks.PARTIAL}{now.table_id}/{kind}"
-    log.commit_transactions(session, table, {app: first}, until=forever)
+    log.commit_transactions(session, table, {app: first}, until=committing.FOREVER)
 
 
 def part_of(session: SparkSession, table: str, version: TableVersion) -> Part | None:
     """What makes a version of a table a part; None where it has all its rows."""
-    newest = log.snapshot_of(session, table)
+    return _part(session, log.snapshot_of(session, table), version)
+
+
+def _part(session: SparkSession, newest: DeltaSnapshot, version: TableVersion) -> Part | None:
     _, numbers = log.numbers(newest)
     for kind, flag in _FLAGS.items():
         first = numbers.get(f"{marks.PARTIAL}{version.table_id}/{kind}", -1)

@@ -6,7 +6,6 @@ import io.delta.storage.S3SingleDriverLogStore;
 import java.io.BufferedReader;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
@@ -252,8 +251,8 @@ public class ConditionalLogStore extends S3SingleDriverLogStore {
         FileStatus there = (FileStatus) listed.get(path.toString());
         if (there != null) {
             try {
-                InputStream stream = (InputStream) path.getFileSystem(conf).openFile(path).withFileStatus(there).build().get();
-                BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8));
+                BufferedReader reader = new BufferedReader(
+                    new InputStreamReader(SmallFiles.opened(there, conf), StandardCharsets.UTF_8));
                 reader.mark(1);
                 reader.read(); // the request is made here
                 reader.reset();

@@ -32,16 +32,20 @@ public class ExactDecimal implements UDF1 {
         if (text == null) {
             return null;
         }
+        if (parser == null && locale != null) {
+            parser = parserOf(locale);
+        }
+        return read((String) text, parser, precision, scale);
+    }
+
+    static Function1 parserOf(String locale) {
+        return ExprUtils.getDecimalParser(Locale.forLanguageTag(locale));
+    }
+
+    /** @param parser null for plain numbers */
+    static BigDecimal read(String text, Function1 parser, int precision, int scale) {
         try {
-            BigDecimal number;
-            if (locale == null) {
-                number = new BigDecimal((String) text);
-            } else {
-                if (parser == null) {
-                    parser = ExprUtils.getDecimalParser(Locale.forLanguageTag(locale));
-                }
-                number = (BigDecimal) parser.apply(text);
-            }
+            BigDecimal number = parser == null ? new BigDecimal(text) : (BigDecimal) parser.apply(text);
             return fits(number, precision, scale) ? number.setScale(scale) : null;
         } catch (RuntimeException none) {
             return null;

@@ -15,6 +15,7 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
+import scala.Function1;
 import scala.Option;
 
 /**
@@ -30,6 +31,7 @@ public class ExactJson implements UDF1 {
     private final JSONOptions options;
     private final String locale;
     private transient JsonFactory factory;
+    private transient Function1 decimals;
 
     /** @param locale its tag, if decimals in texts are written as there; else null */
     public ExactJson(Configuration conf, StructType schema, JSONOptions options, String locale) {
@@ -44,9 +46,10 @@ public class ExactJson implements UDF1 {
         }
         if (factory == null) {
             factory = options.buildJsonFactory();
+            decimals = locale == null ? null : ExactDecimal.parserOf(locale);
         }
         String record = (String) text;
-        Walk walk = new Walk(record, locale);
+        Walk walk = new Walk(record, decimals);
         try {
             JsonParser parser = factory.createParser(record);
             DataType whole = schema;
@@ -66,14 +69,14 @@ public class ExactJson implements UDF1 {
     private static class Walk {
 
         private final String record;
-        private final String locale;
+        private final Function1 decimals;
         /** The record as it shall be, up to `done`; null while nothing changes. */
         StringBuilder made;
         int done;
 
-        Walk(String record, String locale) {
+        Walk(String record, Function1 decimals) {
             this.record = record;
-            this.locale = locale;
+            this.decimals = decimals;
         }
 
         /** The value that the parser stands at. */
@@ -121,7 +124,7 @@ public class ExactJson implements UDF1 {
                     if (isNumber) {
                         return !ExactDecimal.fits(new BigDecimal(parser.getText()), precision, scale);
                     }
-                    return new ExactDecimal(null, precision, scale, locale).call(parser.getText()) == null;
+                    return ExactDecimal.read(parser.getText(), decimals, precision, scale) == null;
                 }
                 String text = isNumber ? parser.getText() : "";
                 if (text.isEmpty() || !Character.isDigit(text.charAt(text.length() - 1))) {

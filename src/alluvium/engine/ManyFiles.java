@@ -77,7 +77,7 @@ public class ManyFiles implements Callable {
         PathFilter filter = new GlobFilter(names.length() == 0 ? "*" : names);
         for (Iterator all = roots.iterator(); all.hasNext();) {
             Path root = (Path) all.next();
-            if ("s3a".equals(fs.getUri().getScheme())) {
+            if (SmallFiles.isStore(fs)) {
                 listBelow(fs, root, files);
             } else {
                 walk(fs, root, files);

@@ -41,8 +41,7 @@ public final class SmallFiles {
         FileStatus known = (FileStatus) listed.remove(path);
         if (known != null) {
             try {
-                Path where = known.getPath();
-                return text((FSDataInputStream) where.getFileSystem(conf).openFile(where).withFileStatus(known).build().get());
+                return text(opened(known, conf));
             } catch (Exception changed) {
                 // Another writer's is there since: the next look is at that one.
             }
@@ -96,7 +95,7 @@ public final class SmallFiles {
         try {
             FileStatus[] found = fs.listStatus(where);
             for (int i = 0; i < found.length; i++) {
-                if ("s3a".equals(fs.getUri().getScheme())) {
+                if (isStore(fs)) {
                     listed.put(found[i].getPath().toString(), found[i]);
                 }
                 names.append(found[i].getPath().getName()).append('\0');
@@ -123,7 +122,7 @@ public final class SmallFiles {
         listed.remove(path);
         Path where = new Path(path);
         FileSystem fs = where.getFileSystem(conf);
-        if ("s3a".equals(fs.getUri().getScheme())) {
+        if (isStore(fs)) {
             // An object is there whole, or as it was: one request.
             put(fs, where, text.getBytes(StandardCharsets.UTF_8));
             return;
@@ -139,6 +138,17 @@ public final class SmallFiles {
         Path whole = fs.makeQualified(where);
         FileContext.getFileContext(whole.toUri(), conf)
             .rename(fs.makeQualified(draft), whole, new Options.Rename[] {Options.Rename.OVERWRITE});
+    }
+
+    /** Whether a file is there whole or not at all, and a name is no folder. */
+    static boolean isStore(FileSystem fs) {
+        return "s3a".equals(fs.getUri().getScheme());
+    }
+
+    /** A file as it was listed, without a look how long it is; S3 refuses to read another one. */
+    static FSDataInputStream opened(FileStatus file, Configuration conf) throws Exception {
+        Path path = file.getPath();
+        return (FSDataInputStream) path.getFileSystem(conf).openFile(path).withFileStatus(file).build().get();
     }
 
     /** One PUT of a store, in place of whatever is there. */

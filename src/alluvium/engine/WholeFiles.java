@@ -37,7 +37,7 @@ public final class WholeFiles implements CheckpointFileManager {
     }
 
     public CheckpointFileManager.CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
-        if (!"s3a".equals(files.getUri().getScheme())) {
+        if (!SmallFiles.isStore(files)) {
             return other.createAtomic(path, overwrite);
         }
         return new Whole(new ByteArrayOutputStream(), files, path, overwrite);

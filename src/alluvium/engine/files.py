@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from alluvium.engine import jvm
+
+_WILDCARD = re.compile(r"[\\{}\[\]*?]")
 
 
 class Files:
@@ -49,13 +52,17 @@ class Files:
 
         A folder above the source, as that of the project, may have any name.
         """
-        if not any(character in path for character in "\\{}[]*?"):
+        if not _WILDCARD.search(path):
             return False
         fs, where = self._open(path)
         if not fs.exists(where):
             return False
         found = fs.globStatus(where)
         return found is None or len(found) == 0
+
+    def is_glob(self, path: str) -> bool:
+        """Whether a path means what its wildcards match."""
+        return bool(_WILDCARD.search(path)) and not self.is_literal(path)
 
     def names(self, folder: str) -> list[str]:
         """Names in the folder; none where it is absent."""

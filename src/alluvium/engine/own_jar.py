@@ -22,7 +22,7 @@ EXTENSIONS = f"{DELTA_EXTENSION.name},alluvium.PrunedReads"
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
-        *("ExclusiveLogStore", "ParquetFooters", "ManyFiles", "SmallFiles", "ParquetValues"),
+        *("ExclusiveLogStore", "ParquetFooters", "SmallFiles", "ManyFiles", "ParquetValues"),
         *("CsvRecords", "EmptyFiles", "ExactDecimal", "ExactJson", "FileSchemas", "Leaves"),
         *("Reads", "Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
         "WarmEngine",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import reduce
@@ -43,7 +42,6 @@ _UNCHECKED = {
     "fs.file.impl.disable.cache": "true",
 }
 _SHOWN = 200
-_WILDCARD = re.compile(r"[\\{}\[\]*?]")
 # A partition id fills the upper bits of monotonically_increasing_id, the row in it the lower 33.
 _ROW_IN_PARTITION = (1 << 33) - 1
 
@@ -74,8 +72,9 @@ class FileSource:
     def landed(self, session: SparkSession) -> list[Landed] | None:
         """The files with content that lie there; None where there is nothing to open."""
         self._check_names(session)
-        start = self._start(Files(session))
-        found = self._list(session)
+        files = Files(session)
+        start = self._start(files)
+        found = self._list(session, files)
         if found is None:
             return None
         landed = []
@@ -92,7 +91,8 @@ class FileSource:
         return Trigger(events, len(some), sum(file.size for file in some), raw)
 
     def batch(self, session: SparkSession) -> DataFrame:
-        return self._events(session, sorted(path for path, _, _ in self._list(session) or ()))
+        found = self._list(session, Files(session)) or ()
+        return self._events(session, sorted(path for path, _, _ in found))
 
     def folder(self, files: Files) -> str:
         """The folder that names of files start below: of a glob what is before the wildcard."""
@@ -102,10 +102,9 @@ class FileSource:
                 folder = folder_of(folder[: folder.index(wildcard)])
         return folder
 
-    def _list(self, session: SparkSession) -> list[tuple[str, int, int]] | None:
+    def _list(self, session: SparkSession, files: Files) -> list[tuple[str, int, int]] | None:
         """Path, bytes and time of each file with content, as Spark would list them for a reader."""
-        is_glob = bool(_WILDCARD.search(self.path)) and not Files(session).is_literal(self.path)
-        names = self.feed.options.get("pathGlobFilter", "")
+        is_glob, names = files.is_glob(self.path), self.feed.options.get("pathGlobFilter", "")
         found = many_files.found_at(session, self.path, is_glob=is_glob, names=names)
         return found and [file for file in found if file[1]]
 
@@ -322,12 +321,6 @@ def _by_file_system(paths: list[str]) -> Iterator[tuple[list[str], bool]]:
             yield some, is_strange
 
 
-def list_in_few_tasks(session: SparkSession) -> None:
-    """Keep Spark from running a task for every file when it lists them."""
-    cores = session.sparkContext.defaultParallelism
-    session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(cores))
-
-
 def _whole_files(session: SparkSession) -> SparkSession:
     """A new session whose scans give one partition to each file.
 
@@ -343,7 +336,9 @@ def _whole_files(session: SparkSession) -> SparkSession:
     # A file is read whole or not at all.
     scan.conf.set("spark.sql.files.ignoreCorruptFiles", "false")
     scan.conf.set("spark.sql.files.ignoreMissingFiles", "false")
-    list_in_few_tasks(scan)
+    # Or it runs a task for every file when it lists them.
+    cores = session.sparkContext.defaultParallelism
+    scan.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(cores))
     return scan
 
 

@@ -49,18 +49,17 @@ def streams_above(
     return found
 
 
-def is_made_from(node: Any, other: str | None, node_of: Callable[[str], Any]) -> bool:
-    """Whether a node is made from the one of another unique id, by any way, or is it."""
-    seen, due = set[str](), [node]
+def ancestors(one: str, node_of: Callable[[str], Any]) -> set[str]:
+    """Unique ids of all that a node is made from.
+
+    node_of: a node by its unique id, None if it is none.
+    """
+    found, due = set[str](), [one]
     while due:
-        one = due.pop()
-        if one is None or one.unique_id in seen:
-            continue
-        if one.unique_id == other:
-            return True
-        seen.add(one.unique_id)
-        due += map(node_of, parents_of(one))
-    return False
+        parents = set(parents_of(node_of(due.pop())))
+        due += parents - found
+        found |= parents
+    return found
 
 
 def carriers(

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alluvium.plan.versions.properties import PHYSICAL
+
 _TEXTS = pa.map_(pa.string(), pa.string())
 # The data files of a version, a row each.
 FILES = pa.schema(
@@ -27,8 +29,6 @@ FILES = pa.schema(
         ("tags", _TEXTS),
     ]
 )
-# The name that a column has in files and in the log, in its metadata.
-PHYSICAL = "delta.columnMapping.physicalName"
 # How Delta's statistics begin.
 _COUNT = r'^\{\s*"numRecords"\s*:\s*(?P<rows>0|[1-9]\d{0,17})\s*[,}]'
 # As Spark names the types that Delta's log names otherwise.

@@ -26,6 +26,7 @@ from alluvium.engine import jvm
 from alluvium.engine.internals import TREE_PATTERN
 from alluvium.names import quoted
 from alluvium.plan.automata import Index
+from alluvium.plan.versions.properties import PHYSICAL
 
 _VIEW = "alluvium_counts_"
 # Of these Delta keeps no number of NULLs that is one number, or nobody groups by them.
@@ -258,7 +259,7 @@ def _is_exact(prefix: str, field: StructField, kind: str) -> Column:
 def _tagged(field: StructField) -> Column:
     """The one value that a column of booleans has by the file's tag: Delta keeps no bounds."""
     tag = F.from_json("__tag", "map<string, string>")
-    found = F.try_element_at(tag, F.lit(field.metadata.get(log.PHYSICAL, field.name)))
+    found = F.try_element_at(tag, F.lit(field.metadata.get(PHYSICAL, field.name)))
     both = [Index(False, True, type="boolean", held=((one, one),)).to_tag() for one in (0, 1)]
     return F.when(found == both[0], F.lit(False)).when(found == both[1], F.lit(True))
 

@@ -137,7 +137,7 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
     if not has_begun and base_of(session, by_path) is None:
         of = Point(made.table, made.version)
         numbers = _began(session, of, log.table_id(session, by_path))
-        log.commit_transactions(session, by_path, numbers, committing.NEVER_FORGOTTEN / 1000)
+        log.commit_transactions(session, by_path, numbers, committing.FOREVER)
     unregistered.register(session, table, place, managed=True)
     return True
 

@@ -24,9 +24,9 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from alluvium.delta.log import PHYSICAL
 from alluvium.engine.row_json import IN_FULL
 from alluvium.names import bare, quoted
+from alluvium.plan.versions.properties import PHYSICAL
 
 _ID = "delta.columnMapping.id"
 _INTEGERS = DecimalType(19, 0)

@@ -92,8 +92,8 @@ def merge(
         execute.run(table, statement)
         if not found[-1].rows and (found[-1].same or found[-1].conflicts):
             # What stays as it is in the table is merged too: a later merge begins behind it.
-            never = committing.NEVER_FORGOTTEN / 1000
-            log.commit_transactions(session, table.name, dict([merging.noted]), never)
+            noted = dict([merging.noted])
+            log.commit_transactions(session, table.name, noted, committing.FOREVER)
         return found[-1]
 
 

@@ -283,9 +283,7 @@ def mark(
     events = files or [(batch, None)]
     marked = _marked(session, subject, events, skip)
     if marked and not dry_run:
-        log.commit_transactions(
-            session, subject.table, marked, until=committing.NEVER_FORGOTTEN / 1000
-        )
+        log.commit_transactions(session, subject.table, marked, until=committing.FOREVER)
     return [one for one in events if skipped.app_id(subject.model, one) in marked]
 
 

@@ -64,7 +64,8 @@ def events(session: SparkSession) -> SparkSession:
     indexed = ["service", "status", "short", "day"]
     # A file's name says nothing of when it was written.
     last = session.sql(f"select _metadata.file_name as f from {T} where id = 179").first()["f"]
-    tag(session, T, [log.physical_name(session, T, name) for name in indexed], without=last)
+    snapshot = log.snapshot_of(session, T)
+    tag(session, T, [log.physical_name(snapshot, name) for name in indexed], without=last)
     # What is deleted here hides rows of all files.
     session.sql(f"delete from {T} where id % 10 = 3")
     return session

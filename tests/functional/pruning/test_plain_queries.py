@@ -39,7 +39,8 @@ def events(spark: SparkSession) -> Iterator[SparkSession]:
         " tblproperties (delta.enableDeletionVectors = true, delta.columnMapping.mode = 'name')"
     )
     spark.sql(f"insert into {T} {ROWS}")
-    names = [log.physical_name(spark, T, name) for name in ("service", "status")]
+    snapshot = log.snapshot_of(spark, T)
+    names = [log.physical_name(snapshot, name) for name in ("service", "status")]
     assert tag(spark, T, names) == 8
     yield spark
     spark.sql("drop database pruned cascade")

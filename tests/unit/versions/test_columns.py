@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StructField, StructType
 
-from alluvium.delta.log import PHYSICAL
+from alluvium.plan.versions.properties import PHYSICAL
 from alluvium.versions.columns import mixed_up
 
 

@@ -6,11 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from alluvium.plan.versions.properties import MAPPING
+from alluvium.plan.versions.properties import MAPPING, PHYSICAL
 
 _CHANGES = "delta.enableChangeDataFeed"
-# The name that a column has in files, in its metadata.
-_PHYSICAL = "delta.columnMapping.physicalName"
 _Path = tuple[str, ...]
 
 
@@ -34,7 +32,7 @@ def _fields(kind: Any, physical: _Path, named: _Path) -> Iterator[tuple[_Path, _
     if not isinstance(kind, dict):
         return
     for field in kind.get("fields", ()):
-        own = field["metadata"].get(_PHYSICAL, field["name"])
+        own = field["metadata"].get(PHYSICAL, field["name"])
         both = (*physical, own), (*named, field["name"])
         yield both
         yield from _fields(field["type"], *both)

@@ -73,6 +73,8 @@ REFUSED = {
     "delta.writePartitionColumnsToParquet": _PARTITIONS,
 }
 MAPPING = "delta.columnMapping.mode"
+# The name that a column has in files and in the log, in its metadata.
+PHYSICAL = "delta.columnMapping.physicalName"
 LARGEST_ID = "delta.columnMapping.maxColumnId"
 # Of an identity, in the metadata of its column: how far its numbers lie apart, and its last one.
 IDENTITY, _LAST = "delta.identity.step", "delta.identity.highWaterMark"

@@ -17,7 +17,7 @@ from dbt.flags import get_flags
 from alluvium.delta.log import TableVersion
 from alluvium.delta.partial import Before
 from alluvium.delta.published import RETENTION
-from alluvium.plan.graph import name_of, parents_of
+from alluvium.plan.graph import ancestors, name_of
 from alluvium.plan.published_models import (
     MATERIALIZED,
     META,
@@ -130,9 +130,9 @@ def _gates(
     node: Any, candidate: Any, tests: Iterable[Any], nodes: Mapping[str, Any]
 ) -> Iterator[str]:
     """dbt runs a test before a model only where all that the test reads comes before it."""
-    before = _ancestors(node.unique_id, nodes)
+    before = ancestors(node.unique_id, nodes.get)
     for test in tests:
-        above = {one: _ancestors(one, nodes) for one in test.depends_on.nodes if one in nodes}
+        above = {one: ancestors(one, nodes.get) for one in test.depends_on.nodes if one in nodes}
         after = [one for one in above if node.unique_id in (one, *above[one])]
         made = [one for one in above if candidate.unique_id in above[one] and one not in after]
         late = [one for one in after if one not in before]
@@ -155,16 +155,6 @@ def _gates(
                 f"{reads}, which dbt may build after {name_of(node)};"
                 f" accepted: in {name_of(node)} {'; '.join(refs)}"
             )
-
-
-def _ancestors(one: str, nodes: Mapping[str, Any]) -> set[str]:
-    """Unique ids of all that a node is made from."""
-    found, due = set[str](), [one]
-    while due:
-        parents = set(parents_of(nodes.get(due.pop())))
-        due += parents - found
-        found |= parents
-    return found
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from alluvium.delta import arrivals
 from alluvium.delta.dependents import LOG
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
-from alluvium.plan.graph import is_made_from
+from alluvium.plan.graph import ancestors
 from dbt.adapters.alluvium import layouts, streams, told
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.relation import AlluviumRelation
@@ -159,7 +159,7 @@ class Streaming(SessionAdapter):
         Raises:
             DbtRuntimeError: another model of this command reads another table for it.
         """
-        if not is_made_from(self.node_of(merged), caller, self.node_of):
+        if caller not in {merged, *ancestors(merged, self.node_of)}:
             known = self._staged.get(merged)
             is_same = known is not None and (known.bronze, known.after) == (bronze, after)
             return known.newest if known is not None and is_same else newest
