@@ -46,14 +46,11 @@ def columns(
 ) -> list[Indexed]:
     """Those of the wanted columns that can have an index."""
     known = {field.name.lower(): field for field in fields}
-    found = []
-    for name in wanted:
-        field = known.get(name.lower())
-        if field is None or among(name, partition) or not _has_values(field):
-            continue
-        physical = field.metadata.get(PHYSICAL, field.name)
-        found.append(Indexed(field.name, physical, to_arrow_type(field.dataType)))
-    return found
+    fit = [known[name.lower()] for name in wanted if _why_not(name, known, partition) is None]
+    return [
+        Indexed(one.name, one.metadata.get(PHYSICAL, one.name), to_arrow_type(one.dataType))
+        for one in fit
+    ]
 
 
 def check(wanted: Sequence[str], fields: Iterable[StructField], partition: Sequence[str]) -> None:
@@ -62,27 +59,24 @@ def check(wanted: Sequence[str], fields: Iterable[StructField], partition: Seque
     partition: names of the columns that their table is partitioned by.
     """
     known = {field.name.lower(): field for field in fields}
-    mistakes = []
-    for name in wanted:
-        field = known.get(name.lower())
-        if field is None:
-            names = [one.name for one in known.values()]
-            meant = did_you_mean(name, names)
-            mistakes.append(f"{name}: no such column; accepted: {', '.join(names)}{meant}")
-        elif among(name, partition):
-            mistakes.append(f"{name}: Delta prunes by it as it is; accepted: other columns")
-        elif not _has_values(field):
-            kind = field.metadata.get(log.BOUNDED_TEXT, field.dataType.simpleString())
-            mistakes.append(f"{name}: {kind}; accepted: {', '.join(_TYPES)}")
-    if mistakes:
+    reasons = ((name, _why_not(name, known, partition)) for name in wanted)
+    if mistakes := [f"{name}: {why}" for name, why in reasons if why is not None]:
         raise ValueError("index: " + "; ".join(mistakes))
 
 
-def _has_values(field: StructField) -> bool:
-    """Whether the column's values are read, and compared as they are stored."""
+def _why_not(name: str, known: Mapping[str, StructField], partition: Sequence[str]) -> str | None:
+    """Why a column can have no index; None where it can."""
+    field = known.get(name.lower())
+    if field is None:
+        names = [one.name for one in known.values()]
+        return f"no such column; accepted: {', '.join(names)}{did_you_mean(name, names)}"
+    if among(name, partition):
+        return "Delta prunes by it as it is; accepted: other columns"
+    kind = field.metadata.get(log.BOUNDED_TEXT, field.dataType.simpleString())
     # Texts of CHAR are padded when they are compared.
-    is_padded = str(field.metadata.get(log.BOUNDED_TEXT, "")).lower().startswith("char")
-    return field.dataType.simpleString() in _TYPES and not is_padded
+    if field.dataType.simpleString() in _TYPES and not kind.lower().startswith("char"):
+        return None
+    return f"{kind}; accepted: {', '.join(_TYPES)}"
 
 
 class Indexer:

@@ -181,7 +181,10 @@ def message(rows: int | None, files: int | None) -> str:
 
 def written(session: SparkSession, table: str) -> tuple[int | None, int | None]:
     """Files and bytes that the table's newest commit wrote; None where it does not say."""
-    metrics = _last_commit(session, table)
+    try:
+        metrics = log.last_commit(session, table).get("operationMetrics") or {}
+    except (PySparkException, Py4JJavaError):
+        return None, None  # not a Delta table: its writer keeps no figures
     return _first(metrics, own_commit.FILES), _first(metrics, _BYTES)
 
 
@@ -192,14 +195,6 @@ def _own_commit(session: SparkSession, table: str) -> dict[str, str]:
         return {}  # not a Delta table: its writer keeps no figures
     nothing = {_ROWS[0]: "0", own_commit.FILES[0]: "0", _BYTES[0]: "0"}
     return nothing if made is None else made
-
-
-def _last_commit(session: SparkSession, table: str) -> dict[str, str]:
-    try:
-        commit = log.last_commit(session, table)
-    except (PySparkException, Py4JJavaError):
-        return {}  # not a Delta table: its writer keeps no figures
-    return dict(commit.get("operationMetrics") or {})
 
 
 def _first(metrics: dict[str, str], names: tuple[str, ...]) -> int | None:

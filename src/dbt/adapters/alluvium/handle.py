@@ -168,7 +168,6 @@ class Cursor:
         self._handle = handle
         self._session = handle.session
         self._frame: DataFrame | None = None
-        self._rows: list[tuple[Any, ...]] | None = None
         self._response = ModelResponse(_message="OK")
         self._statement = ("", 0)
 
@@ -177,7 +176,6 @@ class Cursor:
 
         Statements before the last one (a model's `sql_header`) run first, in the same session.
         """
-        self._rows = None
         started = time.perf_counter()
         handle = self._handle
         with spark_errors():
@@ -223,11 +221,6 @@ class Cursor:
     def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
         return self._fetch(size)
 
-    def fetchone(self) -> tuple[Any, ...] | None:
-        if self._rows is None:
-            self._rows = self._fetch(1)
-        return self._rows.pop(0) if self._rows else None
-
     def _fetch(self, limit: int | None) -> list[tuple[Any, ...]]:
         if self._frame is None:
             return []
@@ -238,4 +231,3 @@ class Cursor:
 
     def close(self) -> None:
         self._frame = None
-        self._rows = None

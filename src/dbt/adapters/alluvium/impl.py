@@ -11,9 +11,9 @@ from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.alluvium import selection, streams, told
 from dbt.adapters.alluvium.verbs.adopting import Adopting
+from dbt.adapters.alluvium.verbs.branching import Branching
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.compacting import Compacting
-from dbt.adapters.alluvium.verbs.comparing import Comparing
 from dbt.adapters.alluvium.verbs.describing import Describing
 from dbt.adapters.alluvium.verbs.generating import Generating
 from dbt.adapters.alluvium.verbs.merging import Merging
@@ -22,7 +22,6 @@ from dbt.adapters.alluvium.verbs.preparing import Preparing
 from dbt.adapters.alluvium.verbs.pruning import Pruning
 from dbt.adapters.alluvium.verbs.quoting import Quoting
 from dbt.adapters.alluvium.verbs.recovering import Recovering
-from dbt.adapters.alluvium.verbs.reporting import Reporting
 from dbt.adapters.alluvium.verbs.restoring import Restoring
 from dbt.adapters.alluvium.verbs.running_python import RunningPython
 from dbt.adapters.alluvium.verbs.seeding import Seeding
@@ -47,11 +46,10 @@ class AlluviumAdapter(
     Streaming,
     Overwriting,
     Compacting,
-    Reporting,
     Recovering,
     Adopting,
     Restoring,
-    Comparing,
+    Branching,
     Generating,
     Pruning,
 ):

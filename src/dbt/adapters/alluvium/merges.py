@@ -131,24 +131,16 @@ class Asked(Protocol):
         """What is wrong with a merge's own conditions."""
 
 
+@dataclass(frozen=True)
 class Planner:
     """Plans tries of the merge of `source` into `relation`, each time on both as they are then."""
 
-    def __init__(
-        self,
-        adapter: Asked,
-        relation: AlluviumRelation,
-        source: AlluviumRelation,
-        node: Mapping[str, Any],
-        predicates: str | Sequence[str] | None,
-        is_new: bool,
-    ) -> None:
-        self._adapter = adapter
-        self._relation = relation
-        self._source = source
-        self._node = node
-        self._predicates = predicates
-        self._is_new = is_new
+    _adapter: Asked
+    _relation: AlluviumRelation
+    _source: AlluviumRelation
+    _node: Mapping[str, Any]
+    _predicates: str | Sequence[str] | None
+    _is_new: bool
 
     def plan(self, keep: Callable[[], None] | None = None) -> Plan:
         """Runs queries, changes nothing; raises where the batch cannot be merged.

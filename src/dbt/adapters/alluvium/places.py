@@ -37,7 +37,7 @@ def place(node: Any, sql: str, line: int | None, root: Path) -> str:
         line = next((sql.count("\n", 0, sql.find(said)) + 1 for _, _, said in texts), 0)
     if not 0 < line <= len(lines):
         return ""
-    here = _short(lines[line - 1])
+    here = short(lines[line - 1])
     for kind, raw, compiled in texts:
         within = _within(sql, compiled, line)
         if within is None:
@@ -46,7 +46,7 @@ def place(node: Any, sql: str, line: int | None, root: Path) -> str:
         written = "" if found is None else raw.split("\n")[found]
         spot = _spot(node, raw, found, written, root) if found is not None else None
         if spot is not None:
-            return f"{kind}{spot}: {_short(written)}"
+            return f"{kind}{spot}: {short(written)}"
         if kind:
             return f"{kind}{node.original_file_path}: {here}"
         return f"{getattr(node, 'compiled_path', None) or 'compiled SQL'}:{within + 1}: {here}"
@@ -149,6 +149,7 @@ def _files(node: Any) -> Iterator[str]:
     yield "dbt_project.yml"
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A line as it is shown, cut where it is long."""
     text = text.strip()
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

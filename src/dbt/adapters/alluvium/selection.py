@@ -7,7 +7,6 @@ process that ran another command before, macros would see that one's.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -41,8 +40,10 @@ def begin(config: Any) -> bool:
         selected_resources.set_selected_resources(set())
         return False
     again = {str(status) for status in RETRYABLE_STATUSES}
+    before = load_result_state(_taken_up(config) / RUN_RESULTS_FILE_NAME)
+    results = before.results if before is not None else ()
     selected_resources.set_selected_resources(
-        {result.unique_id for result in results_before(config) if str(result.status) in again}
+        {result.unique_id for result in results if str(result.status) in again}
     )
     return True
 
@@ -50,12 +51,6 @@ def begin(config: Any) -> bool:
 def is_asked_for(unique_id: str) -> bool:
     """Whether this command runs a node."""
     return unique_id in selected_resources.SELECTED_RESOURCES
-
-
-def results_before(config: Any) -> Sequence[Any]:
-    """What `dbt retry` takes up: the results of the command before."""
-    before = load_result_state(_taken_up(config) / RUN_RESULTS_FILE_NAME)
-    return before.results if before is not None else []
 
 
 def passed_before(config: Any) -> set[Passed]:

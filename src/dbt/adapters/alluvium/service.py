@@ -33,8 +33,15 @@ def serve(
         The exit status: 0 where it was asked to end, 1 where it ended, 2 where it did not start.
     """
     try:
-        settings = _settings(project_dir, profiles_dir, profile, target)
+        root, creds = _credentials(project_dir, profiles_dir, profile, target)
+        if not creds.warm_seconds:
+            raise EngineError(
+                "The target keeps no engine: its commands would end this one. Accepted: `engine:"
+                " {keep_warm: 15 minutes}` in the profile"
+            )
+        creds.home = str((root / creds.home).resolve())
         clock.use_utc()
+        settings = AlluviumConnectionManager.settings(creds)
         return engine.serve(settings, lambda line: print(line, flush=True))
     except (DbtBaseException, EngineError, OSError) as error:
         print(f"alluvium: {error}", file=sys.stderr)
@@ -67,16 +74,3 @@ def _credentials(
     if not isinstance(creds, AlluviumCredentials):
         raise EngineError(f"The target is of type {creds.type}; accepted: alluvium")
     return root, creds
-
-
-def _settings(
-    project_dir: Path | None, profiles_dir: Path | None, profile: str | None, target: str | None
-) -> engine.Settings:
-    root, creds = _credentials(project_dir, profiles_dir, profile, target)
-    if not creds.warm_seconds:
-        raise EngineError(
-            "The target keeps no engine: its commands would end this one. Accepted: `engine:"
-            " {keep_warm: 15 minutes}` in the profile"
-        )
-    creds.home = str((root / creds.home).resolve())
-    return AlluviumConnectionManager.settings(creds)

@@ -21,9 +21,8 @@ from alluvium import ingest as stream
 from alluvium.ingest.spec import KEYS
 from alluvium.names import in_catalog, quoted
 from alluvium.paths import Place
-from alluvium.plan.layout.settings import Layout
 from alluvium.schema import shown
-from dbt.adapters.alluvium import layouts, told
+from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import ModelResponse
 from dbt.adapters.alluvium.freshness import as_text, behind
 
@@ -167,36 +166,6 @@ def provide(session: SparkSession, sql: str, *, newest: bool = False) -> None:
         if not session.catalog.tableExists(quoted(view)):
             with told.refusals(stream.SpecError):
                 register(session, _feed(view), view)
-
-
-def target(
-    session: SparkSession,
-    relation: Any,
-    home: Path,
-    *,
-    file_format: str,
-    partition_by: str | list[str] | None,
-    location_root: str | None,
-    tblproperties: Mapping[str, Any] | None,
-    layout: Layout | None,
-) -> stream.Target:
-    """The table of a relation, with its checkpoint beside it."""
-    location = None
-    if location_root is not None:
-        location = f"{location_root.rstrip('/')}/{relation.identifier}"
-    columns = layouts.partition_columns(partition_by)
-    return stream.Target(
-        name=relation.render(),
-        checkpoint=checkpoint_of(
-            session, home, relation.schema, relation.identifier, location_root
-        ),
-        file_format=file_format,
-        partition_by=tuple(columns),
-        location=location,
-        tblproperties={str(k): str(v) for k, v in (tblproperties or {}).items()},
-        bucket=layouts.generated(layout, columns),
-        sort_by=() if layout is None else tuple(layout.sort_by),
-    )
 
 
 def checkpoint_of(

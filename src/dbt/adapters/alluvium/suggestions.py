@@ -22,9 +22,7 @@ from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.layout.suggestion import Table, suggest
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.live import as_names
-
-# Characters of a reason why a statement is left out.
-_LONGEST = 160
+from dbt.adapters.alluvium.places import short
 
 
 def lines(
@@ -98,8 +96,7 @@ def _reasons(name: str, left_out: dict[str, str]) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError, DbtRuntimeError) as error:
-        line = explain(error).text
-        left_out[name] = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+        left_out[name] = short(explain(error).text)
 
 
 def _readings(optimizer: Optimizer, queries: list[str]) -> list[Reading]:

@@ -14,6 +14,8 @@ from alluvium.names import bare, in_catalog, quoted
 from alluvium.plan import published_models
 from alluvium.versions import branches, merging
 from alluvium.versions.branches import Branch
+from alluvium.versions.diff_lines import lines as diff_lines
+from alluvium.versions.points import Point
 from alluvium.wording import counted
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
@@ -126,6 +128,30 @@ class Branching(Versioning):
                     ) from error
         return lines
 
+    @available.parse_list
+    def diff(
+        self,
+        unique_id: str,
+        before: Mapping[str, Any] | int | None,
+        after: Mapping[str, Any] | int | None,
+        limit: int,
+    ) -> list[str]:
+        """What differs between two versions of a model's table, as `git diff` shows it.
+
+        Args:
+            before, after: A version, what `point_of` takes, or `branch`, for the newest there; None
+                for the newest.
+            limit: The most rows that are shown.
+
+        Raises:
+            DbtRuntimeError: There is no such version, or none that can be read.
+        """
+        node = self.nodes[unique_id]
+        with self._working("alluvium.diff") as session:
+            old, new = self._point(unique_id, before), self._point(unique_id, after)
+            key = key_of(node, self.nodes)
+            return list(diff_lines(session, node.name, old, new, key, limit))
+
     def create_schema(self, relation: BaseRelation) -> None:
         """Create a schema; one that a build on a branch makes is the branch's, and goes with it."""
         session: Any = self._handle.session
@@ -152,6 +178,15 @@ class Branching(Versioning):
         except ValueError as error:
             raise ValueError(f"{node.name}: {error}") from error
         return done.line(node.name, branch.name, dry_run)
+
+    def _point(self, unique_id: str, given: Mapping[str, Any] | int | None) -> Point:
+        point = dict(given) if isinstance(given, Mapping) else {"version": given}
+        name = point.pop("branch", None)
+        if name is None:
+            return self.point_of(unique_id, point)
+        if point:
+            raise ValueError(f"branch and {', '.join(point)} are given; accepted: one of them")
+        return Point(self._there_on(self._branch(name), self.nodes[unique_id]))
 
     def _branch(self, name: str) -> Branch:
         if not _NAME.fullmatch(name):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from dbt.adapters.base import BaseRelation, available
@@ -16,6 +15,7 @@ from alluvium.delta import arrivals
 from alluvium.delta.dependents import LOG
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
+from alluvium.ingest import Target
 from alluvium.plan.graph import ancestors
 from dbt.adapters.alluvium import layouts, streams, told
 from dbt.adapters.alluvium.handle import spark_errors
@@ -61,16 +61,20 @@ class Streaming(SessionAdapter):
     ) -> dict[str, Any]:
         """Append what is new at the one stream that `sql` reads; returns the run's figures."""
         self._check_sampled(str(relation.identifier))
-        session = self._handle.session
-        target = streams.target(
-            session,
-            relation,
-            Path(self.config.credentials.home),
+        session, name = self._handle.session, str(relation.identifier)
+        columns = layouts.partition_columns(partition_by)
+        known = layouts.layout_of(name, layout, partition_by)
+        target = Target(
+            name=relation.render(),
+            checkpoint=streams.checkpoint_of(
+                session, self._home, str(relation.schema), name, location_root
+            ),
             file_format=file_format,
-            partition_by=partition_by,
-            location_root=location_root,
-            tblproperties=tblproperties,
-            layout=layouts.layout_of(str(relation.identifier), layout, partition_by),
+            partition_by=tuple(columns),
+            location=None if location_root is None else f"{location_root.rstrip('/')}/{name}",
+            tblproperties={str(k): str(v) for k, v in (tblproperties or {}).items()},
+            bucket=layouts.generated(known, columns),
+            sort_by=() if known is None else tuple(known.sort_by),
         )
         with self._working(), spark_errors(sql):
             figures = streams.append(
@@ -81,7 +85,7 @@ class Streaming(SessionAdapter):
                 accepts_loss=accepts_loss,
                 empty=empty,
             )
-        return streams.as_dict(figures, str(relation.identifier), empty)
+        return streams.as_dict(figures, name, empty)
 
     def calculate_freshness(
         self,

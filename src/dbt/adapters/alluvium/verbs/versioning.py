@@ -1,4 +1,4 @@
-"""Tags and clones of tables, and the vacuum that leaves alone what they need."""
+"""Tags, clones and the history of tables, and the vacuum that leaves alone what they need."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta import dependents, log, pinned, unregistered
 from alluvium.delta.clones import Made
+from alluvium.delta.commit_files import TableLog
 from alluvium.delta.dependents import Dependent
 from alluvium.engine import metastore
 from alluvium.plan import published_models
+from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve
 from alluvium.wording import counted
@@ -130,6 +132,34 @@ class Versioning(Publishing):
             elif relation.live_only and tag is not None:
                 rows = live.either_way(rows)  # another version may have the tag by then
         return relation.as_rows(rows)
+
+    @available.parse_list
+    def table_log(
+        self,
+        table: str,
+        model: str,
+        limit: int | None = None,
+        since: str | None = None,
+        show: int | None = None,
+        published: dict[str, str] | None = None,
+    ) -> list[str]:
+        """The history of a table in lines: `log_lines`; or one version of it: `version_lines`.
+
+        Args:
+            since: a date, or a date and time, in UTC.
+            show: the version.
+            published: by the name of its model, published tables that may show this one.
+
+        Raises:
+            DbtRuntimeError: the table is none of Delta's, or its log does not tell the version.
+        """
+        with self._working("alluvium.commits") as session:
+            table_log = TableLog(session, table)
+            pointers = names(session, table_log, published or {})
+            if show is not None:
+                return list(version_lines(table_log, model, show, pointers))
+            begins = None if since is None else parsed_moment(since)
+            return list(log_lines(table_log, model, limit, begins, pointers))
 
     def point_of(self, unique_id: str, given: Mapping[str, Any]) -> Point:
         """The version of a model's table that was asked for.
