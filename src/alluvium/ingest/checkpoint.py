@@ -8,7 +8,6 @@ mistaken for a fresh one. ``_batch_id`` of epoch ``e`` is ``base + e + 1``, whoe
 from __future__ import annotations
 
 import json
-import uuid
 from dataclasses import asdict, dataclass, replace
 
 from alluvium import marks
@@ -57,13 +56,6 @@ class Checkpoint:
     def settled(self) -> Checkpoint:
         """The same place once everything the source held at its start has been read."""
         return replace(self, replaces=False, skips_known=False)
-
-
-def begin(
-    root: str, base: int, table_id: str, *, replaces: bool = False, skips_known: bool = False
-) -> Checkpoint:
-    """A checkpoint at the source's start; nothing is written."""
-    return Checkpoint(root, uuid.uuid4().hex, base, table_id, replaces, skips_known)
 
 
 def load(files: Files, root: str) -> Checkpoint | None:

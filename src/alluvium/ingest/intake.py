@@ -62,7 +62,8 @@ class Intake:
         self._source = source
         self._place = place
         self._table = table
-        self._version = place.version
+        # Of the table, up to which the ledger has its files.
+        self.version = place.version
         self._check_archive()
         landed = source.landed(session)
         self._exists = landed is not None
@@ -82,11 +83,6 @@ class Intake:
     @cached_property
     def _has_places(self) -> bool:
         return set(PLACE) <= set(self._session.table(self._table).columns)
-
-    @property
-    def version(self) -> int | None:
-        """Of the table, up to which the ledger has its files."""
-        return self._version
 
     @property
     def absent(self) -> str | None:
@@ -158,9 +154,9 @@ class Intake:
                 trigger = replace(trigger, events=self._lacking(trigger.events, held))
             self._ledger.plan(self._files, some)
             committed = write(trigger, self._ledger.epoch)
-            replaces = self._place.replaces and self._version is None
-            if replaces or committed == (self._version or 0) + 1:
-                self._version = committed
+            replaces = self._place.replaces and self.version is None
+            if replaces or committed == (self.version or 0) + 1:
+                self.version = committed
             self._ledger.finish(self._files)
             self._clean(some)
 
@@ -170,7 +166,7 @@ class Intake:
         if ledger.is_new:
             ledger.epoch = self._committed() + 1
             if place.skips_known or ledger.epoch:
-                self._version = log.version(self._session, self._table)
+                self.version = log.version(self._session, self._table)
                 self._times = self._held()
                 ledger.held = set(self._times)
             ledger.save(self._files)
@@ -271,7 +267,7 @@ class Intake:
         if not self.unread or self._place.replaces:
             return
         version = log.version(self._session, self._table)
-        if version == self._version:
+        if version == self.version:
             return
         committed = self._committed()
         is_behind = committed >= self._ledger.epoch
@@ -285,11 +281,11 @@ class Intake:
             self._ledger.epoch = committed + 1
         if is_behind or (self._has_places and self._may_have_more(version)):
             self._ledger.note(self._files, {}, set(self._held()))
-        self._version = version
+        self.version = version
 
     def _may_have_more(self, version: int) -> bool:
         """Whether a commit since the last look may have brought events that are not of ours."""
-        known = self._version
+        known = self.version
         if known is None or not 0 < version - known <= _COMMITS:
             return True
         for actions in log.newest_first(self._session, self._table, after=known):

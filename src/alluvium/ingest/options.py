@@ -146,6 +146,12 @@ _ACCEPTS = (
     "the var `alluvium_accept_loss: <model>` lets one run go on behind lost records, and counts"
 )
 
+_OF_LINES = {
+    "linesep": _LINES,
+    "encoding": _ENCODING,
+    "charset": _ENCODING,
+    "compression": _WRITES,
+}
 _WHY_NOT: Mapping[str, Mapping[str, str]] = {
     "": {
         "path": "use the key `path`",
@@ -173,16 +179,9 @@ _WHY_NOT: Mapping[str, Mapping[str, str]] = {
         "wholetext": _LINES,
         "checkpointlocation": "the checkpoint lies beside the table",
     },
-    "text": {
-        "linesep": _LINES,
-        "encoding": _ENCODING,
-        "charset": _ENCODING,
-        "compression": _WRITES,
-    },
+    "text": _OF_LINES,
     "json": {
-        "linesep": _LINES,
-        "encoding": _ENCODING,
-        "charset": _ENCODING,
+        **_OF_LINES,
         "samplingratio": _INFERS,
         "primitivesasstring": _INFERS,
         "prefersdecimal": _INFERS,
@@ -190,23 +189,19 @@ _WHY_NOT: Mapping[str, Mapping[str, str]] = {
         "infertimestamp": _INFERS,
         "singlevariantcolumn": "write `parse_json(_value)` in the query",
         "useunsaferow": "Spark decides",
-        "compression": _WRITES,
         "ignorenullfields": _WRITES,
         "pretty": _WRITES,
         "sortkeys": _WRITES,
         "writenonasciicharacterascodepoint": _WRITES,
     },
     "csv": {
-        "linesep": _LINES,
-        "encoding": _ENCODING,
-        "charset": _ENCODING,
+        **_OF_LINES,
         "samplingratio": _INFERS,
         "inferschema": _INFERS,
         "preferdate": _INFERS,
         "enforceschema": "with `header: true` the names in the header decide, else the order",
         "columnpruning": "Spark decides",
         "singlevariantcolumn": "write the columns in the key `schema`",
-        "compression": _WRITES,
         "codec": _WRITES,
         "escapequotes": _WRITES,
         "extension": _WRITES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -42,7 +43,7 @@ def starting_place(
         # Never started, or Spark's folder is lost: under the same id its epochs would be skipped.
         replaces, known = ours.replaces, highest > 0 and not ours.replaces
     base = _base(files, place, highest, now)
-    new = checkpoints.begin(root, base, table_id, replaces=replaces, skips_known=known)
+    new = Checkpoint(root, uuid4().hex, base, table_id, replaces=replaces, skips_known=known)
     absent = set(PLACE) - set(session.table(target.name).columns)
     if new.skips_known and absent:
         raise StreamError(

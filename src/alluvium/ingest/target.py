@@ -79,18 +79,16 @@ def query_columns(
             "without it"
         )
     made = None if target.bucket is None else target.bucket.name
-    missing = [c for c in target.partition_by if not among(c, result.columns) and c != made]
-    if missing:
-        raise StreamError(
-            f"{target.name}: partition_by names {', '.join(missing)}; "
-            f"accepted: columns that the query returns: {', '.join(result.columns)}"
-        )
-    missing = [c for c in target.sort_by if not among(c, (*result.columns, BATCH_ID))]
-    if missing:
-        raise StreamError(
-            f"{target.name}: sort_by names {', '.join(missing)}; "
-            f"accepted: columns that the query returns: {', '.join(result.columns)}"
-        )
+    for setting, names, own in (
+        ("partition_by", target.partition_by, made),
+        ("sort_by", target.sort_by, BATCH_ID),
+    ):
+        missing = [name for name in names if not among(name, result.columns) and name != own]
+        if missing:
+            raise StreamError(
+                f"{target.name}: {setting} names {', '.join(missing)}; "
+                f"accepted: columns that the query returns: {', '.join(result.columns)}"
+            )
     if target.bucket is not None:
         try:
             bucket_column.check_new(session, result.schema, target.bucket)
