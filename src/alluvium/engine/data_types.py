@@ -1,7 +1,7 @@
 """What Spark says of its data types."""
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import DataType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from alluvium.engine import jvm
 from alluvium.engine.internals import CAST
@@ -16,3 +16,14 @@ def is_assignable(session: SparkSession, given: DataType, stored: DataType) -> b
 def nullable_ddl(session: SparkSession, kind: DataType) -> str:
     """A type as SQL writes it, where each of its fields may be NULL."""
     return str(jvm.data_type(session, kind).asNullable().sql())
+
+
+def holds(kind: DataType, *wanted: type[DataType]) -> bool:
+    """Whether a type is of one of these kinds, or has one of them inside."""
+    if isinstance(kind, StructType):
+        return any(holds(field.dataType, *wanted) for field in kind)
+    if isinstance(kind, ArrayType):
+        return holds(kind.elementType, *wanted)
+    if isinstance(kind, MapType):
+        return holds(kind.keyType, *wanted) or holds(kind.valueType, *wanted)
+    return isinstance(kind, wanted)

@@ -11,17 +11,16 @@ from collections.abc import Mapping
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    ArrayType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
-    MapType,
     StringType,
     StructType,
 )
 
 from alluvium.engine import jvm
+from alluvium.engine.data_types import holds
 from alluvium.engine.internals import JSON_OPTIONS, PYTHON_UTILS
 
 _DECIMALS = "alluvium.ExactDecimal"
@@ -31,13 +30,7 @@ _LOCALE = "locale"
 
 def has_numbers(kind: DataType) -> bool:
     """Whether values of a type have decimals or fractions in them."""
-    if isinstance(kind, ArrayType):
-        return has_numbers(kind.elementType)
-    if isinstance(kind, MapType):
-        return has_numbers(kind.valueType)
-    if isinstance(kind, StructType):
-        return any(has_numbers(one.dataType) for one in kind)
-    return isinstance(kind, (DecimalType, DoubleType, FloatType))
+    return holds(kind, DecimalType, DoubleType, FloatType)
 
 
 def mended_json(

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -77,29 +77,9 @@ class Outcome:
     kept: Kept | None = None
 
 
-class MergedTable(Protocol):
-    """What a merge asks of the table that it changes, for one model."""
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-
-    def id(self) -> str:
-        """What every (re)creation renews."""
-
-    def version(self) -> int:
-        """Its newest version."""
-
-    def progress(self) -> int | None:
-        """The newest event batch that the model merged into it; None before the first."""
-
-    def commit(self, statement: Statement, table_id: str) -> Outcome:
-        """Run the statement and commit it with its progress, to the table with this id."""
-
-
 @dataclass(frozen=True)
 class DeltaTable:
-    """A table of a session.
+    """A table of a session, which a merge changes for one model.
 
     name: rendered.
     model: dbt's unique id.
@@ -114,15 +94,19 @@ class DeltaTable:
     sort_by: Sequence[str] = ()
 
     def id(self) -> str:
+        """What every (re)creation renews."""
         return log.table_id(self.session, self.name)
 
     def version(self) -> int:
+        """Its newest version."""
         return log.version(self.session, self.name)
 
     def progress(self) -> int | None:
+        """The newest event batch that the model merged into it; None before the first."""
         return progress.read(self.session, self.name, self.model)
 
     def commit(self, statement: Statement, table_id: str) -> Outcome:
+        """Run the statement and commit it with its progress, to the table with this id."""
         kept: Kept | None = None
 
         def describe(looked_at: Kept) -> str:
@@ -235,7 +219,7 @@ def needs_merge_into(table: str, reason: str) -> ValueError:
 
 
 def run(
-    table: MergedTable, plan: Callable[[], Statement | None], retries: int = RETRIES
+    table: DeltaTable, plan: Callable[[], Statement | None], retries: int = RETRIES
 ) -> Outcome | None:
     """Run the MERGE that `plan` gives into `table`, again if other writers are in its way.
 

@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from alluvium.engine.data_types import holds
 from alluvium.engine.row_json import IN_FULL
 from alluvium.names import bare, quoted
 from alluvium.plan.versions.properties import PHYSICAL
@@ -237,14 +238,3 @@ def _physical(kind: DataType) -> dict[tuple[str, ...], tuple[str, ...]]:
             for name, inside in _physical(field.dataType).items()
         }
     return found
-
-
-def holds(kind: DataType, wanted: type[DataType]) -> bool:
-    """Whether a type is of another kind, or has one of it inside."""
-    if isinstance(kind, StructType):
-        return any(holds(field.dataType, wanted) for field in kind)
-    if isinstance(kind, ArrayType):
-        return holds(kind.elementType, wanted)
-    if isinstance(kind, MapType):
-        return holds(kind.keyType, wanted) or holds(kind.valueType, wanted)
-    return isinstance(kind, wanted)

@@ -21,7 +21,7 @@ from pyspark.sql.types import NullType, StructType
 
 from alluvium.delta import own_commit
 from alluvium.engine import jvm, zone
-from alluvium.versions.columns import holds
+from alluvium.engine.data_types import holds
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
 from dbt.adapters.alluvium.handle import SessionHandle
